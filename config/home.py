@@ -1,0 +1,53 @@
+"""The start page: a rater's studies and where they left off; a lead's studies and the runs in progress."""
+
+from typing import cast
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import workspaces_read_by
+from annotation.desk import studies_read_by, study_rows
+from annotation.participation import participations
+from judging.models import JudgeRun, PlannedItem
+
+MOST_STUDIES = 8
+
+
+def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
+    """Runs that are not over, with `items` and `done` counted; one query."""
+    status = JudgeRun.Status
+    return (
+        JudgeRun.objects.filter(
+            study__workspace__in=workspaces_read_by(user),
+            status__in=[status.PLANNED, status.RUNNING, status.PAUSED],
+        )
+        .select_related("study", "judge__rater")
+        .annotate(
+            total=Count("items"), done=Count("items", filter=~Q(items__status=PlannedItem.Status.WAITING))
+        )
+    )
+
+
+@login_required
+@never_cache
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    user = cast(User, request.user)
+    studies = list(studies_read_by(user)[: MOST_STUDIES + 1])
+    to_rate = participations(user)
+    if studies:  # who reads results finds the other studies below, each with its own way to rate
+        to_rate = [
+            participation for participation in to_rate if participation.submitted or participation.has_open
+        ]
+    context = {
+        "participations": to_rate,
+        "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],
+        "more_studies": len(studies) > MOST_STUDIES,
+        "runs": list(runs_in_progress(user)) if studies else [],
+    }
+    return render(request, "home.html", context)

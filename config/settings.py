@@ -1,0 +1,175 @@
+"""Settings, read from the environment once (docs/operations.md lists the variables)."""
+
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from config import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+MODE = environment.choice("PLUMBLINE_MODE", default="local", options=("local", "production"))
+LOCAL = MODE == "local"
+DEBUG = environment.boolean("PLUMBLINE_DEBUG", default=False)
+DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+LOCAL_KEY = "for-one-machine-only-" + "0" * 40
+SECRET_KEY = environment.text("PLUMBLINE_SECRET_KEY", LOCAL_KEY if LOCAL else "")
+if len(SECRET_KEY) < 40 or (not LOCAL and SECRET_KEY == LOCAL_KEY):
+    raise ImproperlyConfigured(
+        "PLUMBLINE_SECRET_KEY must hold at least 40 characters of its own in production."
+    )
+ALLOWED_HOSTS = environment.words(
+    "PLUMBLINE_ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if LOCAL else ()
+)
+if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
+    raise ImproperlyConfigured("In production set PLUMBLINE_ALLOWED_HOSTS and leave PLUMBLINE_DEBUG off.")
+CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "csp",
+    "accounts",
+    "generation",
+    "annotation",
+    "calibration",
+    "judging",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "config.htmx.HtmxResponseMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "accounts.context.membership",
+            ],
+        },
+    }
+]
+
+# Databases: SQLite beside the code unless DATABASE_URL names PostgreSQL.
+DATABASE_URL = environment.url(
+    "DATABASE_URL",
+    schemes=("sqlite", "postgres", "postgresql"),
+    default=f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}",
+)
+DATABASES = {"default": dict(dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True))}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Background work: Redis where REDIS_URL names it, else files beside the database.
+REDIS_URL = environment.url("REDIS_URL", schemes=("redis", "rediss"))
+BROKER_DIR = DATA_DIR / "broker"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+if REDIS_URL:
+    # Longer than any batch of work, so that a task is not delivered twice while it runs.
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
+else:
+    BROKER_DIR.mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(BROKER_DIR),
+        "data_folder_out": str(BROKER_DIR),
+        "control_folder": str(DATA_DIR / "broker-control"),
+        "polling_interval": 0.05,
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TIMEZONE = "UTC"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minimum=1)
+CELERY_BEAT_SCHEDULE = {
+    "sweep-judge-runs": {"task": "judging.sweep", "schedule": SWEEP_SECONDS},
+    "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
+}
+
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "accounts:sign_in"
+
+LANGUAGE_CODE = environment.choice("PLUMBLINE_LANGUAGE", default="en", options=("en", "zh-hans"))
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = None if LOCAL else BASE_DIR / "staticfiles"
+WHITENOISE_USE_FINDERS = LOCAL
+if not LOCAL:
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not LOCAL
+SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else None
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "root": {"handlers": ["console"], "level": environment.text("PLUMBLINE_LOG_LEVEL", "WARNING").upper()},
+}

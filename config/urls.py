@@ -1,0 +1,18 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from config.health import health
+from config.home import home
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("", include("accounts.urls")),
+    path("", include("generation.urls")),
+    path("", include("annotation.urls")),
+    path("", include("annotation.library_urls")),
+    path("", include("calibration.urls")),
+    path("", include("judging.urls")),
+    path("health/", health, name="health"),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
+]
