@@ -1,0 +1,65 @@
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Event, Membership, User, Workspace
+
+
+class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
+    model = Membership
+    extra = 0
+    autocomplete_fields = ["user"]
+
+
+class OwnMembershipInline(admin.TabularInline):  # type: ignore[type-arg]
+    model = Membership
+    extra = 0
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    """Users with their workspaces; the password stays Django's own form."""
+
+    inlines = [OwnMembershipInline]
+    list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
+    readonly_fields = ["public_id"]
+    fieldsets = [
+        *(UserAdmin.fieldsets or ()),
+        (_("Plumbline"), {"fields": ["public_id", "language", "preferences"]}),
+    ]
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["slug", "name", "created_at"]
+    search_fields = ["slug", "name"]
+    inlines = [MembershipInline]
+
+
+@admin.register(Membership)
+class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["user", "workspace", "role"]
+    list_filter = ["workspace", "role"]
+    list_select_related = ["user", "workspace"]
+    autocomplete_fields = ["user", "workspace"]
+
+
+@admin.register(Event)
+class EventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """The log is read here, never written."""
+
+    list_display = ["at", "actor", "verb", "object_type", "object_id", "workspace"]
+    list_filter = ["verb", "workspace"]
+    list_select_related = ["actor", "workspace"]
+    search_fields = ["object_id", "verb"]
+    date_hierarchy = "at"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Event | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Event | None = None) -> bool:
+        return False

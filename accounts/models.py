@@ -1,0 +1,72 @@
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.public_ids import new_public_id
+
+
+class User(AbstractUser):
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    language = models.CharField(max_length=10, blank=True)
+    preferences = models.JSONField(default=dict, blank=True)
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Workspace(models.Model):
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    class Role(models.TextChoices):
+        OWNER = "owner", _("Owner")
+        LEAD = "lead", _("Lead")
+        ANALYST = "analyst", _("Analyst")
+        REVIEWER = "reviewer", _("Reviewer")
+        RATER = "rater", _("Rater")
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "user"], name="one_membership_per_workspace_and_user"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.workspace} · {self.get_role_display()}"
+
+
+class Event(models.Model):
+    """Append-only log (a database trigger refuses changes): who did what to which object."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="events")
+    actor = models.ForeignKey(User, models.SET_NULL, null=True, related_name="events")
+    verb = models.CharField(max_length=50)
+    object_type = models.CharField(max_length=50)
+    object_id = models.CharField(max_length=64)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [
+            models.Index(fields=["object_type", "object_id"], name="event_by_object"),
+            models.Index(fields=["workspace", "-at"], name="event_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.object_type} {self.object_id}"

@@ -1,0 +1,43 @@
+"""Who may do what. Roles are per workspace; results are for owners, leads and analysts."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from accounts.models import Membership, User, Workspace
+
+LEADING = (Membership.Role.OWNER, Membership.Role.LEAD)
+READING = (*LEADING, Membership.Role.ANALYST)
+
+
+def workspaces_led_by(user: User) -> QuerySet[Workspace]:
+    """Workspaces in which the user may change studies and start runs."""
+    return Workspace.objects.filter(memberships__user=user, memberships__role__in=LEADING).distinct()
+
+
+def workspaces_read_by(user: User) -> QuerySet[Workspace]:
+    """Workspaces whose results the user may see."""
+    return Workspace.objects.filter(memberships__user=user, memberships__role__in=READING).distinct()
+
+
+def leads_somewhere(user: User) -> bool:
+    return Membership.objects.filter(user=user, role__in=READING).exists()
+
+
+def results_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Signed-in members who may read results; everybody else is told so."""
+
+    @login_required
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        assert isinstance(request.user, User)
+        if not leads_somewhere(request.user):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return guarded

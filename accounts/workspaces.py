@@ -1,0 +1,26 @@
+"""Which workspace a command works in."""
+
+from accounts.models import Workspace
+
+
+class UnknownWorkspace(LookupError):
+    """No workspace has this slug, or several exist and none was named."""
+
+
+def workspace_for_command(slug: str = "") -> Workspace:
+    """The named workspace; unnamed, the only one there is, made where there is none.
+
+    Raises UnknownWorkspace with a sentence that names the choices.
+    """
+    known = {workspace.slug: workspace for workspace in Workspace.objects.all()}
+    if slug:
+        if slug not in known:
+            raise UnknownWorkspace(
+                f"There is no workspace {slug!r}; there are: {', '.join(known) or 'none'}."
+            )
+        return known[slug]
+    if not known:
+        return Workspace.objects.create(slug="main", name="Main")
+    if len(known) > 1:
+        raise UnknownWorkspace(f"Say which workspace with --workspace: {', '.join(known)}.")
+    return next(iter(known.values()))
