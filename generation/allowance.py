@@ -1,0 +1,76 @@
+"""How many tokens a reply may have: what was asked for, what the context leaves, what the server said. PURE."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+LEAST_ROOM = 16
+MARGIN = 16
+TOKENS_A_MESSAGE = 8
+_CONTEXT = (
+    re.compile(r"maximum context length (?:is|of) (\d+)"),
+    re.compile(r"max_model_len=(\d+)"),
+    re.compile(r"context (?:length|window|size)[^.\d]{0,40}?(\d{3,})"),
+)
+_PROMPT = (
+    re.compile(r"(\d+) (?:tokens )?in the messages"),
+    re.compile(r"(\d+) input tokens"),
+    re.compile(r"(?:input|prompt)[^.]{0,60}?(\d+) tokens"),
+)
+_ANSWER = (re.compile(r"at most (\d+) (?:completion|output) tokens"),)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a server's refusal of a request as too long gives away; None where it does not say."""
+
+    context: int | None = None
+    prompt: int | None = None
+    answer: int | None = None
+
+
+def told_by(words: str) -> Told:
+    """From words such as "maximum context length is 1024 tokens ... 900 input tokens"."""
+    return Told(_first(_CONTEXT, words), _first(_PROMPT, words), _first(_ANSWER, words))
+
+
+def _first(patterns: Iterable[re.Pattern[str]], words: str) -> int | None:
+    found = (pattern.search(words) for pattern in patterns)
+    return next((int(match[1]) for match in found if match), None)
+
+
+def estimated_tokens(messages: Sequence[Mapping[str, str]]) -> int:
+    """An upper guess without a tokenizer: three characters of ASCII a token, 1.5 tokens for any other character."""
+    tokens = 0
+    for message in messages:
+        text = message["content"]
+        ascii_characters = len(text.encode("ascii", errors="ignore"))
+        tokens += ascii_characters // 3 + (len(text) - ascii_characters) * 3 // 2 + TOKENS_A_MESSAGE
+    return tokens
+
+
+def allowed_tokens(asked: int, prompt: int, context: int | None) -> int:
+    """The new tokens to ask for: `asked`, or what a context of so many tokens leaves beside the prompt.
+
+    At least a few, since `prompt` may be an upper guess; the server has the last word.
+    """
+    if context is None:
+        return asked
+    return max(min(LEAST_ROOM, asked), min(asked, context - prompt - MARGIN))
+
+
+def next_allowance(asked: int, prompt: int, told: Told) -> int | None:
+    """Fewer new tokens than the `asked` that were refused, or None where fewer will not help.
+
+    `prompt` is the guess used where the server does not count the prompt itself.
+    """
+    if told.answer is not None and told.answer < asked:
+        return told.answer
+    if told.context is None:
+        return None
+    if told.prompt is not None and told.prompt >= told.context:
+        return None
+    guessed = max(LEAST_ROOM, told.context - prompt - MARGIN)
+    room = guessed if told.prompt is None else told.context - told.prompt
+    fewer = room if room < asked else asked // 2
+    return fewer if fewer >= 1 else None

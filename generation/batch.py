@@ -1,0 +1,317 @@
+"""The OpenAI batch API as a second transport: write the file, submit, poll, ingest; the same rows come of it.
+
+A run with settings.transport "batch" is cut into parts of one model each. A part's items are leased to
+"batch:<id>" until the batch's window is over, so that no other worker takes them. What was submitted is known
+to the server by run and part, so a part whose submission was not recorded is found there and not sent twice.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from generation import chat
+from generation.chat import ChatError, Refused, body_of, error_of_status, key_named, read_completion
+from generation.endpoints import NoEndpoint, endpoint_of, prices_of
+from generation.leases import Clock
+from generation.manifests import models_of
+from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
+from generation.recording import note_attempt, record_failure, record_response
+from generation.runs import fail_run, finish_if_done, pause_run
+from generation.spending import Ceiling, Prices
+from generation.spent import spent_of
+from generation.worklist import Asked, GenerationWorklist
+
+LINES_A_FILE = 50_000
+BYTES_A_FILE = 200_000_000
+COMPLETION_WINDOW: Literal["24h"] = "24h"
+WINDOW = timedelta(hours=26)
+CLAIM = timedelta(minutes=30)
+OPEN = ("validating", "in_progress", "finalizing", "cancelling")
+OWNER = "batch:"
+SUBMITTING = "batch:submitting"
+PATH = "/v1/chat/completions"
+"""The protocol's limits: 50,000 requests and 200 MB a file, done within 24 hours."""
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What one look at a run's batches did."""
+
+    submitted: int = 0
+    ingested: int = 0
+    failed: int = 0
+    open_batches: int = 0
+
+
+def in_batches(run: GenerationRun) -> bool:
+    return bool(run.manifest.get("settings", {}).get("transport") == "batch")
+
+
+def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
+    """Ingests what is ready and submits what waits, in a running run. Safe to call as often as one likes.
+
+    A refusal by the endpoint fails the run with its words.
+    """
+    if run.status != GenerationRun.Status.RUNNING:
+        return Advance()
+    total = Advance()
+    try:
+        for model in models_of(run):
+            endpoint = endpoint_of(model)
+            if endpoint.kind != Endpoint.Kind.OPENAI:
+                raise Refused(
+                    f"Endpoint {endpoint.name} takes no batches; leave --batch out for model {model.name}."
+                )
+            with _Files(endpoint) as files:
+                total = _plus(total, _advance_model(run, model, endpoint, files, clock))
+    except (ChatError, NoEndpoint) as error:
+        fail_run(run, str(error), clock=clock)
+        return total
+    finish_if_done(run, clock=clock)
+    return total
+
+
+def _plus(one: Advance, other: Advance) -> Advance:
+    return Advance(
+        one.submitted + other.submitted,
+        one.ingested + other.ingested,
+        one.failed + other.failed,
+        one.open_batches + other.open_batches,
+    )
+
+
+def _advance_model(
+    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, files: "_Files", clock: Clock
+) -> Advance:
+    total = Advance()
+    for batch in files.batches_of(run, model):
+        if batch["id"] not in _known_batches(run):
+            _adopt(run, model, batch, clock)
+        if batch["status"] in OPEN:
+            total = _plus(total, Advance(open_batches=1))
+        elif _known_batches(run)[batch["id"]] != "ingested":
+            total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
+    while lines := _next_part(run, model, endpoint, clock):
+        pks = [asked.item for asked, _line in lines]
+        if _crosses_budget(run, lines):
+            _lease(run, pks, "", None)
+            pause_run(run, "The next batch might cross the budget; raise it and resume.", clock=clock)
+            return total
+        batch = files.submit(run, model, [line for _asked, line in lines])
+        with transaction.atomic():
+            _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
+            _know(run, batch["id"], "submitted")
+        total = _plus(total, Advance(submitted=len(lines), open_batches=1))
+    return total
+
+
+def _known_batches(run: GenerationRun) -> dict[str, str]:
+    """The run's batches that are recorded here: id -> submitted or ingested."""
+    return dict(run.manifest.get("batches", {}))
+
+
+def _know(run: GenerationRun, batch: str, state: str) -> None:
+    locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
+    run.manifest = {**locked.manifest, "batches": {**locked.manifest.get("batches", {}), batch: state}}
+    GenerationRun.objects.filter(pk=run.pk).update(manifest=run.manifest)
+
+
+def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet[GenerationItem]:
+    free = Q(leased_until=None) | Q(leased_until__lt=clock())
+    return run.items.filter(free, status=GenerationItem.Status.WAITING, model=model)
+
+
+def _next_part(
+    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
+) -> list[tuple[Asked, bytes]]:
+    """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while."""
+    worklist = GenerationWorklist(run, endpoint, SUBMITTING, clock, models=(model.pk,))
+    lines: list[tuple[Asked, bytes]] = []
+    size = 0
+    with transaction.atomic():
+        GenerationRun.objects.select_for_update().get(pk=run.pk)
+        items = _waiting(run, model, clock).select_related("instruction", "model").order_by("position")
+        for item in items[:LINES_A_FILE]:
+            held = worklist.hold(item)
+            if held is None:
+                continue
+            asked = worklist.question_for(held)
+            line = _line(asked)
+            if size + len(line) > BYTES_A_FILE:
+                break
+            size += len(line)
+            lines.append((asked, line))
+        _lease(run, [asked.item for asked, _line in lines], SUBMITTING, clock() + CLAIM)
+    return lines
+
+
+def _line(asked: Asked) -> bytes:
+    whole = {"custom_id": f"item-{asked.item}", "method": "POST", "url": PATH, "body": body_of(asked.request)}
+    return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
+
+
+def _crosses_budget(run: GenerationRun, lines: Sequence[tuple[Asked, bytes]]) -> bool:
+    """Whether all that is submitted and not yet answered, and these lines too, might cross the run's budget."""
+    ceiling = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money)
+    if not ceiling.limited:
+        return False
+    spend = spent_of(run)
+    for asked, _line in lines:
+        spend += asked.reserve
+    submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER)
+    typical = lines[0][0].reserve
+    for _ in range(submitted.exclude(leased_by=SUBMITTING).count()):
+        spend += typical
+    return bool(ceiling.crossed_by(spend))
+
+
+def _lease(run: GenerationRun, pks: Sequence[int], owner: str, until: datetime | None) -> None:
+    waiting = run.items.filter(pk__in=pks, status=GenerationItem.Status.WAITING)
+    waiting.update(leased_until=until, leased_by=owner[:64])
+
+
+def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], clock: Clock) -> None:
+    """Takes on a batch of this run whose submitter did not live to record it, and leases its items to it."""
+    ends = [int(pk) for pk in str(batch["metadata"].get("items", "")).split("-") if pk.isdigit()]
+    if len(ends) == 2:
+        free = _waiting(run, model, clock) | run.items.filter(
+            status=GenerationItem.Status.WAITING, model=model, leased_by=SUBMITTING
+        )
+        pks = list(free.filter(pk__range=(ends[0], ends[1])).values_list("pk", flat=True))
+        _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
+    with transaction.atomic():
+        _know(run, batch["id"], "submitted")
+
+
+def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
+    """The batch's answers and errors as rows; items that it left unanswered are free again."""
+    owner = (OWNER + batch["id"])[:64]
+    held = run.items.filter(leased_by=owner, status=GenerationItem.Status.WAITING)
+    waiting = {item.pk: item for item in held.select_related("instruction", "model")}
+    done = failed = 0
+    for name in ("output_file_id", "error_file_id"):
+        if not batch.get(name):
+            continue
+        with transaction.atomic():
+            for row in files.rows(batch[name]):
+                item = waiting.pop(_item_of(row), None)
+                if item is None:
+                    continue
+                if _record(item, row, prices):
+                    done += 1
+                else:
+                    failed += 1
+    with transaction.atomic():
+        _know(run, batch["id"], "ingested")
+        if batch["status"] == "completed":
+            for item in waiting.values():
+                record_failure(item, f"batch {batch['id']} was completed without an answer to this")
+        else:
+            _lease(run, list(waiting), "", None)
+    if batch["status"] == "failed":
+        raise Refused(f"Batch {batch['id']} was refused: {_errors_of(batch)}")
+    return Advance(ingested=done, failed=failed)
+
+
+def _item_of(row: Mapping[str, Any]) -> int:
+    number = str(row.get("custom_id", "")).removeprefix("item-")
+    return int(number) if number.isdigit() else 0
+
+
+def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> bool:
+    """One line of a result file: a response, or the item's failure in the endpoint's words."""
+    response = row.get("response") or {}
+    try:
+        if response.get("status_code") != 200:
+            raise Refused(str((response.get("body") or {}).get("error") or row.get("error") or row)[:2_000])
+        reply = read_completion(response.get("body"), 0.0)
+    except ChatError as error:
+        note_attempt(item, str(error))
+        record_failure(item, str(error))
+        return False
+    record_response(item, reply, prices, timed=False)
+    return True
+
+
+def _errors_of(batch: Mapping[str, Any]) -> str:
+    rows = (batch.get("errors") or {}).get("data") or []
+    return "; ".join(str(row.get("message", row)) for row in rows[:3]) or "the endpoint gave no reason"
+
+
+class _Files:
+    """The files and batches of one endpoint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        import openai
+
+        self._client = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key=key_named(endpoint.key_variable),
+            timeout=endpoint.timeout_seconds,
+            max_retries=3,
+        )
+
+    def __enter__(self) -> "_Files":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def batches_of(self, run: GenerationRun, model: LanguageModel) -> list[dict[str, Any]]:
+        """Every batch that was submitted for this run and model, whoever recorded it."""
+        with _told():
+            found = [batch.model_dump() for batch in self._client.batches.list(limit=100)]
+        return [
+            {**batch, "metadata": batch.get("metadata") or {}}
+            for batch in found
+            if (batch.get("metadata") or {}).get("run") == run.public_id
+            and (batch.get("metadata") or {}).get("model") == str(model.pk)
+        ]
+
+    def submit(self, run: GenerationRun, model: LanguageModel, lines: Sequence[bytes]) -> dict[str, Any]:
+        pks = [_item_of(json.loads(line)) for line in (lines[0], lines[-1])]
+        metadata = {"run": run.public_id, "model": str(model.pk), "items": f"{pks[0]}-{pks[1]}"}
+        with _told():
+            file = self._client.files.create(file=("requests.jsonl", b"".join(lines)), purpose="batch")
+            batch = self._client.batches.create(
+                input_file_id=file.id,
+                endpoint="/v1/chat/completions",
+                completion_window=COMPLETION_WINDOW,
+                metadata=metadata,
+            )
+        return batch.model_dump()
+
+    def rows(self, file: str) -> Iterator[dict[str, Any]]:
+        with _told():
+            content = self._client.files.content(file)
+        for line in content.text.splitlines():
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise chat.ServerFailed(
+                        f"file {file} holds a line that is not JSON: {line[:200]}"
+                    ) from error
+                if isinstance(row, dict):
+                    yield row
+
+
+class _told:
+    """The library's exceptions as the ChatError family."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            raise error_of_status(error) from error
+        if isinstance(error, openai.APIError):
+            raise chat.Unreachable(str(error)) from error

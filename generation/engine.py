@@ -1,0 +1,265 @@
+"""Runs many calls at once: bounded concurrency, pace, retry with jitter, Retry-After, deadlines, budget.
+
+PURE asyncio. The clock, the sleep and the random draw are passed in. A call that waits to be tried again
+holds no slot, so a slow or failing one delays nobody else; what has finished is handed out at once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar, cast
+
+from generation.spending import NOTHING, Budget, Spend
+
+K = TypeVar("K")
+R = TypeVar("R")
+
+
+class CallFailed(Exception):
+    """A call that brought no reply.
+
+    `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call.
+    `fatal`: no other call of the run can succeed either. `retry_after` is the wait in seconds that the other
+    side asked for, of every call.
+    """
+
+    retryable = False
+    patient = False
+    fatal = False
+    retry_after: float | None = None
+
+
+class TryTimedOut(CallFailed):
+    """One try took longer than it may."""
+
+    retryable = True
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often and when a failed call is tried again; seconds."""
+
+    tries: int = 6
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    try_seconds: float = 300.0
+    call_seconds: float = 1800.0
+
+    def wait(self, tries: int, draw: float) -> float:
+        """Before try number tries + 1: doubling, with half of it drawn (`draw` in [0, 1))."""
+        whole = min(self.longest_wait, self.first_wait * 2.0 ** (tries - 1))
+        return whole * (0.5 + draw / 2)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast calls may start; None is no limit."""
+
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+    def seconds_of(self, spend: Spend) -> float:
+        """How long this spend takes of the allowance."""
+        requests = 60.0 / self.requests_per_minute if self.requests_per_minute else 0.0
+        tokens = 60.0 * spend.tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0
+        return max(requests, tokens)
+
+
+@dataclass(frozen=True)
+class Call(Generic[K, R]):
+    """`send` makes one try. `reserve` is the most it can cost, `spent` what a result did cost."""
+
+    key: K
+    send: Callable[[], Awaitable[R]]
+    reserve: Spend = NOTHING
+    spent: Callable[[R], Spend] = field(default=lambda _result: Spend(calls=1))
+
+
+@dataclass(frozen=True)
+class Answered(Generic[K, R]):
+    key: K
+    result: R
+    tries: int
+
+
+@dataclass(frozen=True)
+class Failed(Generic[K]):
+    key: K
+    error: CallFailed
+    tries: int
+
+
+@dataclass(frozen=True)
+class Retried(Generic[K]):
+    """A try failed and another follows after `wait` seconds: news of a call that is still in hand."""
+
+    key: K
+    error: CallFailed
+    wait: float
+
+
+@dataclass(frozen=True)
+class Withheld(Generic[K]):
+    """Not sent, or not sent again: the engine had stopped for `reason`."""
+
+    key: K
+    reason: str
+
+
+Outcome = Answered[K, R] | Failed[K] | Withheld[K] | Retried[K]
+BUDGET_REACHED = "budget"
+STOPPED = "stopped"
+FATAL = "fatal"
+
+
+class Engine(Generic[K, R]):
+    """Takes calls with `submit`, gives what became of them with `finished`. Lives in one event loop."""
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        budget: Budget,
+        retry: Retry,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        draw: Callable[[], float],
+        pace: Pace | None = None,
+    ) -> None:
+        self.concurrency = concurrency
+        self._slots = asyncio.Semaphore(concurrency)
+        self._budget = budget
+        self._retry = retry
+        self._pace = pace or Pace()
+        self._clock, self._sleep, self._draw = clock, sleep, draw
+        self._opens_at = clock()
+        self._settled = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._outcomes: asyncio.Queue[Outcome[K, R] | Exception] = asyncio.Queue()
+        self.stopped = ""
+
+    @property
+    def in_hand(self) -> int:
+        """Calls submitted whose outcome has not been taken."""
+        return len(self._tasks) + self._outcomes.qsize()
+
+    @property
+    def room(self) -> int:
+        """How many more calls keep every slot busy while some wait to be tried again."""
+        return 0 if self.stopped else max(0, 2 * self.concurrency - self.in_hand)
+
+    def submit(self, call: Call[K, R]) -> None:
+        self._tasks.add(asyncio.create_task(self._see_through(call)))
+
+    def stop(self, reason: str = STOPPED) -> None:
+        """Sends nothing more; what is on its way is waited for. The first reason stands."""
+        self.stopped = self.stopped or reason
+        self._stopping.set()
+        self._settled.set()
+
+    async def finished(self, within: float) -> list[Outcome[K, R]]:
+        """Everything that has finished, after waiting at most `within` seconds for the first.
+
+        What `send` raises beside CallFailed is a fault of the caller and is raised here.
+        """
+        try:
+            async with asyncio.timeout(within):
+                taken = [await self._outcomes.get()]
+        except TimeoutError:
+            return []
+        while not self._outcomes.empty():
+            taken.append(self._outcomes.get_nowait())
+        outcomes: list[Outcome[K, R]] = []
+        for outcome in taken:
+            if isinstance(outcome, Exception):
+                raise outcome
+            outcomes.append(outcome)
+        return outcomes
+
+    async def cancel(self) -> None:
+        """Drops everything, also what is on its way."""
+        self.stop()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _see_through(self, call: Call[K, R]) -> None:
+        outcome: Outcome[K, R] | Exception
+        try:
+            outcome = await self._outcome(call)
+        except Exception as error:
+            outcome = error
+        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+        self._outcomes.put_nowait(outcome)
+
+    async def _outcome(self, call: Call[K, R]) -> Outcome[K, R]:
+        deadline = self._clock() + self._retry.call_seconds
+        tries = 0
+        while True:
+            async with self._slots:
+                if not self.stopped:
+                    await self._wait_for_turn(call.reserve)
+                if self.stopped or not await self._reserve(call.reserve):
+                    return Withheld(call.key, self.stopped)
+                tries += 1
+                tried = await self._try(call, tries)
+            if isinstance(tried, Answered):
+                return tried
+            error = tried.error
+            if error.fatal:
+                self.stop(FATAL)
+            wait = max(self._retry.wait(tries, self._draw()), error.retry_after or 0.0)
+            if error.patient:
+                tries -= 1
+            if not error.retryable or tries >= self._retry.tries or self._clock() + wait > deadline:
+                return tried
+            self._outcomes.put_nowait(Retried(call.key, error, wait))
+            await self._rest(wait)
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleeps, but not beyond a stop."""
+        sleeper = asyncio.ensure_future(self._sleep(seconds))
+        stopper = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({sleeper, stopper}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeper.cancel()
+            stopper.cancel()
+
+    async def _try(self, call: Call[K, R], tries: int) -> Answered[K, R] | Failed[K]:
+        spent = NOTHING
+        try:
+            async with asyncio.timeout(self._retry.try_seconds):
+                result = await call.send()
+            spent = call.spent(result)
+            return Answered(call.key, result, tries)
+        except TimeoutError:
+            spent = Spend(calls=1)
+            return Failed(call.key, TryTimedOut(f"no reply in {self._retry.try_seconds:g} seconds"), tries)
+        except CallFailed as error:
+            spent = NOTHING if error.patient else Spend(calls=1)
+            if error.retry_after:
+                self._opens_at = max(self._opens_at, self._clock() + error.retry_after)
+            return Failed(call.key, error, tries)
+        finally:
+            self._budget.settle(call.reserve, spent)
+            self._settled.set()
+
+    async def _wait_for_turn(self, spend: Spend) -> None:
+        """Waits until the pace and the longest Retry-After so far let another call start."""
+        while (wait := self._opens_at - self._clock()) > 0 and not self.stopped:
+            await self._rest(wait)
+        self._opens_at = max(self._opens_at, self._clock()) + self._pace.seconds_of(spend)
+
+    async def _reserve(self, spend: Spend) -> bool:
+        """Reserves before dispatch; waits while what others hold might come free, else stops the engine."""
+        while not self.stopped:
+            if self._budget.reserve(spend):
+                return True
+            if not self._budget.held:
+                self.stop(BUDGET_REACHED)
+            else:
+                self._settled.clear()
+                await self._settled.wait()
+        return False

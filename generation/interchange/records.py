@@ -1,0 +1,142 @@
+"""What the readers of outside files hand on: plain records, each naming the file and line it came from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAIN, LENGTH, LONG_CONTEXT = "main", "length", "long_context"
+
+
+class BadRow(ValueError):
+    """Something in a file that cannot be taken, as one sentence: where, what is wrong, what to do about it.
+
+    `line` counts from 1 (a Parquet file's rows do too) and is 0 where the file as a whole is meant.
+    """
+
+    def __init__(self, file: str, line: int, reason: str, remedy: str) -> None:
+        self.file, self.line, self.reason, self.remedy = file, line, reason, remedy
+        super().__init__(file, line, reason, remedy)
+
+    def __str__(self) -> str:
+        place = f"{self.file} line {self.line}" if self.line else self.file
+        return f"{place}: {self.reason}; {self.remedy}."
+
+
+OnBadRow = Callable[[BadRow], None]
+
+
+def refuse(problem: BadRow) -> None:
+    """The strict way with a bad row: stop there."""
+    raise problem
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands."""
+
+    file: str
+    line: int
+
+    def bad(self, reason: str, remedy: str) -> BadRow:
+        return BadRow(self.file, self.line, reason, remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRecord:
+    """A prompt. `category` is the key its source uses, `parent` that of the category above, if known."""
+
+    place: Place
+    external_id: str
+    text: str | None
+    category: str = ""
+    parent: str = ""
+    words_asked: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRecord:
+    """A model's answer to the instruction it names; `instruction` says what was asked, should it be unknown."""
+
+    place: Place
+    instruction: InstructionRecord
+    model: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRecord:
+    """One rater's value for one criterion of one item; `value` as written, empty where none was given.
+
+    `instruction` is what the item belongs to, empty where the item stands for itself. `variant` tells a
+    judge's prompts or settings apart. A `position` names the criterion by its place in the checklist.
+    """
+
+    place: Place
+    item: str
+    rater: str
+    is_judge: bool
+    criterion: str
+    value: str
+    instruction: str = ""
+    model: str = ""
+    category: str = ""
+    variant: str = ""
+    order: int | None = None
+    seconds: float | None = None
+    reason: str = ""
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceRecord:
+    """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none."""
+
+    place: Place
+    item: str
+    model_a: str
+    model_b: str
+    rater: str
+    is_judge: bool
+    choice: str
+    instruction: str = ""
+    category: str = ""
+    variant: str = ""
+    shown_first: str = ""
+    order: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """A judge's score for the checklist item at `position`, counted from 0."""
+
+    position: int
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """A judge's scores for a response's whole checklist; where unusable, no items and the reason why."""
+
+    response: ResponseRecord
+    items: tuple[ItemVerdict, ...]
+    unusable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRecord:
+    """The published weights of one category, by checklist position."""
+
+    place: Place
+    category: str
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricRecord:
+    """The checklist of one category as its source words it, by position."""
+
+    place: Place
+    category: str
+    parent: str
+    questions: tuple[str, ...]

@@ -1,0 +1,211 @@
+"""Rows of any table, CSV, TSV, JSON Lines (plain or gzipped) or Parquet, one at a time, with their lines.
+
+Every value comes as text, "" where there is none. What cannot be read is a BadRow; those that concern one row
+go to `on_bad` and the reading goes on, those that concern the file are raised.
+"""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from generation.interchange.records import BadRow, OnBadRow, Place, refuse
+
+ROWS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    place: Place
+    values: Mapping[str, str]
+
+
+def open_bytes(path: Path, name: str) -> IO[bytes]:
+    """The file's bytes, unpacked where its name ends in .gz. Raises BadRow where it cannot be opened."""
+    try:
+        if path.suffix == ".gz":
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        return path.open("rb")
+    except OSError as error:
+        raise BadRow(
+            name, 0, f"it cannot be opened ({error.strerror})", "check its name and place"
+        ) from error
+
+
+def storable(text: str) -> str:
+    """The text with what no database stores, NUL and lone surrogates, replaced by U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:
+    """(line number, text with its line end) of a text file in UTF-8; a byte order mark is passed over.
+
+    Problems call the file by `name`, its own where none is given.
+    """
+    name = name or path.name
+    number = 0
+    with open_bytes(path, name) as file:
+        try:
+            for number, raw in enumerate(file, start=1):
+                try:
+                    yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    reason = f"byte {error.start + 1} of the line is not UTF-8"
+                    on_bad(BadRow(name, number, reason, "save the file as UTF-8"))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            what = "the gzip file ends early" if isinstance(error, EOFError) else "the gzip file is damaged"
+            raise BadRow(name, number + 1, what, "copy or download it again") from error
+        except OSError as error:
+            raise BadRow(name, 0, f"it cannot be read ({error.strerror})", "check the file") from error
+    if not number:
+        raise BadRow(name, 0, "the file is empty", "check that it was written or copied whole")
+
+
+def json_lines(
+    path: Path, on_bad: OnBadRow = refuse, name: str = ""
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """The objects of a JSON Lines file; blank lines are passed over."""
+    for number, line in lines(path, on_bad, name):
+        if not line.strip():
+            continue
+        place = Place(name or path.name, number)
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            on_bad(place.bad("this is not JSON", "write one JSON object a line"))
+            continue
+        if isinstance(value, dict):
+            yield place, value
+        else:
+            on_bad(place.bad("this is no JSON object", "write one JSON object a line"))
+
+
+def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse) -> Iterator[Row]:
+    """The rows of a table that must have `columns`; the format is told by the name's ending.
+
+    Raises BadRow where the file is not such a table, lacks a column or holds no row.
+    """
+    wanted = list(dict.fromkeys(columns))
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings and endings[-1] == ".gz":
+        endings.pop()
+    reader = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _json_rows, ".ndjson": _json_rows,
+              ".parquet": _parquet_rows}.get(endings[-1] if endings else "")  # fmt: skip
+    if reader is None:
+        raise BadRow(
+            path.name,
+            0,
+            "its name ends in none of .csv, .tsv, .jsonl (each also with .gz) or .parquet",
+            "rename it after its format",
+        )
+    some = False
+    for row in reader(path, wanted, on_bad):
+        some = True
+        yield row
+    if not some:
+        raise BadRow(
+            path.name, 0, "it has no rows below its header", "check that it was written or copied whole"
+        )
+
+
+def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in known:
+            raise place.bad(f"there is no column {column!r}", f"the columns are {', '.join(known)}")
+
+
+def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    at = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal at
+        for number, text in lines(path, on_bad):
+            at = number
+            yield storable(text)
+
+    reader = csv.reader(texts(), delimiter="\t" if ".tsv" in path.suffixes else ",", strict=True)
+    with _csv_errors(path, lambda: at):
+        header = next(reader, [])
+    _require_header(Place(path.name, 1), header, wanted)
+    while True:
+        with _csv_errors(path, lambda: at):
+            values = next(reader, None)
+        if values is None:
+            return
+        if not values:
+            continue
+        place = Place(path.name, at)
+        if len(values) == len(header):
+            yield Row(place, dict(zip(header, values, strict=True)))
+        else:
+            on_bad(
+                place.bad(
+                    f"it has {len(values)} values for {len(header)} columns", "quote values that hold commas"
+                )
+            )
+
+
+def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise place.bad(f"the column {twice[0]!r} stands twice", "give each column its own name")
+    _require(place, wanted, header)
+
+
+@contextmanager
+def _csv_errors(path: Path, line: Any) -> Iterator[None]:
+    try:
+        yield
+    except csv.Error as error:
+        reason = f"this is not CSV ({error})"
+        raise BadRow(path.name, line(), reason, "check the quotes there and above") from error
+
+
+def _as_text(value: object) -> str:
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, bool | int | float):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    first = True
+    for place, value in json_lines(path, on_bad):
+        if first:
+            _require(place, wanted, list(value))
+            first = False
+        yield Row(
+            place, {**dict.fromkeys(wanted, ""), **{key: _as_text(item) for key, item in value.items()}}
+        )
+
+
+def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    open_bytes(path, path.name).close()
+    try:
+        file = parquet.ParquetFile(path)
+        _require(Place(path.name, 0), wanted, file.schema_arrow.names)
+        line = 0
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            for value in batch.to_pylist():
+                line += 1
+                yield Row(Place(path.name, line), {key: _as_text(item) for key, item in value.items()})
+    except (arrow.ArrowInvalid, OSError) as error:
+        what = "this is not Parquet" if path.stat().st_size else "the file is empty"
+        raise BadRow(path.name, 0, what, "check that it was written or copied whole") from error

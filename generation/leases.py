@@ -1,0 +1,98 @@
+"""Which worker has which item of a run. A lease runs out by itself, so a worker may die at any point.
+
+A run is any model with a status and three budgets whose `items` have a position, a status that begins as
+"waiting", and a lease: runs that generate and runs that judge alike.
+"""
+
+import hashlib
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+LEASE = timedelta(seconds=90)
+WAITING, RUNNING = "waiting", "running"
+
+Clock = Callable[[], datetime]
+
+
+def new_worker_name() -> str:
+    """'place:process:draw'. The place is this machine and its process namespace, so that containers differ."""
+    return f"{_place()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def _place() -> str:
+    try:
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return hashlib.sha256(f"{socket.gethostname()} {namespace}".encode()).hexdigest()[:16]
+
+
+def lease_items(run: Any, worker: str, count: int, clock: Clock, only: Q | None = None) -> list[int]:
+    """Up to `count` waiting items (`only` those), by position, now this worker's; their pks.
+
+    A run with a budget is worked on by one worker at a time, so that what is spent is known before each call.
+    """
+    with transaction.atomic():
+        locked = type(run).objects.select_for_update().get(pk=run.pk)
+        if locked.status != RUNNING:
+            return []
+        now = clock()
+        budgeted = (locked.budget_calls, locked.budget_tokens, locked.budget_money) != (None, None, None)
+        if budgeted and live_leases(run, clock).exclude(leased_by=worker).exists():
+            return []
+        free = (
+            run.items.select_for_update(skip_locked=True)
+            .filter(Q(leased_until=None) | Q(leased_until__lt=now), only or Q(), status=WAITING)
+            .order_by("position")
+        )
+        pks = list(free.values_list("pk", flat=True)[:count])
+        run.items.filter(pk__in=pks).update(leased_until=now + LEASE, leased_by=worker)
+        return pks
+
+
+def live_leases(run: Any, clock: Clock) -> QuerySet[Any]:
+    """Items that some worker is busy with."""
+    items: QuerySet[Any] = run.items.filter(status=WAITING, leased_until__gte=clock())
+    return items
+
+
+def renew(run: Any, worker: str, pks: Iterable[int], clock: Clock) -> None:
+    run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING).update(leased_until=clock() + LEASE)
+
+
+def release(run: Any, worker: str, pks: Iterable[int], **noted: str) -> None:
+    """Gives items back undone; `noted` is stored with them, such as the error that the last try met."""
+    held = run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING)
+    held.update(leased_until=None, leased_by="", **noted)
+
+
+def release_dead(run: Any, clock: Clock) -> int:
+    """Gives back what workers of this machine held that have ended; how many items that were."""
+    place = _place()
+    freed = 0
+    for worker in live_leases(run, clock).order_by().values_list("leased_by", flat=True).distinct():
+        where, _colon, rest = worker.partition(":")
+        process = rest.partition(":")[0]
+        if where == place and process.isdigit() and not _alive(int(process)):
+            freed += run.items.filter(leased_by=worker, status=WAITING).update(
+                leased_until=None, leased_by=""
+            )
+    return freed
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,50 @@
+"""Say in words what an endpoint can do, and remember it."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.chat import ChatError
+from generation.probing import NoAnswer, in_words, probe_endpoint
+from generation.serving import ServingRefused, endpoint_at, endpoint_named
+
+
+class Command(BaseCommand):
+    help = "Ask an endpoint what it can do: JSON schema, log-probabilities, embeddings, context."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?", help="Name of a stored endpoint.")
+        parser.add_argument(
+            "--base-url", default="", help="Or its address; it is stored under its host's name."
+        )
+        parser.add_argument("--key-variable", default="", help="Environment variable that holds its key.")
+        parser.add_argument("--model", default="", help="Which model to ask; else the first that it lists.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--json", action="store_true", help="Print what was found as JSON.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if bool(options["name"]) == bool(options["base_url"]):
+            raise CommandError("Name an endpoint, or give its address with --base-url.")
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            if options["name"]:
+                endpoint = endpoint_named(workspace, options["name"])
+            else:
+                endpoint = endpoint_at(workspace, options["base_url"], options["key_variable"])
+            found = probe_endpoint(endpoint, options["model"])
+        except (UnknownWorkspace, ServingRefused) as error:
+            raise CommandError(str(error)) from error
+        except (NoAnswer, ChatError) as error:
+            raise CommandError(f"The endpoint cannot be asked: {error}") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(found)))
+            return
+        self.stdout.write(f"{endpoint.name} ({endpoint.base_url or endpoint.get_kind_display()}):")
+        for line in in_words(asdict(found)):
+            self.stdout.write(f"  {'+' if line.good else '-'} {line.text}")
+            if line.detail:
+                self.stdout.write(f"      {line.detail}")

@@ -1,0 +1,290 @@
+"""What is evaluated: benchmarks, their instructions, the models, and what the models answered."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.localized import localized
+from accounts.models import User, Workspace
+from accounts.public_ids import new_public_id
+
+MAIN_EXPERIMENT = "main"
+
+
+class Benchmark(models.Model):
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="benchmarks")
+    slug = models.SlugField(max_length=100)
+    names = models.JSONField(default=dict)
+    version = models.CharField(max_length=50, blank=True)
+    licence = models.CharField(max_length=100, blank=True)
+    source = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "slug"], name="one_benchmark_per_workspace_and_slug")
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def name(self) -> str:
+        return localized(self.names) or self.slug
+
+
+class Category(models.Model):
+    """A kind of instruction; two levels. `aliases` are the keys other layouts use for it."""
+
+    benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="categories")
+    parent = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="children")
+    key = models.CharField(max_length=100)
+    names = models.JSONField(default=dict)
+    aliases = models.JSONField(default=list, blank=True)
+    position = models.PositiveIntegerField(default=0)
+    expected_count = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "categories"
+        ordering = ["benchmark", "position", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "parent", "key"],
+                condition=Q(parent__isnull=False),
+                name="one_subcategory_per_key",
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "key"], condition=Q(parent__isnull=True), name="one_category_per_key"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.parent.key}/{self.key}" if self.parent else self.key
+
+    @property
+    def name(self) -> str:
+        return localized(self.names) or self.key
+
+
+class Instruction(models.Model):
+    """A prompt; its text may be absent, since ratings without texts are welcome.
+
+    `messages` is a chat: [{"role": "user", "content": ...}, ...].
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="instructions")
+    external_id = models.CharField(max_length=200)
+    category = models.ForeignKey(
+        Category, models.SET_NULL, null=True, blank=True, related_name="instructions"
+    )
+    messages = models.JSONField(null=True, blank=True)
+    reference = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+    words_asked = models.PositiveIntegerField(null=True, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["benchmark", "external_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "external_id"], name="one_instruction_per_benchmark_and_external_id"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+    @property
+    def text(self) -> str:
+        """The last user message: what the response answers."""
+        users = [m["content"] for m in self.messages or [] if m.get("role") == "user"]
+        return users[-1] if users else ""
+
+
+class Endpoint(models.Model):
+    class Kind(models.TextChoices):
+        OPENAI = "openai", _("OpenAI-compatible server")
+        IN_PROCESS = "in_process", _("vLLM in the worker's own process")
+        SCRIPTED = "scripted", _("Scripted replies")
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoints")
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.OPENAI)
+    base_url = models.CharField(max_length=500, blank=True)
+    key_variable = models.CharField(
+        max_length=100, blank=True, help_text=_("Name of the environment variable that holds the key.")
+    )
+    max_concurrent = models.PositiveIntegerField(default=8)
+    requests_per_minute = models.PositiveIntegerField(null=True, blank=True)
+    tokens_per_minute = models.PositiveIntegerField(null=True, blank=True)
+    timeout_seconds = models.PositiveIntegerField(default=300)
+    input_price = models.DecimalField(
+        max_digits=12, decimal_places=6, default=0, help_text=_("Price of a million tokens read.")
+    )
+    output_price = models.DecimalField(
+        max_digits=12, decimal_places=6, default=0, help_text=_("Price of a million tokens written.")
+    )
+    context_tokens = models.PositiveIntegerField(null=True, blank=True)
+    capabilities = models.JSONField(default=dict, blank=True)
+    probed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="one_endpoint_per_workspace_and_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LanguageModel(models.Model):
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="language_models")
+    endpoint = models.ForeignKey(
+        Endpoint, models.SET_NULL, null=True, blank=True, related_name="language_models"
+    )
+    name = models.CharField(max_length=200)
+    served_name = models.CharField(
+        max_length=200, blank=True, help_text=_("The name the endpoint knows it by, where that differs.")
+    )
+    family = models.CharField(max_length=100, blank=True)
+    billions_of_parameters = models.FloatField(null=True, blank=True)
+    parameters = models.JSONField(default=dict, blank=True)
+    fictional = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="one_model_per_workspace_and_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class GenerationRun(models.Model):
+    """Responses made or imported together. An experiment (main, length, long context) keeps its runs apart."""
+
+    class Status(models.TextChoices):
+        PLANNED = "planned", _("Planned")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        FINISHED = "finished", _("Finished")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+        IMPORTED = "imported", _("Imported")
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="generation_runs")
+    name = models.CharField(max_length=100)
+    experiment = models.CharField(max_length=50, default=MAIN_EXPERIMENT)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PLANNED)
+    parameters = models.JSONField(default=dict, blank=True)
+    seed = models.BigIntegerField(default=0)
+    budget_money = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
+    manifest = models.JSONField(default=dict, blank=True)
+    message = models.TextField(blank=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "name"], name="one_generation_run_per_benchmark_and_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: {self.name}"
+
+
+class Response(models.Model):
+    class Kind(models.TextChoices):
+        RESPONSE = "response", _("Response")
+        REFERENCE = "reference", _("Human reference")
+        CONTROL = "control", _("Degraded control")
+        CANARY = "canary", _("Canary")
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    instruction = models.ForeignKey(Instruction, models.CASCADE, related_name="responses")
+    model = models.ForeignKey(LanguageModel, models.CASCADE, null=True, blank=True, related_name="responses")
+    sample = models.PositiveIntegerField(default=0)
+    run = models.ForeignKey(GenerationRun, models.CASCADE, null=True, blank=True, related_name="responses")
+    external_id = models.CharField(max_length=200, blank=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.RESPONSE)
+    derived_from = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="derived")
+    text = models.TextField(null=True, blank=True)  # noqa: DJ001 - null says the text was never given
+    words = models.PositiveIntegerField(null=True, blank=True)
+    tokens = models.PositiveIntegerField(null=True, blank=True)
+    input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    seconds = models.FloatField(null=True, blank=True)
+    cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instruction", "model", "sample", "run"],
+                condition=Q(model__isnull=False, run__isnull=False),
+                name="one_response_per_instruction_model_sample_run",
+            ),
+            models.UniqueConstraint(
+                fields=["instruction", "model", "sample"],
+                condition=Q(model__isnull=False, run__isnull=True, kind="response"),
+                name="one_response_per_instruction_model_sample",
+            ),
+            models.UniqueConstraint(
+                fields=["instruction", "external_id"],
+                condition=Q(model__isnull=True),
+                name="one_response_without_model_per_external_id",
+            ),
+        ]
+        indexes = [models.Index(fields=["run", "model"], name="response_by_run_and_model")]
+
+    def __str__(self) -> str:
+        return self.external_id or self.public_id
+
+
+class GenerationItem(models.Model):
+    """One planned response of a run; the lease says which worker has it."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+
+    run = models.ForeignKey(GenerationRun, models.CASCADE, related_name="items")
+    instruction = models.ForeignKey(Instruction, models.CASCADE, related_name="+")
+    model = models.ForeignKey(LanguageModel, models.CASCADE, related_name="+")
+    sample = models.PositiveIntegerField(default=0)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    attempts = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    leased_by = models.CharField(max_length=64, blank=True)
+    error = models.TextField(blank=True)
+    response = models.OneToOneField(
+        Response, models.SET_NULL, null=True, blank=True, related_name="generation_item"
+    )
+
+    class Meta:
+        ordering = ["run", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "instruction", "model", "sample"],
+                name="one_item_per_run_instruction_model_sample",
+            )
+        ]
+        indexes = [models.Index(fields=["run", "status", "leased_until"], name="generation_item_outstanding")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}/{self.position}"

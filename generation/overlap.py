@@ -1,0 +1,148 @@
+"""How much of a reference a text repeats: BLEU, ROUGE-L, METEOR. PURE. And how far texts are from their length.
+
+Words are runs of letters and digits in lower case, each Chinese or Japanese character one of its own. All values
+lie in 0..1; a text without words shares nothing and scores 0.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nltk.stem.porter import PorterStemmer
+
+UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+LONGEST_N_GRAM = 4
+METEOR_ALPHA, METEOR_BETA, METEOR_GAMMA = 0.9, 3.0, 0.5
+METEOR_STAGES = ("exact", "stem")
+"""The stages of METEOR done here; its synonym stage needs WordNet and its paraphrase stage tables of their own."""
+
+
+class NoPairs(ValueError):
+    """A score over texts was asked of none, or of lists that do not match."""
+
+
+@dataclass(frozen=True)
+class Rouge:
+    """Recall, precision and their harmonic mean over the longest common subsequence of words."""
+
+    recall: float
+    precision: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Meteor:
+    """`matches` aligned words in `chunks` runs, with the score that follows; stages exact and stem only."""
+
+    score: float
+    matches: int
+    chunks: int
+    stages: tuple[str, ...] = METEOR_STAGES
+
+
+def words(text: str) -> list[str]:
+    return WORD.findall(text.lower())
+
+
+def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Corpus BLEU with up to 4-grams, each text against its references. Papineni et al. (2002), ACL P02-1040.
+
+    Clipped n-gram precisions over all texts, their geometric mean, and the brevity penalty with the closest
+    reference length. Unsmoothed: 0 where no 4-gram is shared. Raises NoPairs.
+    """
+    if not texts or len(texts) != len(references) or not all(references):
+        raise NoPairs("BLEU needs as many lists of references as texts, none of them empty.")
+    shared, total = [0] * LONGEST_N_GRAM, [0] * LONGEST_N_GRAM
+    written = closest = 0
+    for text, several in zip(texts, references, strict=True):
+        tokens, others = words(text), [words(reference) for reference in several]
+        written += len(tokens)
+        closest += min((abs(len(other) - len(tokens)), len(other)) for other in others)[1]
+        for n in range(1, LONGEST_N_GRAM + 1):
+            counts = _n_grams(tokens, n)
+            most: Counter[tuple[str, ...]] = Counter()
+            for other in others:
+                most |= _n_grams(other, n)
+            shared[n - 1] += (counts & most).total()
+            total[n - 1] += counts.total()
+    if not all(shared):
+        return 0.0
+    mean = math.fsum(math.log(a / b) for a, b in zip(shared, total, strict=True)) / LONGEST_N_GRAM
+    penalty = 1.0 if written > closest else math.exp(1 - closest / written)
+    return penalty * math.exp(mean)
+
+
+def _n_grams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
+
+
+def rouge_l(text: str, reference: str) -> Rouge:
+    """Over the longest common subsequence. Lin (2004), W04-1013, with equal weight for recall and precision."""
+    one, other = words(text), words(reference)
+    shared = common_subsequence(one, other)
+    if not shared:
+        return Rouge(0.0, 0.0, 0.0)
+    recall, precision = shared / len(other), shared / len(one)
+    return Rouge(recall, precision, 2 * recall * precision / (recall + precision))
+
+
+def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """Its length, by bit-parallel dynamic programming (Hyyro, 2004): 10,000 by 10,000 words take some 40 ms."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << place
+    full = (1 << len(one)) - 1
+    unmatched = full
+    for word in other:
+        matches = unmatched & places.get(word, 0)
+        unmatched = ((unmatched + matches) | (unmatched - matches)) & full
+    return len(one) - unmatched.bit_count()
+
+
+def meteor(text: str, reference: str) -> Meteor:
+    """METEOR by exact words, then by Porter stems of what is left; no synonyms. Lavie and Agarwal (2007), W07-0734.
+
+    Weighted mean of precision and recall (alpha 0.9), less a penalty for broken order (gamma 0.5, beta 3).
+    """
+    one, other = words(text), words(reference)
+    pairs = _aligned(one, other)
+    if not pairs:
+        return Meteor(0.0, 0, 0)
+    precision, recall = len(pairs) / len(one), len(pairs) / len(other)
+    mean = precision * recall / (METEOR_ALPHA * precision + (1 - METEOR_ALPHA) * recall)
+    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(pairs))
+    penalty = METEOR_GAMMA * (chunks / len(pairs)) ** METEOR_BETA
+    return Meteor(mean * (1 - penalty), len(pairs), chunks)
+
+
+def _aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Pairs of places, each word used once: exact words first, then stems, in runs as long as they come."""
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    stem = PorterStemmer().stem
+    for form in (lambda word: word, stem):
+        here = [form(word) for word in one]
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(other):
+            places.setdefault(form(word), []).append(place)
+        for place, word in enumerate(here):
+            if place in pairs:
+                continue
+            free = [candidate for candidate in places.get(word, ()) if candidate not in taken]
+            if free:
+                wanted = pairs.get(place - 1, -2) + 1
+                best = wanted if wanted in free else free[0]
+                pairs[place] = best
+                taken.add(best)
+    return sorted(pairs.items())
+
+
+def mean_absolute_length_error(written: Sequence[int], asked: Sequence[int]) -> float:
+    """Mean distance in words of what was written from what was asked (HelloBench, arXiv 2409.16191). Raises NoPairs."""
+    if not written or len(written) != len(asked):
+        raise NoPairs("A length error needs as many lengths asked as written, and at least one.")
+    return math.fsum(abs(one - other) for one, other in zip(written, asked, strict=True)) / len(written)

@@ -1,0 +1,26 @@
+"""How far a long command is, shown on the terminal while it runs and nowhere else."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+
+@contextmanager
+def progress_shown(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Yields what is to be called with the number of steps done since the last call."""
+    console = Console(stderr=True)
+    columns = [SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn()]
+    if total is not None:
+        columns.insert(2, BarColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda steps: progress.advance(task, steps)

@@ -1,0 +1,168 @@
+"""A provider like any other whose replies are written down beforehand: for tests and for work without a network.
+
+A script is a mapping (or the path of a JSON file that holds one), kept in LanguageModel.parameters["script"] or
+in Endpoint.capabilities["script"]:
+
+    {"seed": 7,                       changes everything that is drawn
+     "seconds": 0.0,                  how long each reply takes
+     "quality": 0.7,                  0..1, where drawn numbers centre
+     "replies": {SUBJECT: TEXT, ...}  replies given word for word
+     "answers": {SUBJECT: {FIELD: NUMBER or {"reason": TEXT, "score": NUMBER}, ...}, ...},
+     "writes": 120}                   to what has no schema, a text of about so many drawn words
+
+SUBJECT is the request's "response" (a response's external id, or "instruction/model" where it has none). What
+`answers` does not say is drawn from the seed and the subject, within the request's schema, so the same question
+gets the same reply in every run. The schema is all that a script needs to know of what is asked.
+"""
+
+import asyncio
+import hashlib
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from generation.bodies import Vectors
+from generation.chat import ChatError, PromptScores, Refused, Reply, Request
+
+Script = Callable[[Request], "str | Reply | ChatError"]
+CHARACTERS_A_TOKEN = 4
+VECTOR_LENGTH = 64
+STOCK_TEXT = (
+    "the a this that one river house letter question answer morning winter garden window road story voice "
+    "hand light paper table city field writes opens follows holds brings leaves turns keeps finds slowly "
+    "again often never quietly and but while because under near before after of to in with from"
+)
+STOCK_REASONS = {
+    0: "Looked for it and found little or nothing of it.",
+    1: "Present in parts, with gaps that a reader notices.",
+    2: "Present nearly throughout; the lapses are small.",
+}
+
+
+class BadScript(ValueError):
+    """The script is missing or is not of the described form."""
+
+
+class ScriptedChat:
+    """Answers from a script; a ChatError that the script gives is raised."""
+
+    def __init__(self, script: Script, seconds: float = 0.0) -> None:
+        self._script = script
+        self._seconds = seconds
+        self.requests: list[Request] = []
+
+    async def complete(self, request: Request) -> Reply:
+        self.requests.append(request)
+        await asyncio.sleep(self._seconds)
+        said = self._script(request)
+        if isinstance(said, ChatError):
+            raise said
+        if isinstance(said, Reply):
+            return said
+        read = sum(len(message["content"]) for message in request.messages) // CHARACTERS_A_TOKEN
+        return Reply(said, "stop", read, len(said) // CHARACTERS_A_TOKEN, self._seconds)
+
+    async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
+        """Texts lie the nearer the more words they share."""
+        await asyncio.sleep(self._seconds)
+        return Vectors(
+            tuple(_word_vector(text) for text in texts), sum(map(len, texts)) // CHARACTERS_A_TOKEN
+        )
+
+    async def prompt_log_probabilities(self, request: Request) -> PromptScores:
+        raise Refused("a scripted model has no log-probabilities")
+
+    async def close(self) -> None:
+        return None
+
+
+def read_script(source: object, folder: Path) -> Mapping[str, Any]:
+    """The mapping itself, or the JSON file it names, relative to `folder`. Raises BadScript."""
+    if isinstance(source, str):
+        try:
+            source = json.loads((folder / source).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BadScript(f"The script {source} cannot be read: {error}") from error
+    if not isinstance(source, Mapping):
+        raise BadScript(
+            "A script is a mapping with 'answers', 'replies', 'seed', or the path of such a JSON file."
+        )
+    return source
+
+
+def script_from(plan: Mapping[str, Any]) -> Script:
+    """A script that looks up, and draws what is not written down."""
+    replies, answers = plan.get("replies", {}), plan.get("answers", {})
+
+    def say(request: Request) -> str | ChatError:
+        subject = request.subject.get("response", "")
+        if subject in replies:
+            return str(replies[subject])
+        if request.schema is None and "writes" in plan:
+            return _written(int(plan["writes"]), f"{plan.get('seed', 0)} {request.model} {subject}")
+        if request.schema is None:
+            return Refused("a scripted model answers only what has a schema or stands in its script")
+        question = json.dumps([plan.get("seed", 0), request.model, sorted(request.subject.items())])
+        draws = random.Random(hashlib.sha256(question.encode()).digest())
+        level = min(1.0, max(0.0, draws.gauss(float(plan.get("quality", 0.7)), 0.15)))
+        answer = fill(request.schema, answers.get(subject), level, draws)
+        return json.dumps(answer, ensure_ascii=False)
+
+    return say
+
+
+def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.Random) -> object:
+    """An instance of the schema: what is given, and draws around `level` (0..1 of each scale) for the rest."""
+    if "properties" in schema:
+        fields: Mapping[str, Any] = schema["properties"]
+        if isinstance(given, Mapping):
+            written: Mapping[str, object] = given
+        else:
+            written = {name: given for name, field in fields.items() if "enum" in field and given is not None}
+        filled = {
+            name: fill(field, written.get(name), level, draws)
+            for name, field in fields.items()
+            if "properties" in field or "enum" in field
+        }
+        share = _share(filled, fields, level)
+        for name in fields:
+            if name not in filled:
+                filled[name] = written.get(name) or STOCK_REASONS[min(2, int(share * 3))]
+        return {name: filled[name] for name in fields}
+    if given is not None:
+        return given
+    options = list(schema["enum"])
+    place = round((len(options) - 1) * min(1.0, max(0.0, level + draws.gauss(0, 0.18))))
+    return options[place]
+
+
+def _written(words: int, seed: str) -> str:
+    """Sentences of drawn words that mean nothing, `words` in all to within a third."""
+    draws = random.Random(hashlib.sha256(seed.encode()).digest())
+    stock = STOCK_TEXT.split()
+    left = max(1, round(words * draws.uniform(0.67, 1.33)))
+    sentences = []
+    while left > 0:
+        length = min(left, draws.randint(6, 16))
+        sentences.append(" ".join(draws.choice(stock) for _ in range(length)).capitalize() + ".")
+        left -= length
+    return " ".join(sentences)
+
+
+def _word_vector(text: str) -> tuple[float, ...]:
+    """How often words of each of 64 kinds occur, the kinds drawn by hash."""
+    counts = [0.0] * VECTOR_LENGTH
+    for word in text.lower().split() or [""]:
+        counts[hashlib.sha256(word.encode()).digest()[0] % VECTOR_LENGTH] += 1
+    return tuple(counts)
+
+
+def _share(filled: Mapping[str, object], fields: Mapping[str, Any], level: float) -> float:
+    """Where on its scale the drawn number lies, 0..1."""
+    for name, value in filled.items():
+        options: list[object] = list(fields[name].get("enum", []))
+        if value in options and len(options) > 1:
+            return options.index(value) / (len(options) - 1)
+    return level

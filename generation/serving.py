@@ -1,0 +1,123 @@
+"""Where a model is served: named endpoints, addresses, and the name of the variable that holds a key."""
+
+import re
+from urllib.parse import urlsplit
+
+from accounts.models import Workspace
+from generation.chat import OWN_VARIABLES
+from generation.models import Endpoint, LanguageModel
+
+KEY_BEGINNINGS = (
+    "sk-",
+    "sk_",
+    "hf_",
+    "gsk_",
+    "xai-",
+    "aiza",
+    "ghp_",
+    "pk-",
+    "key-",
+    "bearer ",
+    "eyj",
+    "nvapi-",
+    "r8_",
+)
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+LONGEST_VARIABLE = 60
+LONGEST_NAME = 100
+
+
+class ServingRefused(ValueError):
+    """The model cannot be reached as asked; the sentence says what to change."""
+
+
+def checked_key_variable(name: str) -> str:
+    """The name of an environment variable, or ''. Raises ServingRefused, never repeating what might be a key."""
+    name = name.strip()
+    if not name:
+        return ""
+    if looks_like_a_key(name) or not VARIABLE.match(name):
+        raise ServingRefused(
+            "This looks like a key, not like the name of an environment variable; keys are never stored here: "
+            "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name."
+        )
+    if name.upper().startswith(OWN_VARIABLES):
+        raise ServingRefused(
+            f"The variable {name} belongs to this program and is sent to nobody; put the key into another one."
+        )
+    return name
+
+
+def looks_like_a_key(text: str) -> bool:
+    """Begins as keys do, is very long, or is one long run of mixed letters and digits."""
+    lower = text.lower()
+    if lower.startswith(KEY_BEGINNINGS) or len(text) > LONGEST_VARIABLE:
+        return True
+    runs = re.findall(r"[A-Za-z0-9]{20,}", text)
+    return any(re.search(r"\d", run) and re.search(r"[a-z]", run) for run in runs)
+
+
+def checked_base_url(base_url: str) -> str:
+    """An http:// or https:// address without a password in it. Raises ServingRefused."""
+    base_url = base_url.strip()
+    try:
+        parts = urlsplit(base_url)
+        sound = (
+            parts.scheme in ("http", "https") and parts.hostname and not (parts.username or parts.password)
+        )
+        parts.port  # noqa: B018 - reading it raises ValueError where it is no number
+    except ValueError:
+        sound = False
+    if not sound:
+        raise ServingRefused(
+            "That is no http:// or https:// address of a server without a password in it, such as "
+            "http://127.0.0.1:8000/v1 or https://api.openai.com/v1."
+        )
+    return base_url
+
+
+def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "") -> Endpoint:
+    """The endpoint with this address and key variable, made where there is none. Raises ServingRefused."""
+    base_url, key_variable = checked_base_url(base_url), checked_key_variable(key_variable)
+    known = Endpoint.objects.filter(workspace=workspace, base_url=base_url, key_variable=key_variable).first()
+    if known is not None:
+        return known
+    taken = set(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+    place = urlsplit(base_url).netloc
+    names = [place, *(f"{place} {number}" for number in range(2, 1000))]
+    name = next(name[:LONGEST_NAME] for name in names if name[:LONGEST_NAME] not in taken)
+    return Endpoint.objects.create(
+        workspace=workspace, name=name, base_url=base_url, key_variable=key_variable
+    )
+
+
+def endpoint_named(workspace: Workspace, name: str) -> Endpoint:
+    """Raises ServingRefused with the names there are."""
+    endpoint = Endpoint.objects.filter(workspace=workspace, name=name).first()
+    if endpoint is None:
+        known = ", ".join(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+        raise ServingRefused(f"There is no endpoint {name!r}; there are: {known or 'none'}.")
+    return endpoint
+
+
+def served_model(
+    *, workspace: Workspace, name: str, endpoint_name: str = "", base_url: str = "", key_variable: str = ""
+) -> LanguageModel:
+    """The model of this name, served where the options say, or where it was before. Raises ServingRefused."""
+    model = LanguageModel.objects.filter(workspace=workspace, name=name).select_related("endpoint").first()
+    if base_url:
+        endpoint: Endpoint | None = endpoint_at(workspace, base_url, key_variable)
+    elif endpoint_name:
+        endpoint = endpoint_named(workspace, endpoint_name)
+    else:
+        endpoint = model.endpoint if model else None
+    if endpoint is None:
+        raise ServingRefused(
+            f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
+        )
+    if model is None:
+        return LanguageModel.objects.create(workspace=workspace, name=name, endpoint=endpoint)
+    if model.endpoint_id != endpoint.pk:
+        model.endpoint = endpoint
+        model.save(update_fields=["endpoint"])
+    return model

@@ -1,0 +1,140 @@
+"""The library's models and endpoints: lists, forms, and the button that tests what an endpoint can do."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import Event, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from generation.chat import ChatError
+from generation.forms import EndpointForm, ModelForm
+from generation.library import page_of, user_of
+from generation.models import Endpoint, LanguageModel
+from generation.probing import NoAnswer, in_words, probe_endpoint
+from generation.serving import ServingRefused
+
+TEST_SECONDS = 8.0
+
+
+@require_safe
+@results_page
+def models(request: HttpRequest) -> HttpResponse:
+    """The models, what serves them and how much they have written; ?q= searches their names."""
+    words = request.GET.get("q", "").strip()
+    found = LanguageModel.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
+    if words:
+        found = found.filter(Q(name__icontains=words) | Q(family__icontains=words))
+    rows = found.select_related("endpoint").annotate(response_count=Count("responses"))
+    context = {
+        "page": page_of(request, rows.order_by("name", "pk")),
+        "words": words,
+        "leads": _led(request).exists(),
+    }
+    return render(request, "generation/models.html", context)
+
+
+@require_safe
+@results_page
+def endpoints(request: HttpRequest) -> HttpResponse:
+    """The endpoints and what each was found to do."""
+    found = Endpoint.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
+    led = set(_led(request).values_list("pk", flat=True))
+    rows = [
+        _row(endpoint, led)
+        for endpoint in found.annotate(model_count=Count("language_models")).order_by("name", "pk")
+    ]
+    return render(request, "generation/endpoints.html", {"rows": rows, "leads": bool(led)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new endpoint, or one there is."""
+    led = _led(request)
+    known = _endpoint(led, pk) if pk is not None else None
+    form = EndpointForm(request.POST or None, instance=known, workspaces=led)
+    if request.method == "POST" and form.is_valid():
+        made = _saved(request, form, "endpoint")
+        messages.success(
+            request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made}
+        )
+        return redirect("generation:endpoints")
+    context = {"form": form, "endpoint": known, "led": led}
+    return render(request, "generation/endpoint_form.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new model, or one there is."""
+    led = _led(request)
+    known = LanguageModel.objects.filter(workspace__in=led, pk=pk).first() if pk is not None else None
+    if pk is not None and known is None:
+        raise Http404(gettext("There is no such model."))
+    form = ModelForm(request.POST or None, instance=known, workspaces=led)
+    if request.method == "POST" and form.is_valid():
+        made = _saved(request, form, "model")
+        messages.success(request, gettext("Model %(name)s is saved.") % {"name": made})
+        return redirect("generation:models")
+    context = {"form": form, "model": known, "led": led}
+    return render(request, "generation/model_form.html", context, status=_status(form))
+
+
+@require_POST
+@results_page
+def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks the endpoint what it can do, and says it in words; without JavaScript, on the list's page."""
+    led = _led(request)
+    endpoint = _endpoint(led, pk)
+    problem = ""
+    try:
+        probe_endpoint(endpoint, seconds=TEST_SECONDS)
+    except (NoAnswer, ChatError, ServingRefused) as error:
+        problem = str(error)
+    if not getattr(request, "htmx", False):
+        if problem:
+            messages.error(request, f"{endpoint.name}: {problem}")
+        return redirect("generation:endpoints")
+    row = {**_row(endpoint, set(led.values_list("pk", flat=True))), "problem": problem}
+    return render(request, "generation/endpoints.html#found", {"row": row})
+
+
+def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
+    lines = in_words(endpoint.capabilities) if endpoint.probed_at else []
+    return {"endpoint": endpoint, "lines": lines, "leads": endpoint.workspace_id in led, "problem": ""}
+
+
+def _saved(request: HttpRequest, form: Any, what: str) -> Any:
+    """The form's row, with an event in the log: its fields but no key, since none is ever stored."""
+    with transaction.atomic():
+        made = form.save()
+        Event.objects.create(
+            workspace_id=made.workspace_id,
+            actor=user_of(request),
+            verb=f"{what} saved",
+            object_type=f"generation.{type(made).__name__}",
+            object_id=str(made.pk),
+            after={"name": made.name, "changed": sorted(form.changed_data)},
+        )
+    return made
+
+
+def _status(form: Any) -> int:
+    return 422 if form.is_bound and form.errors else 200
+
+
+def _led(request: HttpRequest) -> "QuerySet[Workspace]":
+    return workspaces_led_by(user_of(request))
+
+
+def _endpoint(led: "QuerySet[Workspace]", pk: int) -> Endpoint:
+    endpoint = Endpoint.objects.filter(workspace__in=led, pk=pk).first()
+    if endpoint is None:
+        raise Http404(gettext("There is no such endpoint."))
+    return endpoint

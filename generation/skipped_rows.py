@@ -1,0 +1,36 @@
+"""The rows a load left out, kept as a report beside the data."""
+
+import csv
+from datetime import datetime
+from pathlib import Path
+
+from generation.interchange.records import BadRow
+
+
+class SkippedRows:
+    """Collects the bad rows of a load that goes on without them."""
+
+    def __init__(self) -> None:
+        self.problems: list[BadRow] = []
+
+    def __call__(self, problem: BadRow) -> None:
+        """Keep the problem of a row; one of a whole file is raised, since nothing is left to go on with."""
+        if not problem.line:
+            raise problem
+        self.problems.append(problem)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def write(self, folder: Path, name: str, now: datetime) -> Path | None:
+        """The report as CSV with file, line, reason and remedy; none where nothing was skipped."""
+        if not self.problems:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"skipped-{name}-{now:%Y%m%d-%H%M%S-%f}.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["file", "line", "reason", "remedy"])
+            in_order = sorted(self.problems, key=lambda one: (one.file, one.line))
+            writer.writerows([one.file, one.line, one.reason, one.remedy] for one in in_order)
+        return path

@@ -1,0 +1,83 @@
+"""What calls cost, and the most that a run may cost. PURE."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True)
+class Spend:
+    """Calls sent, tokens read and written, and money in the currency of the endpoint's prices."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: Decimal = Decimal(0)
+
+    def __add__(self, other: "Spend") -> "Spend":
+        return Spend(self.calls + other.calls, self.tokens + other.tokens, self.money + other.money)
+
+    def __sub__(self, other: "Spend") -> "Spend":
+        return Spend(self.calls - other.calls, self.tokens - other.tokens, self.money - other.money)
+
+
+NOTHING = Spend()
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The most that may be spent; None is no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: Decimal | None = None
+
+    def crossed_by(self, spend: Spend) -> str:
+        """Which limit the spend would cross: 'calls', 'tokens', 'money', or ''."""
+        if self.calls is not None and spend.calls > self.calls:
+            return "calls"
+        if self.tokens is not None and spend.tokens > self.tokens:
+            return "tokens"
+        if self.money is not None and spend.money > self.money:
+            return "money"
+        return ""
+
+    @property
+    def limited(self) -> bool:
+        return (self.calls, self.tokens, self.money) != (None, None, None)
+
+
+UNLIMITED = Ceiling()
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of a million tokens read and a million written."""
+
+    read: Decimal = Decimal(0)
+    written: Decimal = Decimal(0)
+
+    def cost(self, tokens_read: int, tokens_written: int) -> Decimal:
+        return (self.read * tokens_read + self.written * tokens_written) / Decimal(1_000_000)
+
+
+class Budget:
+    """A ceiling, what has been spent of it, and what is reserved for calls on their way."""
+
+    def __init__(self, ceiling: Ceiling, spent: Spend = NOTHING) -> None:
+        self.ceiling = ceiling
+        self.spent = spent
+        self.reserved = Spend()
+        self.held = 0
+
+    def reserve(self, spend: Spend) -> bool:
+        """Whether there is room for `spend`; if so it is set aside."""
+        if self.ceiling.crossed_by(self.spent + self.reserved + spend):
+            return False
+        self.reserved += spend
+        self.held += 1
+        return True
+
+    def settle(self, reserved: Spend, spent: Spend) -> None:
+        """A call came back: its reservation goes, what it did cost stays."""
+        self.reserved -= reserved
+        self.held -= 1
+        self.spent += spent

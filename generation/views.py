@@ -1,0 +1,181 @@
+"""Generation runs: the list, starting one, and one run while it goes on."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from generation.endpoints import NoEndpoint
+from generation.forms import BudgetForm, GenerationForm
+from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
+from generation.run_page import generation_panel, scripted_models
+from generation.runs import NotPossible, cancel_run, pause_run, retry_failed
+from generation.runs import start_run as start
+from generation.sampling import (
+    NothingToGenerate,
+    Wanted,
+    default_parameters,
+    instructions_of,
+    plan_generation,
+)
+from generation.tasks import enqueue
+
+RUNS_SHOWN = 100
+
+
+@require_safe
+@results_page
+def runs(request: HttpRequest) -> HttpResponse:
+    """The newest runs of the reader's workspaces, with how far each is."""
+    waiting = GenerationItem.Status.WAITING
+    found = _readable_runs(request).annotate(
+        total=Count("items"), done=Count("items", filter=~Q(items__status=waiting))
+    )
+    benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
+    context = {"runs": found[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
+    return render(request, "generation/runs.html", context)
+
+
+@require_safe
+@results_page
+def run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """One run; while it goes on, the page asks for its middle again every other second."""
+    found = _run_of(request, public_id)
+    template = "generation/run.html#progress" if getattr(request, "htmx", False) else "generation/run.html"
+    budget = {name: getattr(found, name) for name in ("budget_calls", "budget_tokens", "budget_money")}
+    context = {
+        "run": found,
+        "panel": generation_panel(found, clock=timezone.now),
+        "leads": _leads(request, found),
+        "provenance": ["scripted"] if scripted_models(found) else [],
+        "budget_form": BudgetForm(initial=budget),
+    }
+    return render(request, template, context)
+
+
+@require_POST
+@results_page
+def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Pause, resume (with another budget, if one is sent), retry what failed, or cancel."""
+    found = _run_of(request, public_id)
+    if not _leads(request, found):
+        raise PermissionDenied
+    user, action = _user(request), request.POST.get("action", "")
+    try:
+        with transaction.atomic():
+            if action == "pause":
+                pause_run(found, clock=timezone.now, user=user)
+            elif action == "cancel":
+                cancel_run(found, clock=timezone.now, user=user)
+            elif action == "retry":
+                retry_failed(found, clock=timezone.now, user=user)
+                _resume(request, found)
+            elif action == "resume":
+                _resume(request, found)
+            else:
+                raise Http404
+    except NotPossible:
+        messages.warning(
+            request,
+            gettext("The run has moved on meanwhile: it is now %(status)s.")
+            % {"status": found.get_status_display()},
+        )
+    return redirect("generation:run", public_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def start_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose models, samples, length and budget, and leave the run to a worker."""
+    user = _user(request)
+    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
+    if benchmark is None:
+        raise Http404(gettext("There is no such benchmark."))
+    if not workspaces_led_by(user).filter(pk=benchmark.workspace_id).exists():
+        raise PermissionDenied
+    models = LanguageModel.objects.filter(
+        workspace=benchmark.workspace, endpoint__isnull=False
+    ).select_related("endpoint")
+    initial = {"temperature": default_parameters(benchmark)["temperature"]}
+    form = GenerationForm(request.POST or None, models=models, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        made = _planned(form, benchmark, user)
+        if made is not None:
+            return redirect("generation:run", made.public_id)
+    context = {
+        "benchmark": benchmark,
+        "form": form,
+        "models": models,
+        "instructions": instructions_of(benchmark).count(),
+    }
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "generation/start_run.html", context, status=status)
+
+
+def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRun | None:
+    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
+    given = form.cleaned_data
+    wanted = Wanted(
+        models=list(given["models"]),
+        samples=given["samples"],
+        limit=given["limit"],
+        experiment=given["experiment"],
+        parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
+        batch=given["batch"],
+    )
+    try:
+        with transaction.atomic():
+            made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
+            start(made, clock=timezone.now, user=user)
+            enqueue(made)
+            return made
+    except NothingToGenerate:
+        form.add_error(
+            None, gettext("This benchmark has no instruction with a text; load its instructions first.")
+        )
+    except NoEndpoint as error:
+        form.add_error(None, str(error))
+    return None
+
+
+def _resume(request: HttpRequest, run: GenerationRun) -> None:
+    form = BudgetForm(request.POST)
+    if "budget_calls" in request.POST:
+        if not form.is_valid():
+            messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+            return
+        ceiling = form.ceiling
+        run.budget_calls, run.budget_tokens, run.budget_money = ceiling.calls, ceiling.tokens, ceiling.money
+        run.save(update_fields=["budget_calls", "budget_tokens", "budget_money"])
+    start(run, clock=timezone.now, user=_user(request))
+    enqueue(run)
+
+
+def _readable_runs(request: HttpRequest) -> "QuerySet[GenerationRun]":
+    workspaces = workspaces_read_by(_user(request))
+    found = GenerationRun.objects.filter(benchmark__workspace__in=workspaces)
+    return found.select_related("benchmark__workspace", "created_by").order_by("-created_at")
+
+
+def _run_of(request: HttpRequest, public_id: str) -> GenerationRun:
+    found = _readable_runs(request).filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(gettext("There is no such run."))
+    return found
+
+
+def _leads(request: HttpRequest, run: GenerationRun) -> bool:
+    return workspaces_led_by(_user(request)).filter(pk=run.benchmark.workspace_id).exists()
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,240 @@
+"""What one worker has in hand of a generation run at one endpoint: what to ask next, and what to do with replies.
+
+Everything here touches the database and knows nothing of event loops.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from generation import chat
+from generation.allowance import allowed_tokens, estimated_tokens, next_allowance, told_by
+from generation.chat import TooLong
+from generation.endpoints import prices_of, sampling_parameters, served_name
+from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.leases import Clock, lease_items, release, renew
+from generation.models import Endpoint, GenerationItem, GenerationRun
+from generation.recording import note_attempt, record_failure, record_response
+from generation.sampling import NEW_TOKENS
+from generation.spending import Ceiling, Spend
+from generation.spent import spent_of
+from generation.wrapping import NothingToWrap, chat_of
+
+GIVE_UP_AFTER = 5
+NEW_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call to be made. `reserve` is the most that it can cost."""
+
+    item: int
+    model: int
+    request: chat.Request
+    reserve: Spend
+
+
+@dataclass
+class Held:
+    """An item in hand. `prompt_tokens` is a guess; `allowance` caps the new tokens once the server refused more."""
+
+    item: GenerationItem
+    messages: list[dict[str, str]]
+    prompt_tokens: int
+    allowance: int | None = None
+    last_error: str = ""
+
+
+@dataclass
+class GenerationWorklist:
+    """The items of `models`, all at one endpoint. `gave_up` holds its words once going on makes no sense."""
+
+    run: GenerationRun
+    endpoint: Endpoint
+    worker: str
+    clock: Clock
+    gave_up: str = ""
+    answered: int = 0
+    held: dict[int, Held] = field(default_factory=dict)
+    failing: list[int] = field(default_factory=list)
+    models: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.prices = prices_of(self.endpoint)
+        self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
+        self.ceiling = Ceiling(self.run.budget_calls, self.run.budget_tokens, self.run.budget_money)
+        self.spent = spent_of(self.run)
+        self.longest_answer: dict[int, int] = {}
+
+    @property
+    def only(self) -> Q:
+        return Q(model_id__in=self.models)
+
+    def next_questions(self, count: int) -> tuple[list[Asked], bool]:
+        """At most `count` calls to make, and whether there may be more."""
+        pks = lease_items(self.run, self.worker, count, self.clock, self.only)
+        items = GenerationItem.objects.filter(pk__in=pks).select_related("instruction", "model")
+        asked = []
+        with transaction.atomic():
+            for item in sorted(items, key=lambda item: item.position):
+                if (held := self.hold(item)) is not None:
+                    asked.append(self.question_for(held))
+        return asked, len(pks) == count
+
+    def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
+        """Stores what came back, in one transaction; the calls to make again with fewer new tokens."""
+        again: list[Asked] = []
+        with transaction.atomic():
+            for outcome in outcomes:
+                held = self.held[outcome.key]
+                match outcome:
+                    case Answered(result=reply):
+                        self._answered(held, reply)
+                    case Retried(error=error):
+                        self._note(held, error)
+                    case Failed(error=error):
+                        again += self._failed(held, error)
+                    case Withheld():
+                        self._drop([outcome.key])
+        return again
+
+    def settle_failures(self) -> None:
+        """Nothing is left to ask: what failed has failed where others were answered, else the endpoint is down."""
+        if self.failing and not self.answered and not self.gave_up:
+            self.gave_up = self.held[self.failing[-1]].last_error
+        self._close_failing()
+
+    def renew(self) -> None:
+        renew(self.run, self.worker, list(self.held), self.clock)
+
+    def leave(self) -> None:
+        """Gives back whatever is still in hand."""
+        self._drop(list(self.held))
+
+    def others_are_busy(self) -> bool:
+        """Whether items wait that another worker holds, or held until now."""
+        waiting = self.run.items.filter(self.only, status=GenerationItem.Status.WAITING)
+        return waiting.exclude(leased_by=self.worker).exists()
+
+    def still_running(self) -> bool:
+        return GenerationRun.objects.filter(pk=self.run.pk, status=GenerationRun.Status.RUNNING).exists()
+
+    def hold(self, item: GenerationItem) -> Held | None:
+        """Takes the item up with its conversation; None where nothing can be asked."""
+        instruction = item.instruction
+        try:
+            messages = chat_of(
+                instruction.messages or [], self.run.experiment, language=instruction.language or "en"
+            )
+        except NothingToWrap as error:
+            record_failure(item, str(error))
+            return None
+        held = Held(item, messages, estimated_tokens(messages))
+        self.held[item.pk] = held
+        return held
+
+    def question_for(self, held: Held) -> Asked:
+        """The call for an item, with as many new tokens as its model, its context and its server allow."""
+        item = held.item
+        key, asked, parameters = self._parameters(item)
+        asked = min(asked, self.longest_answer.get(item.model_id, asked))
+        if held.allowance is None:
+            new = allowed_tokens(asked, held.prompt_tokens, self.endpoint.context_tokens)
+        else:
+            new = min(asked, held.allowance)
+        parameters[key] = new
+        if self.run.seed:
+            parameters["seed"] = self.run.seed + item.sample
+        name = f"{item.instruction.external_id}/{item.model.name}" + (
+            f"/{item.sample}" if item.sample else ""
+        )
+        request = chat.Request(
+            model=served_name(item.model),
+            messages=held.messages,
+            parameters=parameters,
+            subject={
+                "response": name,
+                "instruction": item.instruction.external_id,
+                "sample": str(item.sample),
+            },
+            stall_seconds=self.settings.get("stall_seconds"),
+        )
+        cost = self.prices.cost(held.prompt_tokens, new)
+        return Asked(item.pk, item.model_id, request, Spend(1, held.prompt_tokens + new, cost))
+
+    def _parameters(self, item: GenerationItem) -> tuple[str, int, dict[str, Any]]:
+        """What the model calls its limit of new tokens, that limit, and the other parameters; the model's go first."""
+        own = sampling_parameters(item.model)
+        key = next((name for name in NEW_TOKENS_KEYS if name in own), NEW_TOKENS_KEYS[-1])
+        whole = {**self.run.parameters, **own}
+        limits = [int(whole[name]) for name in (key, *NEW_TOKENS_KEYS) if whole.get(name)]
+        rest = {
+            name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS
+        }
+        return key, limits[0] if limits else NEW_TOKENS, rest
+
+    def _answered(self, held: Held, reply: chat.Reply) -> None:
+        record_response(held.item, reply, self.prices)
+        self.answered += 1
+        del self.held[held.item.pk]
+        self._close_failing()
+
+    def _note(self, held: Held, error: Exception) -> None:
+        held.last_error = str(error) or type(error).__name__
+        if not getattr(error, "patient", False):
+            note_attempt(held.item, held.last_error)
+
+    def _failed(self, held: Held, error: CallFailed) -> list[Asked]:
+        self._note(held, error)
+        if isinstance(error, TooLong):
+            return self._shortened(held, error)
+        if error.fatal:
+            self.gave_up = self.gave_up or str(error)
+            self._drop([held.item.pk])
+            return []
+        self.failing.append(held.item.pk)
+        if len(self.failing) >= GIVE_UP_AFTER:
+            self.gave_up = self.gave_up or str(error)
+            self._close_failing()
+        return []
+
+    def _shortened(self, held: Held, error: TooLong) -> list[Asked]:
+        """The same question with the new tokens that the server has room for; a prompt that is too long has failed."""
+        sent = self.question_for(held).request.parameters
+        asked = next(int(sent[name]) for name in NEW_TOKENS_KEYS if name in sent)
+        told = told_by(str(error))
+        fewer = next_allowance(asked, held.prompt_tokens, told)
+        if fewer is None:
+            record_failure(held.item, str(error))
+            del self.held[held.item.pk]
+            return []
+        held.allowance = fewer
+        if told.answer is not None:
+            self.longest_answer[held.item.model_id] = told.answer
+        if told.context is not None and self.endpoint.context_tokens is None:
+            self.endpoint.context_tokens = told.context
+            self.endpoint.save(update_fields=["context_tokens"])
+        return [self.question_for(held)]
+
+    def _close_failing(self) -> None:
+        """What failed on the way: given back where the run stops for it, else failed for good."""
+        for pk in self.failing:
+            held = self.held.get(pk)
+            if held is None:
+                continue
+            if self.gave_up:
+                self._drop([pk])
+            else:
+                record_failure(held.item, held.last_error)
+                del self.held[pk]
+        self.failing.clear()
+
+    def _drop(self, pks: Iterable[int]) -> None:
+        """Gives items back."""
+        found = list(pks)
+        for pk in found:
+            del self.held[pk]
+        release(self.run, self.worker, found)

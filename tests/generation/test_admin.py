@@ -1,0 +1,48 @@
+"""The administration pages of benchmarks, models and responses open, and responses are not rewritten there."""
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel, Response
+from tests.factories import make_checklist_study, make_user
+
+pytestmark = pytest.mark.django_db
+MODELS = [model._meta.model_name for model in apps.get_app_config("generation").get_models()]
+
+
+@pytest.fixture
+def signed_in(client):
+    study = make_checklist_study(instructions=1, models=1)
+    Endpoint.objects.create(workspace=study.workspace, name="local", kind="scripted")
+    run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
+    response = Response.objects.get()
+    GenerationItem.objects.create(
+        run=run, instruction=response.instruction, model=LanguageModel.objects.get()
+    )
+    client.force_login(make_user(username="root", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_table_has_its_list_and_its_page(signed_in, model):
+    assert signed_in.get(reverse(f"admin:generation_{model}_changelist"), {"q": "x"}).status_code == 200
+    assert signed_in.get(reverse(f"admin:generation_{model}_changelist")).status_code == 200
+    row = apps.get_model("generation", model).objects.first()
+    assert signed_in.get(reverse(f"admin:generation_{model}_change", args=[row.pk])).status_code == 200
+
+
+def test_a_response_is_shown_but_not_rewritten(signed_in):
+    response = Response.objects.get()
+    address = reverse("admin:generation_response_change", args=[response.pk])
+    assert response.text.split()[-1] in signed_in.get(address).content.decode()
+    signed_in.post(
+        address, {"instruction": response.instruction_id, "sample": 0, "kind": "response", "text": "new"}
+    )
+    response.refresh_from_db()
+    assert response.text != "new"
+    assert signed_in.get(reverse("admin:generation_response_add")).status_code == 403
+
+
+def test_a_stranger_sees_none_of_it(client):
+    assert client.get(reverse("admin:generation_response_changelist")).status_code == 302

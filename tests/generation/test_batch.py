@@ -1,0 +1,280 @@
+"""The batch transport against a server on a real socket that keeps files and batches as the protocol says."""
+
+import io
+import json
+import threading
+import uuid
+from email import message_from_bytes
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from generation.batch import SUBMITTING, advance, in_batches
+from generation.models import Endpoint, GenerationRun, LanguageModel, Response
+from generation.runs import start_run
+from generation.sampling import Wanted, plan_generation
+from generation.spending import UNLIMITED, Ceiling
+from generation.tasks import work
+from tests.factories import make_workspace
+from tests.generation.hostile_server import completion
+from tests.generation.test_sampling import TEXT, make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+class BatchServer:
+    """Files and batches; `answer(custom_id, body) -> (status, body)` fills the results once `finish()` is called."""
+
+    def __init__(self, answer=None):
+        self.files, self.batches, self.uploads = {}, {}, 0
+        self.answer = answer or (lambda custom_id, body: (200, completion(TEXT, read=50, written=10)))
+        self.refuses = None
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                place = self.path.split("?")[0].removeprefix("/v1")
+                if place == "/batches":
+                    rows = list(reversed(outer.batches.values()))
+                    return self.say({"object": "list", "data": rows, "has_more": False})
+                if place.endswith("/content"):
+                    return self.say(outer.files[place.split("/")[2]])
+                return self.say({"error": {"message": "no such thing"}}, 404)
+
+            def do_POST(self):
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                if outer.refuses:
+                    return self.say({"error": {"message": outer.refuses}}, 400)
+                if self.path == "/v1/files":
+                    outer.uploads += 1
+                    key = f"file-{uuid.uuid4().hex[:8]}"
+                    outer.files[key] = outer.part(self.headers["Content-Type"], raw)
+                    return self.say({"id": key, "object": "file", "bytes": 1, "created_at": 0, "filename": "x",
+                                     "purpose": "batch", "status": "processed"})  # fmt: skip
+                given = json.loads(raw)
+                key = f"batch_{uuid.uuid4().hex[:8]}"
+                outer.batches[key] = {
+                    "id": key,
+                    "object": "batch",
+                    "status": "in_progress",
+                    "created_at": 0,
+                    **given,
+                }
+                return self.say(outer.batches[key])
+
+            def say(self, body, status=200):
+                raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, *_):
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @staticmethod
+    def part(kind, raw):
+        whole = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + raw)
+        parts = {part.get_param("name", header="content-disposition"): part for part in whole.get_payload()}
+        return parts["file"].get_payload(decode=True)
+
+    def lines(self, batch):
+        return [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
+
+    def finish(self, status="completed"):
+        for batch in self.batches.values():
+            if batch["status"] != "in_progress":
+                continue
+            good, bad = [], []
+            for line in self.lines(batch):
+                answered = self.answer(line["custom_id"], line["body"])
+                if answered is None:
+                    continue
+                code, body = answered
+                row = {
+                    "custom_id": line["custom_id"],
+                    "response": {"status_code": code, "body": body},
+                    "error": None,
+                }
+                (good if code == 200 else bad).append(json.dumps(row))
+            batch["status"] = status
+            for name, rows in (("output_file_id", good), ("error_file_id", bad)):
+                if rows:
+                    batch[name] = f"{batch['id']}-{name}"
+                    # Results come in any order.
+                    self.files[batch[name]] = "\n".join(reversed(rows)).encode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def make_run(server, instructions=4, models=("m",), budget=UNLIMITED, **wanted):
+    endpoint = Endpoint.objects.create(
+        workspace=make_workspace(), name="hosted", base_url=server.base_url, output_price=10
+    )
+    made = [
+        LanguageModel.objects.create(workspace=make_workspace(), name=name, endpoint=endpoint)
+        for name in models
+    ]
+    run = plan_generation(
+        make_benchmark(instructions), Wanted(models=made, batch=True, **wanted), budget=budget
+    )
+    start_run(run, clock=timezone.now)
+    return run
+
+
+def look(run):
+    found = advance(run)
+    run.refresh_from_db()
+    return found
+
+
+def test_a_run_is_submitted_once_and_its_answers_become_the_same_rows():
+    with BatchServer() as server:
+        run = make_run(server)
+        assert in_batches(run)
+        assert look(run).submitted == 4
+        assert look(run).submitted == 0
+        assert (server.uploads, len(server.batches)) == (1, 1)
+        line = server.lines(next(iter(server.batches.values())))[0]
+        assert (line["method"], line["url"], line["body"]["model"]) == ("POST", "/v1/chat/completions", "m")
+        assert (line["body"]["temperature"], line["body"]["max_tokens"]) == (0.8, 16384)
+        assert "stream" not in line["body"]
+        server.finish()
+        found = look(run)
+    assert (found.ingested, run.status) == (4, "finished")
+    response = Response.objects.filter(run=run).first()
+    assert (response.text, response.tokens, response.seconds) == (TEXT, 10, None)
+    assert str(response.cost) == "0.000100"
+    texts = {item.instruction.external_id: item.response.instruction.external_id for item in run.items.all()}
+    assert all(asked == answered for asked, answered in texts.items())
+
+
+def test_each_model_has_a_batch_of_its_own():
+    with BatchServer() as server:
+        run = make_run(server, models=("a", "b"), samples=2)
+        look(run)
+        assert len(server.batches) == 2
+        server.finish()
+        look(run)
+    assert run.status == "finished" and Response.objects.filter(run=run).count() == 16
+
+
+def test_what_the_endpoint_refused_in_a_batch_has_failed_in_its_words():
+    def answer(custom_id, body):
+        if "topic 1" in body["messages"][0]["content"]:
+            return 400, {"error": {"message": "too spicy"}}
+        return 200, completion(TEXT)
+
+    with BatchServer(answer) as server:
+        run = make_run(server)
+        look(run)
+        server.finish()
+        found = look(run)
+    assert (found.ingested, found.failed, run.status) == (3, 1, "finished")
+    assert "too spicy" in run.items.get(status="failed").error
+
+
+def test_an_expired_batchs_rest_is_submitted_again_and_nothing_twice():
+    seen = []
+
+    def answer(custom_id, body):
+        if len(server.batches) == 1 and custom_id not in first:
+            return None
+        seen.append(custom_id)
+        return 200, completion(TEXT)
+
+    with BatchServer(answer) as server:
+        run = make_run(server)
+        look(run)
+        first = {line["custom_id"] for line in server.lines(next(iter(server.batches.values())))[:2]}
+        server.finish("expired")
+        assert look(run).submitted == 2
+        server.finish()
+        look(run)
+    assert run.status == "finished" and sorted(seen) == sorted(set(seen)) and len(seen) == 4
+
+
+def test_a_submitter_that_died_before_recording_leaves_nothing_to_be_paid_twice():
+    with BatchServer() as server:
+        run = make_run(server)
+        look(run)
+        # As it stands where the process ended between the server's answer and the row.
+        run.items.update(leased_by=SUBMITTING)
+        GenerationRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "batches": {}})
+        run.refresh_from_db()
+        assert look(run).submitted == 0
+        server.finish()
+        look(run)
+        assert (len(server.batches), run.status) == (1, "finished")
+
+
+def test_a_claim_that_was_never_submitted_is_free_again_after_a_while():
+    with BatchServer() as server:
+        run = make_run(server)
+        past = timezone.now() - timezone.timedelta(minutes=1)
+        run.items.update(leased_by=SUBMITTING, leased_until=past)
+        assert look(run).submitted == 4
+
+
+def test_a_batch_that_might_cross_the_budget_is_not_sent():
+    with BatchServer() as server:
+        run = make_run(server, budget=Ceiling(calls=3))
+        look(run)
+        assert (run.status, server.uploads) == ("paused", 0)
+        assert not run.items.exclude(leased_by="").exists()
+        run.budget_calls = 4
+        run.save()
+        start_run(run, clock=timezone.now)
+        assert look(run).submitted == 4
+
+
+def test_a_refused_batch_fails_the_run_in_the_endpoints_words():
+    with BatchServer() as server:
+        server.refuses = "batches are not for this key"
+        run = make_run(server)
+        look(run)
+    assert run.status == "failed" and "batches are not for this key" in run.message
+    with BatchServer() as server:
+        Endpoint.objects.update(base_url=server.base_url)
+        run.items.update(leased_until=None, leased_by="")
+        start_run(run, clock=timezone.now)
+        look(run)
+        batch = next(iter(server.batches.values()))
+        batch["status"], batch["errors"] = "failed", {"data": [{"message": "line 1 is no JSON"}]}
+        look(run)
+    assert run.status == "failed" and "line 1 is no JSON" in run.message
+
+
+def test_the_worker_and_the_command_wait_for_batches(monkeypatch):
+    monkeypatch.setattr("generation.management.commands.generate.POLL_SECONDS", 0.1)
+    with BatchServer() as server:
+        run = make_run(server)
+        work(run.pk)
+        server.finish()
+        work(run.pk)
+        run.refresh_from_db()
+        assert run.status == "finished"
+        threading.Timer(0.5, server.finish).start()
+        out = io.StringIO()
+        call_command("generate", "essays", "--model", "m", "--batch", stdout=out)
+        assert "is finished: 4 of 4" in out.getvalue()
+
+
+def test_a_scripted_model_takes_no_batches():
+    benchmark = make_benchmark(1)
+    endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="s", kind="scripted")
+    LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
+    with pytest.raises(CommandError, match="takes no batches"):
+        call_command("generate", "essays", "--model", "pen", "--batch", stdout=io.StringIO())

@@ -1,0 +1,328 @@
+"""The library, endpoints, models and generation runs as a lead, an analyst, a rater and a stranger see them."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Event
+from generation.models import Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
+from generation.runs import start_run
+from generation.sampling import Wanted, plan_generation
+from generation.worker import work_on
+from tests.factories import make_user, make_workspace
+from tests.generation.hostile_server import HostileServer, fails, says_or_streams
+from tests.generation.test_probing import server_that
+from tests.generation.test_sampling import QUICK, TEXT, make_benchmark, make_model
+
+pytestmark = pytest.mark.django_db
+PAGES = ("library", "responses", "models", "endpoints", "runs")
+
+
+def url(name, *args):
+    return reverse(f"generation:{name}", args=args)
+
+
+@pytest.fixture
+def lead(client):
+    client.force_login(make_user("lead"))
+    return client
+
+
+def written(instructions=3, **options):
+    """A finished run of a model at a server that is gone by now."""
+    with HostileServer(lambda request, n: says_or_streams(request, TEXT, read=50, written=10)) as server:
+        run = plan_generation(make_benchmark(instructions), Wanted(models=(make_model(server),), **options))
+        start_run(run, clock=timezone.now)
+        return work_on(run, shift=QUICK)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_list_is_for_those_who_read_results(client, name):
+    assert client.get(url(name)).status_code == 302
+    client.force_login(make_user("rater"))
+    assert client.get(url(name)).status_code == 403
+    client.force_login(make_user("analyst"))
+    assert client.get(url(name)).status_code == 200
+    client.force_login(make_user("lead"))
+    assert client.get(url(name)).status_code == 200
+
+
+def test_another_workspaces_rows_are_not_there(client):
+    run = written()
+    response = run.responses.first()
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert "essays" not in client.get(url("library")).content.decode()
+    for name, key in (
+        ("benchmark", "essays"),
+        ("instruction", response.instruction.public_id),
+        ("response", response.public_id),
+        ("run", run.public_id),
+        ("start_run", "essays"),
+    ):
+        assert client.get(url(name, key)).status_code == 404
+    endpoint = Endpoint.objects.get()
+    assert client.post(url("test_endpoint", endpoint.pk)).status_code == 404
+    assert client.get(url("edit_endpoint", endpoint.pk)).status_code == 404
+    assert client.get(url("edit_model", LanguageModel.objects.get().pk)).status_code == 404
+    assert client.post(url("control_run", run.public_id), {"action": "cancel"}).status_code == 404
+
+
+def test_from_benchmark_to_instruction_to_response(lead):
+    run = written()
+    response = run.responses.select_related("instruction").first()
+    page = lead.get(url("benchmark", "essays")).content.decode()
+    assert "essays-0" in page and "Write about topic 2." in page and "main 1" in page
+    page = lead.get(url("instruction", response.instruction.public_id)).content.decode()
+    assert "Write about topic" in page and ">m</a>" in page
+    page = lead.get(url("response", response.public_id)).content.decode()
+    assert TEXT in page and "itself" in page
+
+
+def test_instructions_are_found_by_category_and_words_and_paged(lead, django_assert_max_num_queries):
+    benchmark = make_benchmark(120)
+    category = Category.objects.create(benchmark=benchmark, key="essay", names={"en": "Essay"})
+    benchmark.instructions.filter(external_id="essays-77").update(category=category)
+    with django_assert_max_num_queries(20):
+        page = lead.get(url("benchmark", "essays")).content.decode()
+    assert "Page 1 of 3" in page
+    assert "essays-77" in lead.get(url("benchmark", "essays"), {"category": "essay"}).content.decode()
+    page = lead.get(url("benchmark", "essays"), {"q": "topic 119"}).content.decode()
+    assert "essays-119" in page and "essays-118" not in page
+    assert "No instruction matches" in lead.get(url("benchmark", "essays"), {"q": "zzz"}).content.decode()
+    assert lead.get(url("benchmark", "essays"), {"page": "99"}).status_code == 200
+
+
+def test_texts_of_models_are_never_markup(lead):
+    run = written(1)
+    response = run.responses.get()
+    Response.objects.filter(pk=response.pk).update(text="<script>alert(1)</script> I cannot help.")
+    Instruction.objects.update(messages=[{"role": "user", "content": "<img src=x onerror=alert(1)>"}])
+    page = lead.get(url("response", response.public_id)).content.decode()
+    assert "<script>alert" not in page and "&lt;script&gt;" in page
+    assert "<img src=x" not in lead.get(url("instruction", response.instruction.public_id)).content.decode()
+
+
+def test_a_refusal_and_a_repetition_are_pointed_out(lead):
+    run = written(1)
+    response = run.responses.get()
+    Response.objects.filter(pk=response.pk).update(text="I'm sorry, but no. " + "The same thing again. " * 4)
+    page = lead.get(url("response", response.public_id)).content.decode()
+    assert "opens as a refusal does" in page
+    assert "Said 4 times" in page
+
+
+def test_responses_are_narrowed_down_by_model_and_run(lead):
+    run = written(2)
+    assert lead.get(url("responses"), {"run": run.public_id}).content.decode().count("essays-") == 2
+    assert "No response here" in lead.get(url("responses"), {"model": "nobody"}).content.decode()
+
+
+def endpoint_fields(**more):
+    return {
+        "name": "local",
+        "kind": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "key_variable": "",
+        "max_concurrent": 4,
+        "timeout_seconds": 60,
+        "input_price": "0",
+        "output_price": "2.5",
+        **more,
+    }
+
+
+def test_an_endpoint_is_added_changed_and_logged(lead):
+    assert lead.post(url("new_endpoint"), endpoint_fields(key_variable="MY_API_KEY")).status_code == 302
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.key_variable, endpoint.workspace.slug) == ("MY_API_KEY", "lab")
+    assert lead.post(url("edit_endpoint", endpoint.pk), endpoint_fields(max_concurrent=9)).status_code == 302
+    endpoint.refresh_from_db()
+    assert endpoint.max_concurrent == 9
+    assert Event.objects.filter(verb="endpoint saved").count() == 2
+
+
+def test_a_key_is_refused_with_a_sentence_and_stands_nowhere_in_the_answer(lead):
+    key = "sk-proj-abcdef0123456789ABCDEF"
+    answer = lead.post(url("new_endpoint"), endpoint_fields(key_variable=key))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Keys are never stored here" in page and key not in page
+    assert "127.0.0.1:9" in page
+    assert not Endpoint.objects.exists() and not Event.objects.filter(verb="endpoint saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("base_url", ""),
+        ("base_url", "file:///etc/passwd"),
+        ("base_url", "http://user:pass@host/v1"),
+        ("base_url", "http://host:port/v1"),
+        ("key_variable", "PLUMBLINE_SECRET_KEY"),
+        ("max_concurrent", 0),
+        ("input_price", "-1e99"),
+    ],
+)
+def test_endpoints_that_make_no_sense_are_refused(lead, field, value):
+    assert lead.post(url("new_endpoint"), endpoint_fields(**{field: value})).status_code == 422
+    assert not Endpoint.objects.exists()
+
+
+def test_an_analyst_reads_endpoints_but_adds_none(client):
+    client.force_login(make_user("analyst"))
+    assert "Add an endpoint" not in client.get(url("endpoints")).content.decode()
+    assert client.post(url("new_endpoint"), endpoint_fields()).status_code == 422
+    assert not Endpoint.objects.exists()
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+def test_the_test_button_says_in_words_what_the_endpoint_can_do(lead, htmx):
+    headers = {"HX-Request": "true"} if htmx else {}
+    with server_that(schema="ignores") as server:
+        endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url=server.base_url)
+        assert "Not tested yet" in lead.get(url("endpoints")).content.decode()
+        answer = lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx)
+    page = answer.content.decode()
+    assert "It takes a JSON schema and ignores it" in page
+    assert ("<html" in page) is not htmx
+    assert Endpoint.objects.get().probed_at is not None
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+def test_an_endpoint_that_refuses_is_told_in_its_words(lead, htmx):
+    with HostileServer(lambda request, n: fails(401, "no such <key>")) as server:
+        endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url=server.base_url)
+        headers = {"HX-Request": "true"} if htmx else {}
+        page = lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx).content.decode()
+    assert "no such &lt;key&gt;" in page
+
+
+def model_fields(**more):
+    return {"name": "tiny", "parameters": "{}", **more}
+
+
+def test_a_model_is_added_with_its_endpoint_and_its_parameters_must_be_an_object(lead):
+    endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url="http://x/v1")
+    assert lead.post(url("new_model"), model_fields(parameters="[1]")).status_code == 422
+    assert lead.post(url("new_model"), model_fields(parameters="{oops")).status_code == 422
+    given = model_fields(endpoint=endpoint.pk, parameters='{"max_tokens": 100}')
+    assert lead.post(url("new_model"), given).status_code == 302
+    model = LanguageModel.objects.get()
+    assert (model.endpoint, model.parameters) == (endpoint, {"max_tokens": 100})
+    assert lead.post(url("edit_model", model.pk), model_fields(family="small")).status_code == 302
+    assert LanguageModel.objects.get().endpoint is None
+    other = Endpoint.objects.create(workspace=make_workspace("elsewhere"), name="e", base_url="http://x/v1")
+    assert lead.post(url("new_model"), model_fields(name="b", endpoint=other.pk)).status_code == 422
+
+
+def run_fields(model, **more):
+    return {
+        "models": [model.pk],
+        "samples": 2,
+        "experiment": "length-4k",
+        "temperature": "0.5",
+        "max_tokens": 900,
+        **more,
+    }
+
+
+def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture_on_commit_callbacks):
+    with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
+        model = make_model(server)
+        make_benchmark(2)
+        assert "2 instructions with a text" in lead.get(url("start_run", "essays")).content.decode()
+        answer = lead.post(url("start_run", "essays"), run_fields(model))
+        run = GenerationRun.objects.get()
+        assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
+        page = lead.get(url("run", run.public_id)).content.decode()
+        assert "0 of 4 responses are written; the run goes on." in page and "every 2s" in page
+        work_on(run, shift=QUICK)
+    part = lead.get(url("run", run.public_id), headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part and "4 of 4 responses are written; the run is finished." in part
+    assert "every 2s" not in part
+    assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
+    assert run.created_by is not None
+
+
+def test_a_run_needs_a_model_that_is_served(lead):
+    make_benchmark(1)
+    assert "No model is served yet" in lead.get(url("start_run", "essays")).content.decode()
+    model = LanguageModel.objects.create(workspace=make_workspace(), name="known by name only")
+    assert lead.post(url("start_run", "essays"), run_fields(model)).status_code == 422
+    assert not GenerationRun.objects.exists()
+
+
+def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
+    with HostileServer(lambda request, n: fails(500, "broken")) as server:
+        run = plan_generation(make_benchmark(2), Wanted(models=(make_model(server),)))
+    start_run(run, clock=timezone.now)
+    control = url("control_run", run.public_id)
+
+    def status():
+        run.refresh_from_db()
+        return run.status
+
+    lead.post(control, {"action": "pause"})
+    assert status() == "paused"
+    lead.post(control, {"action": "resume", "budget_calls": "50"})
+    assert (status(), run.budget_calls) == ("running", 50)
+    lead.post(control, {"action": "pause"})
+    lead.post(control, {"action": "resume", "budget_calls": "-3"})
+    assert status() == "paused"
+    run.items.update(status="failed", error="broken")
+    page = lead.get(url("run", run.public_id)).content.decode()
+    assert "Try the failed ones again" in page and "2 failed" in page
+    lead.post(control, {"action": "retry"})
+    assert status() == "running" and run.items.filter(status="waiting").count() == 2
+    lead.post(control, {"action": "cancel"})
+    assert status() == "cancelled"
+    answer = lead.post(control, {"action": "resume"}, follow=True)
+    assert "moved on meanwhile" in answer.content.decode()
+    assert lead.post(control, {"action": "explode"}).status_code == 404
+
+
+def test_an_analyst_may_not_control_a_run(client):
+    run = written(1)
+    client.force_login(make_user("analyst"))
+    assert client.post(url("control_run", run.public_id), {"action": "cancel"}).status_code == 403
+    page = client.get(url("run", run.public_id)).content.decode()
+    assert "Cancel for good" not in page
+
+
+def test_what_a_script_wrote_is_marked(lead):
+    benchmark = make_benchmark(1)
+    endpoint = Endpoint.objects.create(
+        workspace=benchmark.workspace, name="s", kind="scripted", capabilities={"script": {"writes": 30}}
+    )
+    model = LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
+    run = plan_generation(benchmark, Wanted(models=(model,)))
+    start_run(run, clock=timezone.now)
+    work_on(run, shift=QUICK)
+    for address in (
+        url("run", run.public_id),
+        url("response", run.responses.get().public_id),
+        url("responses"),
+        url("models"),
+    ):
+        assert "badge-scripted" in lead.get(address).content.decode(), address
+
+
+def test_the_page_of_a_large_run_takes_few_queries(lead, django_assert_max_num_queries):
+    run = written(40)
+    with django_assert_max_num_queries(25):
+        assert lead.get(url("run", run.public_id)).status_code == 200
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_speak_chinese_without_falling_over(lead, name):
+    written(1)
+    assert lead.get(url(name), headers={"Accept-Language": "zh-hans"}).status_code == 200
+
+
+def test_the_administration_refuses_a_key_too(client):
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    key = "sk-proj-abcdef0123456789ABCDEF"
+    given = endpoint_fields(key_variable=key, workspace=make_workspace().pk)
+    page = client.post(reverse("admin:generation_endpoint_add"), given).content.decode()
+    assert "Keys are never stored here" in page and key not in page
+    assert not Endpoint.objects.exists()

@@ -1,0 +1,208 @@
+"""Probes against a server that obeys, ignores, refuses, or is not there."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from generation.endpoints import takes_json_schema
+from generation.models import Endpoint
+from generation.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
+from generation.serving import ServingRefused, checked_key_variable, looks_like_a_key
+from tests.factories import make_workspace
+from tests.generation.hostile_server import Act, HostileServer, completion, fails, says
+
+pytestmark = pytest.mark.django_db
+LISTED = Act(body={"data": [{"id": "tiny", "max_model_len": 2048}]})
+BIRD = '{"bird": "plover"}'
+
+
+def server_that(*, schema="obeys", prompt_scores=True, scores=True, embeds=True, listed=LISTED):
+    """A play for each thing that is asked."""
+
+    def play(request, n):
+        if not request:
+            return listed
+        if "input" in request:
+            rows = [{"index": 0, "embedding": [0.5, 0.25, 1.0]}]
+            return Act(body={"data": rows}) if embeds else fails(404, "no such route")
+        if "prompt_logprobs" in request:
+            if prompt_scores == "refuses":
+                return fails(400, "Unrecognized request argument supplied: prompt_logprobs")
+            given = [None, {"7": {"logprob": -2.0}}]
+            return Act(body={**completion("x"), "prompt_logprobs": given if prompt_scores else None})
+        if request.get("logprobs"):
+            body = completion("x")
+            body["choices"][0]["logprobs"] = {"content": [{"token": "x", "logprob": -1}]} if scores else None
+            return Act(body=body)
+        kind = request.get("response_format", {}).get("type", "")
+        if schema == "obeys" and kind == "json_schema":
+            return says(BIRD)
+        if schema == "llama.cpp" and kind:
+            return says(BIRD) if kind == "json_object" else fails(500, "json_schema is not supported")
+        if schema == "refuses" and kind:
+            return fails(400, "response_format is unknown here")
+        return says("Fine, thank you.")
+
+    return HostileServer(play)
+
+
+def found_at(server):
+    with server:
+        return probe_address(server.base_url)
+
+
+def test_a_server_that_can_do_everything():
+    found = found_at(server_that())
+    assert (found.model, found.context_tokens) == ("tiny", 2048)
+    assert found.chat and found.json_schema and not found.json_schema_ignored
+    assert found.prompt_log_probabilities and found.log_probabilities
+    assert (found.embeddings, found.embedding_length) == (True, 3)
+
+
+def test_a_server_that_says_yes_to_a_schema_and_ignores_it_is_found_out():
+    found = found_at(server_that(schema="ignores"))
+    assert found.chat and not found.json_schema and found.json_schema_ignored and not found.json_object_schema
+
+
+def test_llama_cpps_own_way_is_recognised():
+    found = found_at(server_that(schema="llama.cpp"))
+    assert found.json_object_schema and not found.json_schema
+    assert "json_schema is not supported" in found.words["json_schema"]
+
+
+def test_a_refusal_of_schemas_is_no_refusal_to_chat():
+    found = found_at(server_that(schema="refuses"))
+    assert found.chat and not found.json_schema and not found.json_schema_ignored
+
+
+def test_log_probabilities_of_the_answer_only():
+    found = found_at(server_that(prompt_scores="refuses"))
+    assert found.log_probabilities and not found.prompt_log_probabilities
+    found = found_at(server_that(prompt_scores=False, scores=False, embeds=False))
+    assert not (found.log_probabilities or found.prompt_log_probabilities or found.embeddings)
+
+
+@pytest.mark.parametrize(
+    ("text", "obeyed"),
+    [
+        ('{"bird": "kestrel"}', True),
+        (' {"bird":\n"plover"} ', True),
+        ('{"bird": "sparrow"}', False),
+        ('{"bird": "plover", "more": 1}', False),
+        ("```json\n" + BIRD + "\n```", False),
+        ('["plover"]', False),
+        ('{"bird": ["plover"]}', False),
+        ("Fine.", False),
+    ],
+)
+def test_what_obeying_is(text, obeyed):
+    assert obeys(text) is obeyed
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [(fails(401, "no such key"), "no such key"), (fails(429, "slow down"), "slow down")],
+)
+def test_an_endpoint_that_cannot_be_asked_is_told_in_its_words(act, why):
+    with HostileServer(lambda request, n: act) as server, pytest.raises(NoAnswer, match=why):
+        probe_address(server.base_url)
+
+
+def test_nobody_there_and_no_models():
+    with HostileServer(lambda request, n: LISTED) as server:
+        gone = server.base_url
+    with pytest.raises(NoAnswer):
+        probe_address(gone)
+    with server_that(listed=fails(404, "no list")) as server:
+        with pytest.raises(NoAnswer, match="lists no models"):
+            probe_address(server.base_url)
+        assert probe_address(server.base_url, model="tiny").chat
+
+
+def test_what_was_found_is_stored_and_used_and_the_script_is_kept():
+    workspace = make_workspace()
+    with server_that() as server:
+        endpoint = Endpoint.objects.create(
+            workspace=workspace, name="e", base_url=server.base_url, capabilities={"script": {"seed": 1}}
+        )
+        assert not takes_json_schema(endpoint)
+        probe_endpoint(endpoint)
+    endpoint.refresh_from_db()
+    assert takes_json_schema(endpoint)
+    assert endpoint.probed_at is not None
+    assert endpoint.context_tokens == 2048
+    assert endpoint.capabilities["script"] == {"seed": 1}
+    scripted = Endpoint.objects.create(workspace=workspace, name="s", kind="scripted")
+    assert probe_endpoint(scripted).json_schema
+
+
+def test_a_failed_probe_changes_nothing():
+    with HostileServer(lambda request, n: fails(401, "no")) as server:
+        endpoint = Endpoint.objects.create(
+            workspace=make_workspace(), name="e", base_url=server.base_url, capabilities={"json_schema": True}
+        )
+        with pytest.raises(NoAnswer):
+            probe_endpoint(endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.capabilities == {"json_schema": True} and endpoint.probed_at is None
+
+
+def test_words_say_what_it_means():
+    lines = in_words(
+        {"chat": True, "json_schema_ignored": True, "models": ["a", "b"], "log_probabilities": True}
+    )
+    said = " ".join(line.text for line in lines)
+    assert "It serves 2 models: a, b." in said
+    assert "takes a JSON schema and ignores it" in said
+    assert "not of the prompt" in said
+    assert "no embeddings" in said
+    assert [line.good for line in lines] == [True, True, False, False, False]
+
+
+def test_the_command_says_it_in_words_or_json():
+    make_workspace()
+    with server_that(schema="ignores") as server:
+        out = io.StringIO()
+        call_command("probe_endpoint", "--base-url", server.base_url, stdout=out)
+        assert "- It takes a JSON schema and ignores it" in out.getvalue()
+        out = io.StringIO()
+        call_command("probe_endpoint", Endpoint.objects.get().name, "--json", stdout=out)
+        assert json.loads(out.getvalue())["json_schema_ignored"] is True
+    with pytest.raises(CommandError, match="cannot be asked"):
+        call_command("probe_endpoint", Endpoint.objects.get().name)
+    with pytest.raises(CommandError, match="Name an endpoint"):
+        call_command("probe_endpoint")
+    with pytest.raises(CommandError, match="no endpoint 'x'"):
+        call_command("probe_endpoint", "x")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-9f8e7d6c5b4a",
+        "hf_abcdEFGH1234",
+        "AIzaSyA1234567890abcdefghij",
+        "gsk_live_1",
+        "a1b2c3d4e5f6a7b8c9d0e1f2",
+        "x" * 61,
+        "eyJhbGciOi",
+    ],
+)
+def test_keys_are_recognised(key):
+    assert looks_like_a_key(key)
+    with pytest.raises(ServingRefused) as caught:
+        checked_key_variable(key)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_KEY_2", "vllm_token", "K", ""])
+def test_names_of_variables_are_taken(name):
+    assert checked_key_variable(f" {name} ") == name
+
+
+@pytest.mark.parametrize("name", ["OPENAI API KEY", "MY-KEY", "PLUMBLINE_SECRET_KEY", "database_url", "1KEY"])
+def test_what_is_no_name_or_the_programs_own_is_refused(name):
+    with pytest.raises(ServingRefused):
+        checked_key_variable(name)

@@ -1,0 +1,152 @@
+"""Rows of tables: every format gives the same rows, and what cannot be read is named with file, line and remedy."""
+
+import gzip
+import json
+
+import pyarrow as arrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from generation.interchange.records import BadRow
+from generation.interchange.table import json_lines, read_rows, storable
+
+CSV = b"item,rater,value\nx,p0,3\ny,p1,4\n"
+
+
+def rows_of(path, *columns, **options):
+    return [(row.place.line, dict(row.values)) for row in read_rows(path, columns, **options)]
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+ROWS = [{"item": "x", "rater": "p0", "value": "3"}, {"item": "y", "rater": "p1", "value": "4"}]
+JSONL = b"".join(json.dumps({**row, "value": int(row["value"])}).encode() + b"\n" for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("r.csv", CSV, [2, 3]),
+        ("r.csv.gz", CSV, [2, 3]),
+        ("r.csv", b"\xef\xbb\xbf" + CSV, [2, 3]),
+        ("r.tsv", CSV.replace(b",", b"\t"), [2, 3]),
+        ("r.jsonl", JSONL, [1, 2]),
+        ("r.jsonl.gz", JSONL, [1, 2]),
+    ],
+)
+def test_formats_give_the_same_rows(tmp_path, name, content, lines):
+    assert rows_of(written(tmp_path, name, content), "item") == list(zip(lines, ROWS, strict=True))
+
+
+def test_parquet_gives_the_same_rows(tmp_path):
+    path = tmp_path / "r.parquet"
+    parquet.write_table(arrow.Table.from_pylist(ROWS), path)
+    assert rows_of(path, "item") == [(1, ROWS[0]), (2, ROWS[1])]
+
+
+def test_a_value_over_several_lines_counts_where_it_ends(tmp_path):
+    path = written(tmp_path, "r.csv", b'item,value\n"a\nb",1\nc,2\n')
+    assert rows_of(path) == [(3, {"item": "a\nb", "value": "1"}), (4, {"item": "c", "value": "2"})]
+
+
+def test_missing_values_are_empty(tmp_path):
+    path = written(tmp_path, "r.jsonl", b'{"a": null, "b": NaN, "c": true}\n')
+    assert rows_of(path, "a") == [(1, {"a": "", "b": "", "c": "True"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("r.csv", b"", "r.csv: the file is empty; check that it was written or copied whole."),
+        ("r.jsonl", b"", "r.jsonl: the file is empty; check that it was written or copied whole."),
+        ("r.parquet", b"", "r.parquet: the file is empty; check that it was written or copied whole."),
+        ("r.csv.gz", b"", "r.csv.gz: the file is empty; check that it was written or copied whole."),
+        (
+            "r.csv", b"item,rater,value\n",
+            "r.csv: it has no rows below its header; check that it was written or copied whole.",
+        ),
+        ("r.csv", b"rater,value\np0,3\n", "r.csv line 1: there is no column 'item'; the columns are rater, value."),
+        ("r.jsonl", b'{"a": 1}\n', "r.jsonl line 1: there is no column 'item'; the columns are a."),
+        (
+            "r.csv", b"item,item\nx,y\n",
+            "r.csv line 1: the column 'item' stands twice; give each column its own name.",
+        ),
+        (
+            "r.csv", b"item,value\nx,3\ny,\xff4\n",
+            "r.csv line 3: byte 3 of the line is not UTF-8; save the file as UTF-8.",
+        ),
+        (
+            "r.csv", b"item,value\nx,3,4\n",
+            "r.csv line 2: it has 3 values for 2 columns; quote values that hold commas.",
+        ),
+        (
+            "r.csv", b'item,value\nx,"3\ny,4\n',
+            "r.csv line 3: this is not CSV (unexpected end of data); check the quotes there and above.",
+        ),
+        ("r.jsonl", b'{"item": 1}\n{"item":\n', "r.jsonl line 2: this is not JSON; write one JSON object a line."),
+        ("r.jsonl", b"[1]\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
+        ("r.parquet", b"PAR1nonsense", "r.parquet: this is not Parquet; check that it was written or copied whole."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_one_sentence(tmp_path, name, content, message):
+    with pytest.raises(BadRow) as refused:
+        rows_of(written(tmp_path, name, content), "item")
+    assert str(refused.value) == message
+
+
+def test_a_truncated_gzip_is_named(tmp_path):
+    whole = gzip.compress(b"item\n" + b"".join(b"row%d\n" % n for n in range(20_000)))
+    path = tmp_path / "r.csv.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(
+        BadRow, match=r"^r\.csv\.gz line \d+: the gzip file ends early; copy or download it again\.$"
+    ):
+        rows_of(path)
+
+
+def test_a_file_that_is_no_gzip_is_named(tmp_path):
+    path = tmp_path / "r.csv.gz"
+    path.write_bytes(CSV)
+    with pytest.raises(
+        BadRow, match=r"^r\.csv\.gz line 1: the gzip file is damaged; copy or download it again\.$"
+    ):
+        rows_of(path)
+
+
+def test_a_missing_file_and_an_unknown_ending_are_named(tmp_path):
+    with pytest.raises(BadRow, match=r"^r\.csv: it cannot be opened \(No such file or directory\);"):
+        rows_of(tmp_path / "r.csv")
+    with pytest.raises(BadRow, match=r"^r\.parquet: it cannot be opened"):
+        rows_of(tmp_path / "r.parquet")
+    with pytest.raises(BadRow, match=r"its name ends in none of"):
+        rows_of(written(tmp_path, "r.xlsx", CSV))
+
+
+def test_bad_rows_may_be_collected_while_the_rest_is_read(tmp_path):
+    path = written(tmp_path, "r.csv", b"item,value\nx,3\n\xff,4\ny,5,6\nz,7\n")
+    problems = []
+    assert [line for line, _values in rows_of(path, on_bad=problems.append)] == [2, 5]
+    assert [problem.line for problem in problems] == [3, 4]
+
+
+def test_nothing_unstorable_gets_through(tmp_path):
+    path = written(tmp_path, "r.jsonl", b'{"a": "x\\u0000y\\ud800"}\n')
+    assert rows_of(path) == [(1, {"a": "x\ufffdy\ufffd"})]
+    path = written(tmp_path, "r.csv", b"a\nx\x00y\n")
+    assert rows_of(path) == [(2, {"a": "x\ufffdy"})]
+
+
+@given(st.text())
+def test_storable_texts_stay_as_they_are(text):
+    assert storable(text) == text.replace("\0", "\ufffd")
+
+
+def test_blank_json_lines_are_passed_over(tmp_path):
+    path = written(tmp_path, "r.jsonl", b'\n{"a": 1}\n\n')
+    assert [(place.line, value) for place, value in json_lines(path)] == [(2, {"a": 1})]
