@@ -1,0 +1,194 @@
+"""The annotation tables in the administration. Answers are shown there and never changed."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from annotation.check_plan import BadPolicy
+from annotation.handout import make_seats
+from annotation.models import (
+    Assignment,
+    Cohort,
+    Criterion,
+    Draft,
+    Flag,
+    Guideline,
+    Rater,
+    Rubric,
+    Score,
+    Seat,
+    Study,
+    Task,
+)
+
+
+class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that are a record: read here, made and changed only by the program."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class CriterionInline(admin.StackedInline):  # type: ignore[type-arg]
+    model = Criterion
+    extra = 0
+    fields = (
+        "key",
+        "position",
+        "role",
+        "questions",
+        "levels",
+        ("minimum", "maximum", "step"),
+        "anchors",
+        "may_not_apply",
+    )
+
+
+@admin.register(Rubric)
+class RubricAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("key", "version", "workspace", "benchmark", "category", "study")
+    list_filter = ("workspace", "benchmark")
+    list_select_related = ("workspace", "benchmark", "category__parent", "study")
+    search_fields = ("key",)
+    raw_id_fields = ("benchmark", "category", "instruction", "study")
+    inlines = (CriterionInline,)
+
+
+@admin.register(Criterion)
+class CriterionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("key", "rubric", "role", "position", "question", "may_not_apply")
+    list_filter = ("role", "rubric__workspace")
+    list_select_related = ("rubric",)
+    search_fields = ("key", "rubric__key")
+    raw_id_fields = ("rubric",)
+
+
+@admin.register(Guideline)
+class GuidelineAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("key", "version", "workspace", "created_at")
+    list_filter = ("workspace",)
+    search_fields = ("key",)
+
+
+@admin.action(description="Make the seats that the tasks lack")
+def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet[Study]) -> None:
+    for study in studies:
+        try:
+            made = make_seats(study)
+        except BadPolicy as problem:
+            model_admin.message_user(request, str(problem), messages.ERROR)
+        else:
+            model_admin.message_user(
+                request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made}
+            )
+
+
+@admin.register(Study)
+class StudyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("slug", "workspace", "kind", "status", "benchmark", "created_at")
+    list_filter = ("workspace", "kind", "status")
+    list_editable = ("status",)
+    list_select_related = ("workspace", "benchmark")
+    search_fields = ("slug",)
+    raw_id_fields = ("benchmark", "rubric", "guideline", "created_by")
+    readonly_fields = ("public_id", "created_at")
+    actions = (add_seats,)
+
+
+@admin.register(Cohort)
+class CohortAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("name", "study", "kind", "expires_at", "revoked_at")
+    list_filter = ("kind",)
+    list_select_related = ("study",)
+    raw_id_fields = ("study",)
+
+
+@admin.register(Rater)
+class RaterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("label", "pseudonym", "kind", "study", "cohort", "provenance", "created_at")
+    list_filter = ("kind", "provenance", "workspace")
+    list_select_related = ("study", "cohort__study")
+    search_fields = ("label", "pseudonym", "public_id")
+    raw_id_fields = ("study", "cohort", "user")
+    readonly_fields = ("public_id", "created_at")
+
+
+@admin.register(Task)
+class TaskAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("public_id", "study", "kind", "key", "position")
+    list_filter = ("kind",)
+    list_select_related = ("study",)
+    search_fields = ("public_id", "key")
+    raw_id_fields = ("study", "response_a", "response_b", "reviews", "answer_rubric", "guide_rubric")
+    readonly_fields = ("public_id",)
+    show_full_result_count = False
+
+
+@admin.register(Seat)
+class SeatAdmin(RecordAdmin):
+    list_display = ("task", "place", "study", "state", "holder", "leased_until")
+    list_filter = ("state",)
+    list_select_related = ("task", "study", "holder")
+    show_full_result_count = False
+
+
+class ScoreInline(admin.TabularInline):  # type: ignore[type-arg]
+    model = Score
+    extra = 0
+    fields = readonly_fields = (
+        "criterion",
+        "revision",
+        "value",
+        "level",
+        "not_applicable",
+        "reason",
+        "created_at",
+    )
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Score]:
+        return super().get_queryset(request).select_related("criterion")
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(RecordAdmin):
+    list_display = ("public_id", "task", "rater", "repeat", "status", "submitted_at", "active_seconds")
+    list_filter = ("status", "rater__kind")
+    list_select_related = ("task", "rater")
+    search_fields = ("public_id",)
+    inlines = (ScoreInline,)
+    show_full_result_count = False
+
+
+@admin.register(Score)
+class ScoreAdmin(RecordAdmin):
+    list_display = ("assignment", "criterion", "revision", "value", "not_applicable", "created_at")
+    list_select_related = ("assignment", "criterion")
+    search_fields = ("assignment__public_id",)
+    show_full_result_count = False
+
+
+@admin.register(Draft)
+class DraftAdmin(RecordAdmin):
+    list_display = ("task", "rater", "serial", "saved_at")
+    list_select_related = ("task", "rater")
+
+
+@admin.register(Flag)
+class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("created_at", "kind", "task", "rater", "text", "resolved_at")
+    list_filter = ("kind", ("resolved_at", admin.EmptyFieldListFilter))
+    list_select_related = ("task", "rater")
+    raw_id_fields = ("task", "rater")

@@ -1,0 +1,300 @@
+"""Cohorts: the doors by which raters come in, the links and codes of those doors, and what is known of who came.
+
+A crowd worker's id, a nickname and an account's name stand in RaterIdentity, apart from every answer; erasing it
+leaves the answers under their pseudonym.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import Event, Membership, User
+from accounts.public_ids import new_public_id
+from annotation.handout import Progress
+from annotation.models import Cohort, DoorKnock, Rater, RaterIdentity, Standing, Study
+from annotation.participation import make_rater
+from annotation.qualification import ensure_standing, standing_of
+
+Clock = Callable[[], datetime]
+
+CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_NICKNAME = 40
+JOINS_AN_HOUR = 20
+OUTCOMES = ("pass", "fail", "screened_out")
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
+MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+
+
+class LinkClosed(Exception):
+    """The invitation ran out or was taken back; the sentence is for the person who followed it."""
+
+
+class NoCrowdId(ValueError):
+    """The link lacks, or garbles, the parameters by which the crowd platform names its worker."""
+
+
+class TooManyKnocks(Exception):
+    """From this address more people joined within the hour than the cohort allows."""
+
+
+@dataclass(frozen=True)
+class CrowdId:
+    """A worker as their platform names them: a key to recognise them by, and the rest of the link's parameters."""
+
+    platform: str
+    key: str
+    particulars: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """How a crowd worker's part ended, and the code that tells their platform so."""
+
+    outcome: str
+    code: str
+    address: str
+
+
+@dataclass(frozen=True)
+class NewAccount:
+    """An account just made; the password is known only now."""
+
+    username: str
+    password: str
+
+
+def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
+    """Who the platform says this is, from Prolific's or MTurk's parameters; raises NoCrowdId."""
+    layouts = {
+        "prolific": ("PROLIFIC_PID", ("STUDY_ID", "SESSION_ID")),
+        "mturk": ("workerId", ("assignmentId", "hitId")),
+    }
+    for platform, (worker, others) in layouts.items():
+        named = parameters.get(worker, "")
+        if not named:
+            continue
+        given = {name: parameters[name] for name in others if parameters.get(name)}
+        if any(not CROWD_ID.fullmatch(value) for value in (named, *given.values())):
+            raise NoCrowdId(
+                _("The link from your platform is garbled. Open the study from the platform's page again.")
+            )
+        return CrowdId(platform, f"{platform}:{named}", given)
+    if parameters.get("assignmentId") == MTURK_PREVIEW:
+        raise NoCrowdId(_("This is a preview. Accept the task on MTurk, then follow its link again."))
+    raise NoCrowdId(
+        _(
+            "The link lacks the number by which your platform knows you. Open the study from the platform's page."
+        )
+    )
+
+
+def new_codes() -> dict[str, str]:
+    """A completion code for each outcome, drawn."""
+    return {outcome: "".join(secrets.choice(CODE_LETTERS) for _place in range(8)) for outcome in OUTCOMES}
+
+
+def make_cohort(
+    study: Study,
+    name: str,
+    kind: str,
+    *,
+    consents: Mapping[str, str] | None = None,
+    expires_at: datetime | None = None,
+) -> Cohort:
+    """A new door; raises IntegrityError where the study has a cohort of this name."""
+    codes = new_codes() if kind == Cohort.Kind.CROWD else {}
+    with transaction.atomic():
+        return Cohort.objects.create(
+            study=study,
+            name=name,
+            kind=kind,
+            consents=dict(consents or {}),
+            codes=codes,
+            expires_at=expires_at,
+        )
+
+
+def check_link(cohort: Cohort, *, clock: Clock) -> None:
+    """Raises LinkClosed where the cohort's link takes nobody any more."""
+    if cohort.revoked_at is not None:
+        raise LinkClosed(
+            _("This invitation was taken back. If you expected to take part, ask whoever sent it.")
+        )
+    if cohort.expires_at is not None and cohort.expires_at <= clock():
+        raise LinkClosed(_("This invitation has run out. If you expected to take part, ask whoever sent it."))
+
+
+def revoke_link(cohort: Cohort, *, clock: Clock, by: User | None) -> None:
+    """Let nobody new in; who is in stays in."""
+    Cohort.objects.filter(pk=cohort.pk, revoked_at=None).update(revoked_at=clock())
+    _log(cohort, by, "revoke_link")
+
+
+def renew_link(cohort: Cohort, *, expires_at: datetime | None, by: User | None) -> None:
+    """Give the cohort a fresh address; the old one leads nowhere."""
+    cohort.entry_token, cohort.revoked_at, cohort.expires_at = new_public_id(), None, expires_at
+    cohort.save(update_fields=["entry_token", "revoked_at", "expires_at"])
+    _log(cohort, by, "renew_link")
+
+
+def _log(cohort: Cohort, by: User | None, verb: str) -> None:
+    Event.objects.create(
+        workspace_id=cohort.study.workspace_id,
+        actor=by,
+        verb=verb,
+        object_type="cohort",
+        object_id=str(cohort.pk),
+        after={"expires_at": cohort.expires_at.isoformat() if cohort.expires_at else None},
+    )
+
+
+def knock(cohort: Cohort, address: str, *, clock: Clock) -> None:
+    """Count somebody new at the door from this network address; raises TooManyKnocks.
+
+    What is kept is a keyed hash that changes every day, and goes after two days. A public cohort lets in as many an
+    hour as the study's policy "joins_per_hour" says (20).
+    """
+    now = clock()
+    text = f"{cohort.pk}:{now:%Y-%m-%d}:{address}"
+    visitor = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+    DoorKnock.objects.filter(at__lt=now - timedelta(days=2)).delete()
+    recent = DoorKnock.objects.filter(cohort=cohort, visitor=visitor, at__gt=now - timedelta(hours=1)).count()
+    if recent >= int(cohort.study.policies.get("joins_per_hour", JOINS_AN_HOUR)):
+        raise TooManyKnocks(_("Many people joined from your network just now. Try again in an hour."))
+    DoorKnock.objects.create(cohort=cohort, visitor=visitor, at=now)
+
+
+def known_worker(cohort: Cohort, crowd: CrowdId) -> Rater | None:
+    """The rater as whom this worker joined the cohort before."""
+    identity = (
+        RaterIdentity.objects.filter(cohort=cohort, key=crowd.key).select_related("rater__standing").first()
+    )
+    return identity.rater if identity else None
+
+
+def join(
+    cohort: Cohort,
+    *,
+    consent: str,
+    clock: Clock,
+    user: User | None = None,
+    crowd: CrowdId | None = None,
+    nickname: str = "",
+) -> Rater:
+    """Let a person in who agreed to `consent`: a rater under a pseudonym, and who that is beside it.
+
+    Somebody who is in already stays the same rater.
+    """
+    study = cohort.study
+    try:
+        with transaction.atomic():
+            rater = make_rater(study, user=user, cohort=cohort)
+            if crowd or nickname or user:
+                RaterIdentity.objects.create(
+                    rater=rater,
+                    cohort=cohort,
+                    key=crowd.key if crowd else "",
+                    particulars=crowd.particulars if crowd else {},
+                    name=nickname.strip()[:LONGEST_NICKNAME] if not user else str(user)[:100],
+                )
+    except IntegrityError:
+        known = Rater.objects.filter(study=study, user=user).first() if user else None
+        known = known or (known_worker(cohort, crowd) if crowd else None)
+        if known is None:
+            raise
+        rater = known
+        if rater.cohort_id is None:
+            rater.cohort = cohort
+            rater.save(update_fields=["cohort"])
+    standing = ensure_standing(rater)
+    if standing.consented_at is None:
+        standing.consented_at = clock()
+        standing.consent_hash = hashlib.sha256(consent.encode()).hexdigest()
+        asks = study.policies.get("training") or study.policies.get("qualification")
+        if standing.state == Standing.State.JOINING and not asks:
+            standing.state = Standing.State.RATING
+        standing.save()
+    return rater
+
+
+def turn_away(cohort: Cohort) -> Rater:
+    """A place in the statistics for somebody who did not agree: a pseudonym, and nothing of who they are."""
+    rater = make_rater(cohort.study, cohort=cohort)
+    standing = ensure_standing(rater)
+    standing.state = Standing.State.SCREENED_OUT
+    standing.save()
+    return rater
+
+
+def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool) -> Completion | None:
+    """The code a crowd worker is due now; None for other raters, and while their work is not complete.
+
+    Who was stopped gets the code of a failure at once, so that nobody waits for an appeal to be paid.
+    """
+    cohort = rater.cohort
+    if cohort is None or cohort.kind != Cohort.Kind.CROWD:
+        return None
+    standing = standing_of(rater)
+    state = standing.state if standing else Standing.State.RATING
+    if state == Standing.State.SCREENED_OUT:
+        outcome = "screened_out"
+    elif state in (Standing.State.FAILED, Standing.State.PAUSED):
+        outcome = "fail"
+    elif not more and (progress.submitted or study.status == Study.Status.OPEN):
+        outcome = "pass" if progress.submitted else "screened_out"
+    else:
+        return None
+    code = str(cohort.codes.get(outcome, ""))
+    if not code:
+        return None
+    identity = RaterIdentity.objects.filter(rater=rater).first()
+    prolific = identity is not None and identity.key.startswith("prolific:")
+    return Completion(outcome, code, f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}" if prolific else "")
+
+
+def erase_identity(rater: Rater, *, by: User | None) -> bool:
+    """Forget who the rater is; their answers stay, under the pseudonym. False where nothing was known."""
+    with transaction.atomic():
+        erased, _rows = RaterIdentity.objects.filter(rater=rater).delete()
+        linked = Rater.objects.filter(pk=rater.pk, user__isnull=False).update(user=None)
+        renamed = Rater.objects.filter(pk=rater.pk).exclude(pseudonym="").update(label=rater.pseudonym)
+        if erased or linked:
+            Event.objects.create(
+                workspace_id=rater.workspace_id,
+                actor=by,
+                verb="erase_identity",
+                object_type="rater",
+                object_id=rater.public_id,
+                after={"renamed": bool(renamed)},
+            )
+    return bool(erased or linked)
+
+
+def make_accounts(cohort: Cohort, usernames: list[str], *, by: User | None) -> list[NewAccount]:
+    """Accounts for raters on site, each with a drawn password, as members of the study's workspace.
+
+    Names that have an account already become members too, and are left out of what is returned.
+    """
+    made = []
+    with transaction.atomic():
+        for username in usernames:
+            user = User.objects.filter(username=username).first()
+            if user is None:
+                password = "-".join(secrets.token_hex(2) for _part in range(4))
+                user = User.objects.create_user(username, password=password)
+                made.append(NewAccount(username, password))
+            Membership.objects.get_or_create(
+                workspace_id=cohort.study.workspace_id, user=user, defaults={"role": Membership.Role.RATER}
+            )
+        _log(cohort, by, "make_accounts")
+    return made

@@ -1,0 +1,96 @@
+"""What a rater is told of their own answers: feedback in training, agreement with gold, and their hours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+
+from accounts.localized import localized
+from annotation.check_plan import CONTROL, GOLD
+from annotation.forms import number_text
+from annotation.marking import admits
+from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Study, TimeCorrection, latest_scores
+
+
+@dataclass(frozen=True)
+class FeedbackLine:
+    """One question of a training task."""
+
+    question: str
+    answered: str
+    expected: str
+    as_expected: bool
+
+
+def answer_text(criterion: Criterion, value: float | None) -> str:
+    """A value as its scale calls it."""
+    if value is None:
+        return _("does not apply")
+    level = criterion.level_of(value)
+    return localized(level.get("label", {})) or str(level["key"]) if level else number_text(value)
+
+
+def expected_text(criterion: Criterion, wanted: Any) -> str:
+    """The answer expected, or the two ends of those that are fine."""
+    if isinstance(wanted, (list, tuple)):
+        ends = {
+            "low": answer_text(criterion, float(wanted[0])),
+            "high": answer_text(criterion, float(wanted[1])),
+        }
+        return ends["low"] if ends["low"] == ends["high"] else _("%(low)s to %(high)s") % ends
+    return answer_text(criterion, None if wanted is None else float(wanted))
+
+
+def feedback_on(assignment: Assignment) -> list[FeedbackLine]:
+    """The questions with a known answer, in the rubric's order."""
+    expected = (assignment.task.gold or {}).get("expected", {})
+    scores = latest_scores(assignment.scores.all())
+    lines = []
+    for criterion in assignment.task.answer_rubric.criteria.all():
+        if criterion.key not in expected:
+            continue
+        value = scores[criterion.pk].value if criterion.pk in scores else None
+        lines.append(
+            FeedbackLine(
+                criterion.question,
+                answer_text(criterion, value),
+                expected_text(criterion, expected[criterion.key]),
+                admits(expected[criterion.key], value),
+            )
+        )
+    return lines
+
+
+def agreement_with_gold(rater: Rater, study: Study) -> tuple[int, int] | None:
+    """(as expected, of) the rater's gold items and controls; None where the study's "show_gold" does not allow it.
+
+    Nothing is said before ten of them, so that no single task is given away.
+    """
+    if not study.policies.get("show_gold"):
+        return None
+    counts = CheckOutcome.objects.filter(assignment__rater=rater, purpose__in=[GOLD, CONTROL]).aggregate(
+        passed=Count("pk", filter=Q(passed=True)), all=Count("pk")
+    )
+    return (counts["passed"], counts["all"]) if counts["all"] >= 10 else None
+
+
+def with_own_time(assignments: Any) -> Any:
+    """With `corrected`, the seconds the rater says (None without a correction), `own_reason`, and minutes to show."""
+    latest = TimeCorrection.objects.filter(assignment=OuterRef("pk")).order_by("-pk")
+    return assignments.annotate(
+        corrected=Subquery(latest.values("seconds")[:1]), own_reason=Subquery(latest.values("reason")[:1])
+    ).annotate(
+        active_minutes=F("active_seconds") / 60,
+        idle_minutes=F("idle_seconds") / 60,
+        corrected_minutes=F("corrected") / 60,
+    )
+
+
+def worked_seconds(rater: Rater) -> float:
+    """The rater's time at work: their own word where they gave it, else the measured active time. One query."""
+    given = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
+    found = with_own_time(Assignment.objects.filter(given, rater=rater))
+    total = found.aggregate(seconds=Coalesce(Sum(Coalesce(F("corrected"), F("active_seconds"))), 0.0))
+    return float(total["seconds"])

@@ -1,0 +1,159 @@
+"""Rating and verdict records -> the answers of a study's raters, items and scales checked."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotation.answer_store import AnswerStore, Given, TaskName
+from annotation.imported_raters import Raters, circumstances
+from annotation.library import RubricsOf
+from annotation.models import Assignment, Criterion, Rubric, Study
+from annotation.own_rubric import OwnRubric
+from annotation.scales import Reading, Rules, describe, number_in, read_value
+from generation.interchange.records import BadRow, OnBadRow, RatingRecord
+from generation.items import ItemName, Items
+from generation.loading import Counts, batches
+
+RECORDS_AT_ONCE = 2000
+OnProgress = Callable[[int], None]
+
+
+def no_progress(records: int) -> None:
+    """Nobody is looking."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A rating whose item, criterion and value are sound, waiting for its batch."""
+
+    record: RatingRecord
+    item: ItemName
+    rubric: int
+    given: Given
+
+
+class RatingLoader:
+    """Takes a table's ratings into a study, batch by batch; `whole` as AnswerStore means it."""
+
+    def __init__(self, study: Study, items: Items, rules: Rules, *, whole: bool = False) -> None:
+        self.study, self.items, self.rules = study, items, rules
+        self.rubrics = RubricsOf(items.benchmark)
+        self._by_key: dict[int, dict[str, Criterion]] = {}
+        self._by_position: dict[int, dict[int, Criterion]] = {}
+        self.own = OwnRubric(study, rules)
+        self.raters = Raters(study, rules)
+        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
+
+    def load(
+        self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress
+    ) -> Counts:
+        counts = Counts()
+        for batch in batches(records, RECORDS_AT_ONCE):
+            checked: list[_Checked] = []
+            for record in batch:
+                if not record.value and not record.is_judge:
+                    counts += Counts(empty=1)
+                    continue
+                try:
+                    checked.append(self._check(record))
+                except BadRow as problem:
+                    on_bad(problem)
+            self.items.create((one.record.place, one.item) for one in checked)
+            for one in checked:
+                try:
+                    counts += Counts(**{self._put(one): 1})
+                except BadRow as problem:
+                    on_bad(problem)
+            self.store.flush()
+            progress(len(batch))
+        self.own.save()
+        return counts
+
+    def _check(self, record: RatingRecord) -> _Checked:
+        item = ItemName(record.item, record.instruction, record.model, record.category)
+        category = self.items.check(record.place, item)
+        rubric = self._rubric(item, category)
+        criterion = self._criterion(record, rubric)
+        return _Checked(record, item, criterion.rubric_id, self._given(record, criterion))
+
+    def _rubric(self, item: ItemName, category: int | None) -> Rubric | None:
+        known = item.instruction_id in self.items.instructions
+        return self.rubrics.nearest(self.items.instructions[item.instruction_id] if known else None, category)
+
+    def _criterion(self, record: RatingRecord, rubric: Rubric | None) -> Criterion:
+        if rubric is None:
+            key = record.criterion if record.position is None else f"item{record.position}"
+            return self.own.criterion(record.place, key, record.value)
+        if rubric.pk not in self._by_key:
+            criteria = list(rubric.criteria.all())
+            self._by_key[rubric.pk] = {one.key: one for one in criteria}
+            self._by_position[rubric.pk] = {
+                one.position: one for one in criteria if one.role == Criterion.Role.ITEM
+            }
+        if record.position is None:
+            found = self._by_key[rubric.pk].get(record.criterion)
+            if found is None:
+                known = ", ".join(self._by_key[rubric.pk])
+                raise record.place.bad(
+                    f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
+                )
+            return found
+        found = self._by_position[rubric.pk].get(record.position)
+        if found is None:
+            count = len(self._by_position[rubric.pk])
+            raise record.place.bad(
+                f"rubric {rubric.key} has no item {record.position}", f"its {count} items count from 0"
+            )
+        return found
+
+    def _given(self, record: RatingRecord, criterion: Criterion) -> Given:
+        reading = read_value(criterion, record.value) if record.value else None
+        if reading is not None:
+            return Given(criterion.pk, criterion.key, reading, reason=record.reason)
+        if not record.value:
+            return Given(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")
+        number = number_in(record.value)
+        if self.rules.off_scale == "keep" and number is not None:
+            return Given(criterion.pk, criterion.key, Reading(number), reason=record.reason)
+        if self.rules.off_scale == "unscored":
+            return Given(
+                criterion.pk, criterion.key, None, f"{criterion.key}: {record.value[:50]!r} is off the scale"
+            )
+        raise record.place.bad(
+            f"{record.value[:50]!r} is off the scale of {criterion.key}, {describe(criterion)}",
+            "correct it, or say --off-scale keep or --off-scale unscored",
+        )
+
+    def _put(self, one: _Checked) -> str:
+        record = one.record
+        response = self.items.find(one.item)
+        assert response is not None
+        return self.store.add(
+            record.place, TaskName(response, one.rubric), self.raters.find_or_create(record),
+            self.raters.label(record), one.given, circumstances(record),
+        )  # fmt: skip
+
+    def mark_incomplete(self) -> int:
+        """Verdicts of this load on a benchmark's rubric with fewer items than it has become unscored; how many."""
+        made = Assignment.objects.filter(task__study=self.study, status=Assignment.Status.SUBMITTED)
+        if self.own.rubric:
+            made = made.exclude(task__answer_rubric=self.own.rubric)
+        items = Q(scores__criterion__role=Criterion.Role.ITEM)
+        rows = made.annotate(given=Count("scores__criterion", filter=items, distinct=True)).order_by()
+        wanted = dict(
+            Criterion.objects.filter(role=Criterion.Role.ITEM)
+            .order_by()
+            .values_list("rubric_id")
+            .annotate(Count("pk"))
+        )
+        short = [
+            (pk, given, wanted[rubric])
+            for pk, rubric, given in rows.values_list("pk", "task__answer_rubric_id", "given").iterator(5000)
+            if given < wanted[rubric] and pk in self.store.touched
+        ]
+        for pk, given, of in short:
+            Assignment.objects.filter(pk=pk).update(
+                status=Assignment.Status.UNSCORED, reason=f"{given} of {of} items answered"
+            )
+        return len(short)

@@ -1,0 +1,261 @@
+"""Load a table of ratings, preferences or a judge's item scores into a study."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Event
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.loading import RatingLoader
+from annotation.models import Criterion, Rater, Study
+from annotation.preference_loading import PreferenceLoader
+from annotation.scales import BadScale, Rules, parse_scales
+from annotation.table_study import Destination, TableRefused
+from generation.interchange.records import BadRow, OnBadRow, refuse
+from generation.interchange.tidy import (
+    CHOICES,
+    JUDGEMENT_COLUMNS,
+    PREFERENCE_COLUMNS,
+    RATING_COLUMNS,
+    Layout,
+    read_judgements,
+    read_preferences,
+    read_ratings,
+)
+from generation.items import Items
+from generation.loading import Counts
+from generation.models import MAIN_EXPERIMENT
+from generation.progress import progress_shown
+from generation.skipped_rows import SkippedRows
+
+COLUMNS = {"ratings": RATING_COLUMNS, "preferences": PREFERENCE_COLUMNS, "judgements": JUDGEMENT_COLUMNS}
+
+
+class Command(BaseCommand):
+    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of ratings, preferences or judgements."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("kind", choices=COLUMNS)
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--study", required=True, metavar="SLUG", help="The study to load into; made where new."
+        )
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+        parser.add_argument("--name", default="", help="The study's title.")
+        parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+        self._add_layout(parser)
+        self._add_rules(parser)
+
+    def _add_layout(self, parser: CommandParser) -> None:
+        add = parser.add_argument
+        add("--column", action="append", default=[], metavar="NAME=COLUMN",
+            help="Which column of the file holds what; the names are "
+            + "; ".join(f"for {kind} {', '.join(names)}" for kind, names in COLUMNS.items()) + ".")  # fmt: skip
+        add(
+            "--wide",
+            default="",
+            metavar="COLUMN,COLUMN",
+            help="Each of these columns holds one rater's answers.",
+        )
+        add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="Only rows with this value.")
+        add("--judge", action="append", default=[], metavar="COLUMN",
+            help="With --wide, a judge's column; else the column that names the judge, or says yes or no.")  # fmt: skip
+        add("--judge-prefix", default="", metavar="PREFIX", help="Raters whose name begins so are judges.")
+        add("--judge-name", default="", metavar="NAME", help="All rows are this judge's.")
+        add("--map", action="append", default=[], metavar="LABEL=CHOICE",
+            help=f"What the file's label means: one of {', '.join(CHOICES)}.")  # fmt: skip
+
+    def _add_rules(self, parser: CommandParser) -> None:
+        add = parser.add_argument
+        add("--scale", action="append", default=[], metavar="KEY=SCALE",
+            help="A criterion's scale (* for all): 1:6, 1:6:1 with its step, or levels as 1,3,5 or No,Unsure,Yes. "
+            "Numbers need one; labels become levels in the order in which they come.")  # fmt: skip
+        add("--overall", default="", metavar="KEY", help="The criterion that is the overall score.")
+        add("--off-scale", choices=["refuse", "keep", "unscored"], default="refuse")
+        add("--duplicates", choices=["refuse", "repeat"], default="refuse")
+        add("--slots", action="store_true", help="The raters are positions in the data, not persons.")
+        add(
+            "--provenance",
+            choices=Rater.Provenance.values,
+            default="",
+            help="Say so if nobody real answered.",
+        )
+        add(
+            "--benchmark",
+            default="",
+            metavar="SLUG",
+            help="The items are this benchmark's; unknown ones are refused.",
+        )
+        add(
+            "--create-items",
+            action="store_true",
+            help="Make the items that the benchmark lacks, without texts.",
+        )
+        add(
+            "--experiment",
+            default=MAIN_EXPERIMENT,
+            help="Of the benchmark's responses those of this experiment.",
+        )
+        add("--on-error", choices=["refuse", "skip"], default="refuse",
+            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        skipped = SkippedRows()
+        on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
+        try:
+            layout, rules = _layout(options), _rules(options)
+            with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
+                workspace = workspace_for_command(options["workspace"])
+                study, items = _destination(options, layout).open(workspace)
+                counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
+                counts += Counts(skipped=len(skipped))
+                if counts == Counts():
+                    raise TableRefused(
+                        f"No row of {options['file'].name} has what --where asks for; check its values."
+                    )
+                if counts == Counts(empty=counts.empty):
+                    raise TableRefused(
+                        f"No row of {options['file'].name} has a value; check which column holds it."
+                    )
+                if counts == Counts(skipped=len(skipped)):
+                    raise TableRefused(f"No row can be taken; the first: {skipped.problems[0]}")
+                if counts.created or counts.unscored:
+                    Event.objects.create(
+                        workspace=workspace, verb="loaded", object_type="study", object_id=study.public_id,
+                        after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
+                    )  # fmt: skip
+        except (BadRow, BadScale, TableRefused, UnknownWorkspace) as error:
+            raise CommandError(str(error)) from error
+        report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
+        self._print(study, items, counts, report, options["json"])
+
+    def _print(self, study: Study, items: Items, counts: Counts, report: Path | None, as_json: bool) -> None:
+        if as_json:
+            fields = {name: getattr(counts, name) for name in Counts.__dataclass_fields__}
+            result = {"study": study.slug, "benchmark": items.benchmark.slug, **fields}
+            self.stdout.write(json.dumps({**result, "report": str(report) if report else None}))
+            return
+        self.stdout.write(f"Study {study.slug}: {counts} (answers).")
+        if not counts.changed:
+            self.stdout.write("Nothing has changed.")
+        if report:
+            self.stdout.write(f"The skipped rows are listed in {report}.")
+
+
+def load(
+    kind: str, file: Path, study: Study, items: Items, layout: Layout, rules: Rules, on_bad: OnBadRow,
+    progress: Callable[[int], None],
+) -> Counts:  # fmt: skip
+    """Everything the file says, into the study. Raises BadRow."""
+    if kind == "preferences":
+        choices = PreferenceLoader(study, items, rules, both_bad="both_bad" in layout.choices.values())
+        return choices.load(read_preferences(file, layout, on_bad), on_bad, progress)
+    ratings = RatingLoader(study, items, rules, whole=kind == "judgements")
+    if kind == "ratings":
+        counts = ratings.load(read_ratings(file, layout, on_bad), on_bad, progress)
+        _check_overall(ratings, file)
+        return counts
+    counts = ratings.load(read_judgements(file, layout, on_bad), on_bad, progress)
+    ratings.mark_incomplete()
+    return counts
+
+
+def _check_overall(ratings: RatingLoader, file: Path) -> None:
+    """Raise TableRefused where --overall names no criterion, or one that was loaded as an item."""
+    key, own = ratings.rules.overall, ratings.own
+    if not key or own.rubric is None:
+        return
+    if key not in own.by_key:
+        known = ", ".join(own.by_key)
+        raise TableRefused(
+            f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}."
+        )
+    if own.by_key[key].role != Criterion.Role.OVERALL:
+        raise TableRefused(
+            f"{key} is an item in this study, not its overall score; load the table into a new study."
+        )
+
+
+def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
+    pairs = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name and value):
+            raise TableRefused(f"--{option} {text!r} is not {example}.")
+        pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def _layout(options: dict[str, Any]) -> Layout:
+    kind = options["kind"]
+    columns = dict(_pairs(options["column"], "column", "NAME=COLUMN"))
+    for name in columns:
+        if name not in COLUMNS[kind]:
+            raise TableRefused(
+                f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}."
+            )
+    judges = [column for text in options["judge"] for column in text.split(",") if column]
+    if kind == "judgements" and judges:
+        columns.setdefault("judge", judges.pop(0))
+    wide = [column for column in options["wide"].split(",") if column]
+    choices = dict(_pairs(options["map"], "map", "LABEL=CHOICE"))
+    for label, choice in choices.items():
+        if choice not in CHOICES:
+            raise TableRefused(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
+    where: dict[str, set[str]] = {}
+    for column, value in _pairs(options["where"], "where", "COLUMN=VALUE"):
+        where.setdefault(column, set()).add(value)
+    layout = Layout(
+        columns=columns, wide=wide, judges=judges, judge_prefix=options["judge_prefix"],
+        judge_name=options["judge_name"], choices=choices,
+        where={column: frozenset(values) for column, values in where.items()},
+    )  # fmt: skip
+    _check(layout, kind)
+    return layout
+
+
+def _check(layout: Layout, kind: str) -> None:
+    """Raise TableRefused where the columns named do not suffice."""
+    needed = ["item"]
+    if kind == "judgements":
+        needed += ["value"] + ([] if layout.judge_name else ["judge"])
+        needed += [] if "item_index" in layout.columns else ["criterion"]
+    else:
+        needed += ["model_a", "model_b"] if kind == "preferences" else []
+        someone = layout.wide or layout.judges or layout.judge_name
+        needed += [] if layout.wide else ["choice" if kind == "preferences" else "value"]
+        needed += [] if someone else ["rater"]
+    missing = [name for name in needed if name not in layout.columns]
+    if missing:
+        raise TableRefused(f"Say which column is the {missing[0]} with --column {missing[0]}=COLUMN.")
+    if not layout.wide and len(layout.judges) > 1:
+        raise TableRefused("Only --wide tables have several --judge columns; name one.")
+    stray = [column for column in layout.judges if layout.wide and column not in layout.wide]
+    if stray:
+        raise TableRefused(f"The judge column {stray[0]!r} is not among the columns of --wide; add it there.")
+
+
+def _rules(options: dict[str, Any]) -> Rules:
+    return Rules(
+        scales=parse_scales(options["scale"]), overall=options["overall"], off_scale=options["off_scale"],
+        duplicates=options["duplicates"], slots=options["slots"], provenance=options["provenance"],
+    )  # fmt: skip
+
+
+def _destination(options: dict[str, Any], layout: Layout) -> Destination:
+    kinds = {"preferences": Study.Kind.PAIR, "judgements": Study.Kind.CHECKLIST}
+    plain = Study.Kind.CHECKLIST if options["overall"] else Study.Kind.STARS
+    grouped = bool(options["benchmark"]) or "instruction" in layout.columns
+    if options["create_items"] and not options["benchmark"]:
+        raise TableRefused("--create-items needs --benchmark; without one, items are made anyway.")
+    return Destination(
+        study=options["study"], kind=kinds.get(options["kind"], plain), name=options["name"],
+        benchmark=options["benchmark"], create_items=options["create_items"], experiment=options["experiment"],
+        source=options["file"].name, policies={"clusters": "instructions" if grouped else "items"},
+    )  # fmt: skip

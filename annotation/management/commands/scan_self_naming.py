@@ -1,0 +1,53 @@
+"""Find the responses of a study in which a model names itself."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.models import Study
+from annotation.self_naming_scan import drop_tasks, mask_names, scan_study
+
+MOST_SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = "Flag the responses in which a model names itself; black the names out, or drop the tasks."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY", help="the study's slug")
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+        action = parser.add_mutually_exclusive_group()
+        action.add_argument("--mask", action="store_true", help="black the names out on the rating screens")
+        action.add_argument("--unmask", action="store_true", help="show the texts as they are again")
+        action.add_argument(
+            "--drop", action="store_true", help="take the tasks nobody has begun out of the study"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            study = Study.objects.get(workspace=workspace, slug=options["study"])
+        except UnknownWorkspace as error:
+            raise CommandError(str(error)) from error
+        except Study.DoesNotExist as error:
+            raise CommandError(
+                f"Workspace {workspace.slug} has no study {options['study']!r}; the page Studies lists them."
+            ) from error
+        result = scan_study(study)
+        for one in result.found[:MOST_SHOWN]:
+            self.stdout.write(f"{one.response.instruction.external_id}: {one.excerpt}")
+        if len(result.found) > MOST_SHOWN:
+            self.stdout.write(f"... and {len(result.found) - MOST_SHOWN} more.")
+        self.stdout.write(
+            f"{len(result.found)} responses in {result.tasks} tasks name their model; {result.flagged} newly flagged."
+        )
+        if options["mask"] or options["unmask"]:
+            mask_names(study, masked=options["mask"])
+            self.stdout.write(
+                "Their names are blacked out for raters." if options["mask"] else "Names are shown."
+            )
+        if options["drop"]:
+            gone, begun = drop_tasks(result.found)
+            why = "since somebody has begun them (--mask hides the names)"
+            self.stdout.write(f"{gone} tasks dropped; {begun} stay, {why}.")

@@ -1,0 +1,314 @@
+"""Validate and store one answer exactly once.
+
+An answer is given per criterion key. What is missing is refused, never stored as zero. Sending the same answer
+twice stores it once; a changed answer is a new revision beside the old one.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.handout import Clock, regain_seat, release_seat
+from annotation.models import Assignment, Criterion, Draft, Flag, Score, Seat, latest_scores
+from annotation.qualification import note_check
+
+GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED)
+REVISION_ATTEMPTS = 5
+LONGEST_REASON = 300
+LONGEST_DRAFT = 100_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one criterion: a value on its own scale, or that it does not apply (value None).
+
+    `level` is the key of the level meant, needed where several have one value ("tie" and "both are bad").
+    """
+
+    value: float | None
+    not_applicable: bool = False
+    reason: str = ""
+    evidence: tuple[Mapping[str, Any], ...] = ()
+    level: str = ""
+
+
+NOT_APPLICABLE = Answer(None, not_applicable=True)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds a rater worked on a task and rested on it, as the page measured them."""
+
+    active_seconds: float | None = None
+    idle_seconds: float | None = None
+
+
+class Outcome(StrEnum):
+    RECORDED = "recorded"
+    SURPLUS = "surplus"
+    REVISED = "revised"
+    UNCHANGED = "unchanged"
+
+
+class AnswerRefused(ValueError):
+    """The answer cannot be stored; `problems` says why for each criterion key."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{key}: {problem}" for key, problem in self.problems.items()))
+
+
+class NotOpen(Exception):
+    """The assignment was skipped or closed: it takes no answer, draft or skip any more."""
+
+
+def drafts_of(assignment: Assignment) -> QuerySet[Draft]:
+    """What the rater has entered in this assignment's task, this time it came; one row or none."""
+    return Draft.objects.filter(task=assignment.task_id, rater=assignment.rater_id, repeat=assignment.repeat)
+
+
+def _values(answers: Mapping[str, Answer]) -> dict[str, float | None]:
+    return {key: answer.value for key, answer in answers.items()}
+
+
+def problems_with(criteria: Iterable[Criterion], answers: Mapping[str, Answer]) -> dict[str, str]:
+    """What is wrong with the answers, by criterion key: missing, off the scale, or not to be answered."""
+    problems = {}
+    known = {criterion.key: criterion for criterion in criteria}
+    for key, criterion in known.items():
+        answer = answers.get(key)
+        if answer is None:
+            problems[key] = _("This question is not answered yet.")
+        elif answer.not_applicable:
+            if not criterion.may_not_apply:
+                problems[key] = _("This question always applies; choose a level.")
+            elif answer.value is not None:
+                problems[key] = _("A question that does not apply has no value.")
+        elif not _is_on_scale(criterion, answer):
+            problems[key] = _("This value is not on the question's scale.")
+    for key in answers.keys() - known.keys():
+        problems[key] = _("The rubric of this task has no such question.")
+    return problems
+
+
+def _is_on_scale(criterion: Criterion, answer: Answer) -> bool:
+    if answer.value is None or not math.isfinite(answer.value) or not criterion.admits(answer.value):
+        return False
+    levels = [str(level["key"]) for level in criterion.levels if level["value"] == answer.value]
+    return not answer.level or answer.level in levels
+
+
+def _row(assignment: Assignment, criterion: Criterion, answer: Answer, revision: int) -> Score:
+    level = criterion.level_of(answer.value) if answer.value is not None else None
+    return Score(
+        assignment=assignment,
+        criterion=criterion,
+        revision=revision,
+        value=answer.value,
+        level=answer.level or (str(level["key"]) if level else ""),
+        not_applicable=answer.not_applicable,
+        reason=answer.reason,
+        evidence=[dict(piece) for piece in answer.evidence] or None,
+    )
+
+
+def _same(score: Score | None, answer: Answer) -> bool:
+    return score is not None and (
+        score.value == answer.value
+        and (not answer.level or score.level == answer.level)
+        and score.not_applicable == answer.not_applicable
+        and score.reason == answer.reason
+        and (score.evidence or []) == [dict(piece) for piece in answer.evidence]
+    )
+
+
+def _take_seat(assignment: Assignment, clock: Clock) -> bool:
+    """Turn the lease into a taken seat; one that ran out is regained where the task still has a free seat."""
+    if assignment.repeat or assignment.task.gold is not None:
+        return True
+    held = Seat.objects.filter(task=assignment.task_id, holder=assignment.rater_id, state=Seat.State.HELD)
+    if held.update(state=Seat.State.TAKEN, leased_until=None):
+        return True
+    return regain_seat(assignment, clock=clock) and bool(
+        held.update(state=Seat.State.TAKEN, leased_until=None)
+    )
+
+
+def _record_first(
+    assignment: Assignment,
+    criteria: Mapping[str, Criterion],
+    answers: Mapping[str, Answer],
+    clock: Clock,
+    timing: Timing,
+) -> Outcome | None:
+    """Store the first answer; None, and nothing changed, where the assignment is no longer open."""
+    with transaction.atomic():
+        # The seat is locked before the assignment, as where leases are released: no deadlock between the two.
+        seated = _take_seat(assignment, clock)
+        checked = assignment.task.gold is not None
+        status = Assignment.Status.CHECKED if checked else Assignment.Status.SUBMITTED
+        if not seated:
+            status = Assignment.Status.SURPLUS
+        now = clock()
+        if assignment.shown_at is None:
+            # Held for when it was needed, and shown while there was no network: its time began so long ago.
+            worked = (timing.active_seconds or 0) + (timing.idle_seconds or 0)
+            assignment.shown_at = max(assignment.created_at, now - timedelta(seconds=worked))
+        still_open = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN)
+        if not still_open.update(
+            status=status,
+            shown_at=assignment.shown_at,
+            submitted_at=now,
+            active_seconds=timing.active_seconds,
+            idle_seconds=timing.idle_seconds,
+        ):
+            transaction.set_rollback(True)
+            return None
+        Score.objects.bulk_create(
+            _row(assignment, criterion, answers[key], revision=0) for key, criterion in criteria.items()
+        )
+        drafts_of(assignment).delete()
+        if checked:
+            note_check(assignment, criteria.values(), _values(answers), clock=clock)
+    assignment.status, assignment.submitted_at = status, now
+    return Outcome.RECORDED if seated else Outcome.SURPLUS
+
+
+def _revise(
+    assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer], clock: Clock
+) -> Outcome:
+    """Add revisions for what changed; the unique constraint decides between two that come at once."""
+    attempt = 0
+    while True:
+        attempt += 1
+        latest = latest_scores(Score.objects.filter(assignment=assignment))
+        rows = []
+        for key, criterion in criteria.items():
+            before = latest.get(criterion.pk)
+            if not _same(before, answers[key]):
+                rows.append(_row(assignment, criterion, answers[key], before.revision + 1 if before else 0))
+        try:
+            with transaction.atomic():
+                if rows:
+                    Score.objects.bulk_create(rows)
+                drafts_of(assignment).delete()
+                if rows and assignment.status == Assignment.Status.CHECKED:
+                    note_check(assignment, criteria.values(), _values(answers), clock=clock)
+        except IntegrityError:
+            if attempt == REVISION_ATTEMPTS:
+                raise
+            continue
+        return Outcome.REVISED if rows else Outcome.UNCHANGED
+
+
+def record_answer(
+    *,
+    assignment: Assignment,
+    answers: Mapping[str, Answer],
+    clock: Clock,
+    timing: Timing | None = None,
+    criteria: Iterable[Criterion] | None = None,
+    note: str = "",
+) -> Outcome:
+    """Store the answer to every criterion of the assignment's rubric, exactly once.
+
+    The first answer takes the assignment's seat; an answer whose lease ran out and whose task is full is kept as
+    surplus. A later, different answer is a revision; the same answer again changes nothing.
+    Raises AnswerRefused, and NotOpen where the task was skipped.
+    """
+    if criteria is None:
+        criteria = assignment.task.answer_rubric.criteria.all()
+    by_key = {criterion.key: criterion for criterion in criteria}
+    problems = problems_with(by_key.values(), answers)
+    if problems:
+        raise AnswerRefused(problems)
+    outcome = None
+    if assignment.status == Assignment.Status.OPEN:
+        outcome = _record_first(assignment, by_key, answers, clock, timing or Timing())
+        if outcome is None:
+            assignment.refresh_from_db(fields=["status"])
+    if outcome is None:
+        if assignment.status not in GIVEN:
+            raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it takes no answer.")
+        outcome = _revise(assignment, by_key, answers, clock)
+    if note.strip() and outcome is not Outcome.UNCHANGED:
+        Flag.objects.create(
+            task_id=assignment.task_id, rater_id=assignment.rater_id, kind="note", text=note.strip()
+        )
+    return outcome
+
+
+def save_draft(
+    *,
+    assignment: Assignment,
+    answers: Mapping[str, str],
+    serial: int,
+    paragraph: int = 0,
+    paragraph_b: int = 0,
+) -> bool:
+    """Keep what is entered so far, as the form names it; an older serial never replaces a newer one.
+
+    True where this draft is now the kept one. Raises NotOpen for a skipped task.
+    """
+    if assignment.status != Assignment.Status.OPEN and assignment.status not in GIVEN:
+        raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it takes no draft.")
+    kept = drafts_of(assignment)
+    fields = {"answers": dict(answers), "serial": serial, "paragraph": paragraph, "paragraph_b": paragraph_b}
+    if kept.filter(serial__lt=serial).update(**fields):
+        return True
+    try:
+        with transaction.atomic():
+            Draft.objects.create(
+                task_id=assignment.task_id, rater_id=assignment.rater_id, repeat=assignment.repeat, **fields
+            )
+    except IntegrityError:
+        return bool(kept.filter(serial__lt=serial).update(**fields))
+    return True
+
+
+def save_place(*, assignment: Assignment, paragraph: int, paragraph_b: int = 0) -> None:
+    """Keep how far the rater has read, and nothing else: what is entered may be newer elsewhere."""
+    places = {"paragraph": paragraph, "paragraph_b": paragraph_b}
+    if assignment.status != Assignment.Status.OPEN or drafts_of(assignment).update(**places):
+        return
+    with suppress(IntegrityError), transaction.atomic():  # made by another tab at this moment
+        Draft.objects.create(
+            task_id=assignment.task_id, rater_id=assignment.rater_id, repeat=assignment.repeat, **places
+        )
+
+
+def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | None = None) -> None:
+    """Give the task back with a reason; its seat goes to others. Skipping twice changes nothing.
+
+    Raises AnswerRefused without a reason, NotOpen where an answer was already given.
+    """
+    if not reason.strip():
+        raise AnswerRefused({"reason": _("Choose why you skip this task.")})
+    timing = timing or Timing()
+    with transaction.atomic():
+        release_seat(assignment)
+        skipped = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN).update(
+            status=Assignment.Status.SKIPPED,
+            reason=reason.strip()[:LONGEST_REASON],
+            submitted_at=clock(),
+            active_seconds=timing.active_seconds,
+            idle_seconds=timing.idle_seconds,
+        )
+        if skipped:
+            drafts_of(assignment).delete()
+        else:
+            transaction.set_rollback(True)
+    if skipped:
+        assignment.status = Assignment.Status.SKIPPED
+        return
+    assignment.refresh_from_db(fields=["status"])
+    if assignment.status != Assignment.Status.SKIPPED:
+        raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it cannot be skipped.")

@@ -1,0 +1,156 @@
+"""What one rating page shows: the panes in their order, the criteria, and in a review the verdict."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from django.utils.translation import gettext as _
+
+from accounts.localized import localized
+from annotation.alignment import align_sections, is_near_duplicate
+from annotation.canonical import compares, mirrored_level
+from annotation.evidence import Quotations
+from annotation.feedback import answer_text
+from annotation.forms import Shown, Verdict, level_chosen
+from annotation.models import Assignment, Criterion, Score, Study, Task, latest_scores
+from annotation.prepared import EXAMPLE_ID, Prepared
+from annotation.rendering import Heading, RenderedText, render_text
+from annotation.self_naming import mask_self_naming
+from generation.models import Response
+
+MASK_POLICY = "mask_self_naming"
+MOST_SECTIONS_ALIGNED = 120
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading of a pane: its number there, and that of the section of the other pane that answers it (or None)."""
+
+    number: int
+    heading: Heading
+    counterpart: int | None = None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One response on the page: `letter` is a or b in the order shown, whatever the task calls it."""
+
+    letter: str
+    name: str
+    text: RenderedText
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A task as its rater sees it. What only the page needs is made when the page asks for it."""
+
+    layout: str
+    criteria: tuple[Criterion, ...]
+    shown: Shown
+    headed: str = field(default="")
+
+    @cached_property
+    def panes(self) -> tuple[Pane, ...]:
+        """The responses in the order shown, rendered."""
+        return _panes(self.shown.texts)
+
+    @cached_property
+    def near_duplicates(self) -> bool:
+        """Whether the two responses differ in a few words only."""
+        return len(self.shown.texts) == 2 and is_near_duplicate(*self.shown.texts)
+
+
+def shown_text(response: Response, study: Study) -> str:
+    """The response's text, with what names its model blacked out where the study says so."""
+    text = response.text or ""
+    if not study.policies.get(MASK_POLICY):
+        return text
+    model = response.model
+    return mask_self_naming(text, (model.name, model.family) if model else ())
+
+
+def _order(task: Task, assignment: Assignment) -> bool:
+    """Whether response B stands first: drawn for a pair; in a review as the judge saw them."""
+    first = task.reviews.shown_first if task.reviews is not None else assignment.shown_first
+    return task.response_b is not None and first == Assignment.Side.B
+
+
+def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool) -> Verdict:
+    """A judge's answer to its own criterion, in the words of its scale and the order shown."""
+    value = score.value
+    answer = answer_text(criterion, value)
+    if value is not None and criterion.levels:
+        level = level_chosen(criterion, score)
+        if mirrored and compares(*criterion.ends):
+            level = mirrored_level(criterion.levels, str(level["key"]))
+        answer = localized(level.get("label", {})) or str(level["key"])
+    elif value is not None and mirrored and compares(*criterion.ends):
+        answer = answer_text(criterion, -value)
+    quotations = Quotations.stored(score.evidence or [], texts, mirrored=mirrored).quoted()
+    return Verdict(answer, score.reason, quotations)
+
+
+def _reviewed(assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool) -> dict[str, Verdict]:
+    verdict = assignment.task.reviews
+    if verdict is None:
+        return {}
+    scores = latest_scores(verdict.scores.select_related("criterion"))
+    return {
+        score.criterion.key: _verdict(score.criterion, score, texts, mirrored=mirrored)
+        for score in scores.values()
+    }
+
+
+def _panes(texts: tuple[str, ...]) -> tuple[Pane, ...]:
+    rendered = [render_text(text) for text in texts]
+    if len(texts) == 1:
+        sections = tuple(Section(number, heading) for number, heading in enumerate(rendered[0].outline))
+        return (Pane("a", _("Response"), rendered[0], sections),)
+    outlines = [[heading.text for heading in text.outline] for text in rendered]
+    pairs = align_sections(*outlines) if max(map(len, outlines)) <= MOST_SECTIONS_ALIGNED else []
+    across = ({a: b for a, b in pairs if a is not None}, {b: a for a, b in pairs if b is not None})
+    names = (_("Response A"), _("Response B"))
+    return tuple(
+        Pane(
+            letter,
+            name,
+            text,
+            tuple(
+                Section(number, heading, counterparts.get(number))
+                for number, heading in enumerate(text.outline)
+            ),
+        )
+        for letter, name, text, counterparts in zip("ab", names, rendered, across, strict=True)
+    )
+
+
+_CRITERIA = Prepared(lambda rubric: Criterion.objects.filter(rubric=rubric).order_by("position"), EXAMPLE_ID)
+
+
+def screen_of(assignment: Assignment) -> Screen:
+    """The screen of an assignment's task; its criteria cost one query, a review's verdict two more."""
+    task = assignment.task
+    responses = [task.response_a, *([task.response_b] if task.response_b is not None else [])]
+    mirrored = _order(task, assignment)
+    if mirrored:
+        responses.reverse()
+    texts = tuple(shown_text(response, task.study) for response in responses)
+    reviewed = _reviewed(assignment, texts, mirrored=mirrored)
+    criteria = [
+        criterion
+        for criterion in _CRITERIA.all(task.answer_rubric_id)
+        if task.reviews is None or criterion.key in reviewed
+    ]
+    shown = Shown(
+        paired=task.response_b is not None and task.reviews is None,
+        mirrored=mirrored,
+        starred=task.study.kind == Study.Kind.STARS,
+        reviewed=reviewed,
+        texts=texts,
+    )
+    return Screen(
+        layout="pair" if len(texts) == 2 else "single",
+        criteria=tuple(criteria),
+        shown=shown,
+        headed=_("Review") if reviewed else "",
+    )

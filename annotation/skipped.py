@@ -1,0 +1,67 @@
+"""Tasks that nobody could rate: everybody who was given them skipped them, as often as the study wants answers."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q
+
+from accounts.models import Event, User
+from annotation.handout import overlap_of
+from annotation.models import Assignment, Rater, Seat, Study, Task
+
+
+@dataclass(frozen=True)
+class SkippedTask:
+    """A task that comes to the lead; `reasons` are (reason, how often), the most frequent first."""
+
+    task: Task
+    skips: int
+    reasons: list[tuple[str, int]]
+
+
+def skipped_by_all(study: Study) -> list[SkippedTask]:
+    """Tasks with free seats, skipped by as many raters as there are seats (or by all the study has), answered by
+    nobody and open with nobody; the most skipped first. Three queries."""
+    status = Assignment.Status
+    given = Exists(Assignment.objects.filter(rater=OuterRef("pk")))
+    working = Rater.objects.filter(given, study=study, kind=Rater.Kind.PERSON).count()
+    enough = max(1, min(overlap_of(study), working))
+    skipped = Assignment.objects.filter(task__study=study, status=status.SKIPPED)
+    found = (
+        Task.objects.filter(pk__in=skipped.values("task"), gold__isnull=True)
+        .annotate(
+            skips=Count("assignments", filter=Q(assignments__status=status.SKIPPED), distinct=True),
+            others=Count(
+                "assignments",
+                filter=Q(assignments__status__in=[status.OPEN, status.SUBMITTED, status.SURPLUS])
+                & ~Q(assignments__rater__kind=Rater.Kind.JUDGE),
+                distinct=True,
+            ),
+            free=Count("seats", filter=Q(seats__state=Seat.State.FREE), distinct=True),
+        )
+        .filter(skips__gte=enough, others=0, free__gt=0)
+        .select_related("response_a__instruction__category")
+        .order_by("-skips", "position", "pk")
+    )
+    tasks = list(found)
+    reasons: dict[int, Counter[str]] = {}
+    skips = Assignment.objects.filter(task__in=tasks, status=status.SKIPPED).order_by()
+    for task_id, reason in skips.values_list("task_id", "reason"):
+        reasons.setdefault(task_id, Counter())[reason] += 1
+    return [SkippedTask(task, task.skips, reasons[task.pk].most_common()) for task in tasks]
+
+
+def set_aside(task: Task, *, by: User | None) -> int:
+    """Take away the seats of a task that nobody can rate, so that the study can be complete; how many went."""
+    with transaction.atomic():
+        gone, _rows = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
+        Event.objects.create(
+            workspace_id=task.study.workspace_id,
+            actor=by,
+            verb="set_task_aside",
+            object_type="task",
+            object_id=task.public_id,
+            after={"seats": gone},
+        )
+    return gone

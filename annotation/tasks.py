@@ -1,0 +1,24 @@
+"""Background work: each task takes ids and may run twice; the rows say what is left to do."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from annotation.desk_tallies import keep_tally
+from annotation.models import Study
+from annotation.studies import prepare_and_open
+
+
+@shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]
+def launch(study_id: int) -> None:
+    """Make the tasks and seats of a launched draft, and open it."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        prepare_and_open(study)
+
+
+@shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]
+def count_desk(study_id: int) -> None:
+    """Count a large study again, for the desks that are open."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        keep_tally(study, clock=timezone.now)

@@ -1,0 +1,426 @@
+"""A rater's pages. What is sent here names no model, no other rater and no judge."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect, push_url, trigger_client_event
+
+from accounts.localized import localized
+from annotation import recording
+from annotation.alignment import word_diff
+from annotation.check_plan import TRAINING, plan_of
+from annotation.cohorts import completion_of
+from annotation.feedback import agreement_with_gold, with_own_time, worked_seconds
+from annotation.forms import ENTERED, PREFIX, AnswerForm, SkipForm, entered
+from annotation.handout import (
+    GIVEN,
+    LEASE_SECONDS,
+    NEEDS_NO_SEAT,
+    NoTaskLeft,
+    StudyNotOpen,
+    assignment_of_user,
+    has_more,
+    hold_next,
+    needs_no_seat,
+    next_assignment,
+    progress_of,
+    regain_seat,
+    renew_lease,
+    to_show,
+)
+from annotation.hints import CONDITION as HINT
+from annotation.hints import hint_conditions
+from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
+from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
+from annotation.qualification import APPEAL, is_stopped, why_stopped
+from annotation.rail import render_questions
+from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of
+from annotation.rendering import RenderedText, render_text
+from annotation.screens import Screen, screen_of
+from generation.models import Instruction
+
+MOST_ANSWERS_SHOWN = 20
+
+
+def _own_assignment(request: HttpRequest, assignment_id: str) -> Assignment:
+    """The visiting rater's assignment; 404 for anybody else's."""
+    assignment = assignment_of_user(request.user.pk, assignment_id) if request.user.is_authenticated else None
+    if assignment is None:
+        own = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
+        assignment = to_show(own).first()
+    if assignment is None:
+        raise Http404
+    return assignment
+
+
+def _conditions(study: Study, rater: Rater) -> dict[str, Any]:
+    """What the answer is given under, kept with it."""
+    guideline = study.guideline
+    told = {"guideline": f"{guideline.key} v{guideline.version}"} if guideline is not None else {}
+    return {"language": get_language()} | told | hint_conditions(study, rater)
+
+
+def _earlier_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
+    """What was said before the request that the response answers: (role, text)."""
+    turns = list(instruction.messages or [])
+    while turns and turns[-1].get("role") != "user":
+        turns.pop()
+    return [(str(turn.get("role", "")), render_text(str(turn.get("content", "")))) for turn in turns[:-1]]
+
+
+def _form(screen: Screen, data: Any = None, initial: dict[str, str] | None = None) -> AnswerForm:
+    return AnswerForm(screen.criteria, data, shown=screen.shown, initial=initial)
+
+
+def _previous(assignment: Assignment) -> str:
+    """The rater's answer before this open task, to go back to; '' where there is none."""
+    if assignment.status != Assignment.Status.OPEN:
+        return ""
+    given = Assignment.objects.filter(GIVEN, rater=assignment.rater_id).exclude(conditions__has_key=TRAINING)
+    return given.order_by("-submitted_at", "-pk").values_list("public_id", flat=True).first() or ""
+
+
+def screen_context(
+    assignment: Assignment,
+    screen: Screen,
+    form: AnswerForm,
+    *,
+    submitted: int,
+    draft: Draft | None = None,
+    previous: str = "",
+) -> dict[str, Any]:
+    """What the rating page shows of an assignment; that of a preview is not stored."""
+    task = assignment.task
+    study = task.study
+    instruction = task.response_a.instruction
+    questions = tuple(form.questions())
+    return {
+        "assignment": assignment,
+        "study": study,
+        "earlier": _earlier_turns(instruction),
+        "instruction": render_text(instruction.text),
+        "hint": render_text(instruction.hint)
+        if assignment.conditions.get(HINT) and instruction.hint
+        else None,
+        "screen": screen,
+        "form": form,
+        "questions": questions,
+        "rail": render_questions(questions, starred=screen.shown.starred),
+        "skip_form": SkipForm(),
+        "submitted": submitted,
+        "quota": study.policies.get("quota"),
+        "recorded": assignment.status != Assignment.Status.OPEN,
+        "late": assignment.status == Assignment.Status.OPEN
+        and not (assignment.seat_id or needs_no_seat(assignment)),
+        "draft": draft,
+        "previous": previous,
+    }
+
+
+def _screen(
+    request: HttpRequest,
+    assignment: Assignment,
+    screen: Screen,
+    form: AnswerForm,
+    *,
+    submitted: int,
+    draft: Draft | None = None,
+    previous: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The rating page, or for HTMX its task alone, with the address of the task pushed."""
+    context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
+    part = getattr(request, "htmx", False)
+    response = render(
+        request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=status
+    )
+    return push_url(response, reverse("annotation:rate", args=[assignment.public_id])) if part else response
+
+
+def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
+    """After an answer or a skip: the next task in the same response, or the end of the work."""
+    study = assignment.task.study
+    if outcome is not None and TRAINING in assignment.conditions:
+        address = reverse("annotation:feedback", args=[assignment.public_id])
+        told = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+        return _confirmed(told, assignment)
+    try:
+        following, progress = next_assignment(
+            assignment.rater, study, clock=timezone.now, conditions=_conditions(study, assignment.rater)
+        )
+    except (NoTaskLeft, StudyNotOpen):
+        address = reverse("annotation:done", args=[study.slug])
+        done = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+        return _confirmed(done, assignment)
+    if not getattr(request, "htmx", False):
+        return redirect("annotation:rate", following.public_id)
+    _show_now(following)
+    screen = screen_of(following)
+    draft = drafts_of(following).first() if progress.open else None
+    form = _form(screen, initial=draft.answers if draft else {})
+    previous = assignment.public_id if outcome is not None else ""
+    response = _screen(
+        request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
+    )
+    return _confirmed(response, assignment)
+
+
+def _confirmed(response: HttpResponse, assignment: Assignment, following: str = "") -> HttpResponse:
+    """Tells the page that the answer is stored, so that it may forget its own copy, and which held task it may show."""
+    detail = {"assignment": assignment.public_id, "next": following}
+    return trigger_client_event(response, "plumbline:stored", detail)
+
+
+def _show_now(assignment: Assignment) -> None:
+    """The time of a task that was held begins when it is shown."""
+    if assignment.shown_at is None:
+        assignment.shown_at = timezone.now()
+        assignment.save(update_fields=["shown_at"])
+
+
+def _show_held(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse | None:
+    """After an answer or a skip whose page holds the next task already: that it may show it; None where it may not."""
+    name = request.POST.get("held", "")
+    in_training = outcome is not None and TRAINING in assignment.conditions
+    if not name or not getattr(request, "htmx", False) or in_training or is_stopped(assignment.rater):
+        return None
+    held = Assignment.objects.open_for(assignment.rater).filter(public_id=name, seat__isnull=False)
+    checks = Assignment.objects.open_for(assignment.rater).filter(NEEDS_NO_SEAT, public_id=name)
+    if assignment.task.study.status != Study.Status.OPEN:
+        return None
+    if not (held.update(shown_at=timezone.now()) or checks.update(shown_at=timezone.now())):
+        return None
+    return _confirmed(HttpResponse(status=204), assignment, name)
+
+
+@rater_page
+@never_cache
+def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """One task: shown on GET, answered on POST."""
+    assignment = _own_assignment(request, assignment_id)
+    if request.method == "POST":
+        return _answer(request, assignment)
+    if assignment.status == Assignment.Status.SKIPPED:
+        messages.info(request, _("You skipped that task; it went to somebody else."))
+        return redirect("annotation:done", assignment.task.study.slug)
+    if assignment.status == Assignment.Status.OPEN:
+        _keep_seat(assignment)
+    submitted = progress_of(assignment.rater).submitted
+    return _shown(request, assignment, submitted=submitted, previous=_previous(assignment))
+
+
+def _shown(
+    request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = ""
+) -> HttpResponse:
+    """The task with what was entered or recorded so far."""
+    screen = screen_of(assignment)
+    draft = drafts_of(assignment).first()
+    initial: dict[str, str] = {}
+    if assignment.status != Assignment.Status.OPEN:
+        scores = latest_scores(Score.objects.filter(assignment=assignment))
+        initial = entered(screen.criteria, scores, screen.shown)
+    form = _form(screen, initial=initial | (draft.answers if draft else {}))
+    return _screen(request, assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
+
+
+@rater_page
+@never_cache
+@require_POST
+def hold(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """The task after this one, leased and sent ahead of need, not yet shown; empty where there is none to hold."""
+    assignment = _own_assignment(request, assignment_id)
+    conditions = _conditions(assignment.task.study, assignment.rater)
+    held = hold_next(assignment, clock=timezone.now, conditions=conditions)
+    if held is None:
+        return HttpResponse(status=204)
+    submitted = progress_of(assignment.rater).submitted + 1
+    return _shown(request, held, submitted=submitted, previous=assignment.public_id)
+
+
+@rater_page
+@never_cache
+@require_safe
+def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """Where two near-copies differ, word by word."""
+    assignment = _own_assignment(request, assignment_id)
+    screen = screen_of(assignment)
+    if not screen.near_duplicates:
+        raise Http404
+    context = {"assignment": assignment, "changes": word_diff(*screen.shown.texts)}
+    part = getattr(request, "htmx", False)
+    return render(
+        request, "annotation/differences.html#text" if part else "annotation/differences.html", context
+    )
+
+
+def _keep_seat(assignment: Assignment) -> None:
+    """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
+    now = timezone.now()
+    _show_now(assignment)
+    if assignment.seat is None:
+        regain_seat(assignment, clock=timezone.now)
+    elif assignment.seat.leased_until and assignment.seat.leased_until < now + timedelta(
+        seconds=LEASE_SECONDS / 2
+    ):
+        renew_lease(assignment, clock=timezone.now)
+
+
+def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    screen = screen_of(assignment)
+    form = _form(screen, request.POST)
+    if form.is_valid():
+        try:
+            outcome = recording.record_answer(
+                assignment=assignment,
+                answers=form.answers(),
+                clock=timezone.now,
+                timing=form.timing(),
+                criteria=screen.criteria,
+                note=form.cleaned_data["note"],
+            )
+        except NotOpen:
+            if "alone" in request.POST:
+                return JsonResponse({"stored": assignment.public_id, "refused": True})
+            messages.warning(request, _("You skipped that task; it went to somebody else."))
+            return redirect("annotation:done", assignment.task.study.slug)
+        except AnswerRefused as refusal:
+            for key, problem in refusal.problems.items():
+                form.add_error(PREFIX + key, problem)
+        else:
+            if "alone" in request.POST:
+                return JsonResponse({"stored": assignment.public_id})
+            return _show_held(request, assignment, outcome) or _advance(request, assignment, outcome)
+    submitted = progress_of(assignment.rater).submitted
+    return _screen(request, assignment, screen, form, submitted=submitted, status=422)
+
+
+@rater_page
+@require_POST
+def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """Give a task back with a reason, and go on to the next."""
+    assignment = _own_assignment(request, assignment_id)
+    form = SkipForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose why you skip this task."))
+        return redirect("annotation:rate", assignment.public_id)
+    try:
+        recording.skip(
+            assignment=assignment,
+            reason=form.cleaned_data["reason"],
+            clock=timezone.now,
+            timing=form.timing(),
+        )
+    except NotOpen:
+        messages.info(request, _("That task is already answered; you can change the answer instead."))
+        return redirect("annotation:rate", assignment.public_id)
+    return _show_held(request, assignment, None) or _advance(request, assignment, None)
+
+
+@rater_page
+@require_POST
+def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
+    """Keep what is entered so far and renew the lease: {"kept": whether this draft is now the newest}."""
+    assignment = _own_assignment(request, assignment_id)
+    answers = {
+        name: value for name, value in request.POST.items() if name.startswith(ENTERED) or name == "note"
+    }
+    serial, paragraph = request.POST.get("serial", ""), request.POST.get("paragraph", "0")
+    paragraph_b = request.POST.get("paragraph_b", "0")
+    if any(
+        not (place.isdecimal() and place.isascii()) or len(place) > 6 for place in (paragraph, paragraph_b)
+    ):
+        return JsonResponse({"error": _("A place in the text is the number of a paragraph.")}, status=400)
+    places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
+    if "place" in request.POST:
+        recording.save_place(assignment=assignment, **places)
+        renew_lease(assignment, clock=timezone.now)
+        return JsonResponse({"kept": False})
+    sizes = sum(len(name) + len(str(value)) for name, value in answers.items())
+    if not (serial.isdecimal() and serial.isascii()) or len(serial) > 15:
+        return JsonResponse({"error": _("A draft needs a serial number.")}, status=400)
+    if sizes > LONGEST_DRAFT:
+        return JsonResponse({"error": _("This draft is too long to keep.")}, status=413)
+    try:
+        kept = recording.save_draft(
+            assignment=assignment,
+            answers={name: str(value) for name, value in answers.items()},
+            serial=int(serial),
+            **places,
+        )
+    except NotOpen:
+        return JsonResponse({"error": _("This task takes no answer any more.")}, status=409)
+    renew_lease(assignment, clock=timezone.now)
+    return JsonResponse({"kept": kept})
+
+
+@rater_page
+def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Claim the next task and show it; a plain visit shows the rater's page of the study instead."""
+    study = study_to_rate(request, slug)
+    if request.method != "POST":
+        return redirect("annotation:done", study.slug)
+    try:
+        rater = rater_for(request, study)
+        assignment, _progress = next_assignment(
+            rater, study, clock=timezone.now, conditions=_conditions(study, rater)
+        )
+    except (NoTaskLeft, StudyNotOpen):
+        return redirect("annotation:done", study.slug)
+    return redirect("annotation:rate", assignment.public_id)
+
+
+def _latest_answers(rater: Rater, study: Study) -> QuerySet[Assignment]:
+    """The rater's latest answers, to change: fewer than may come back as probes, which are to be given afresh."""
+    shown = max(1, min(MOST_ANSWERS_SHOWN, plan_of(study).gap - 1))
+    given = with_own_time(Assignment.objects.filter(GIVEN, rater=rater).exclude(conditions__has_key=TRAINING))
+    latest: QuerySet[Assignment] = given.select_related("task__response_a__instruction")
+    return latest.order_by("-submitted_at", "-pk")[:shown]
+
+
+@rater_page
+@never_cache
+@require_safe
+def done(request: HttpRequest, slug: str) -> HttpResponse:
+    """A rater's own page of a study: thanks, what they did, their answers to change, and going on."""
+    study = study_to_rate(request, slug)
+    rater = rater_known(request, study)
+    progress = progress_of(rater) if rater else None
+    more = has_more(study, rater, clock=timezone.now)
+    context = {
+        "study": study,
+        "progress": progress,
+        "more": more,
+        "answered": _latest_answers(rater, study) if rater else [],
+        "minutes": round(worked_seconds(rater) / 60) if rater else 0,
+        "gold": agreement_with_gold(rater, study) if rater else None,
+        "stopped": why_stopped(rater) if rater else "",
+        "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
+        "completion": completion_of(rater, study, progress, more=more) if rater and progress else None,
+    }
+    return render(request, "annotation/done.html", context)
+
+
+@rater_page
+@require_safe
+def guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The study's guideline: a page, or the part of it that the rating page shows in a panel."""
+    study = study_to_rate(request, slug)
+    if study.guideline is None:
+        raise Http404
+    context = {
+        "study": study,
+        "guideline": study.guideline,
+        "text": render_text(localized(study.guideline.texts)),
+    }
+    part = getattr(request, "htmx", False)
+    return render(request, "annotation/guideline.html#text" if part else "annotation/guideline.html", context)

@@ -1,0 +1,328 @@
+"""Doors: links that run out and are revoked, codes, accounts, the rate limit, forgetting who somebody is."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError
+from django.urls import reverse
+
+from accounts.models import Event, Membership, User
+from annotation.cohorts import (
+    CrowdId,
+    LinkClosed,
+    NoCrowdId,
+    TooManyKnocks,
+    check_link,
+    completion_of,
+    crowd_id,
+    erase_identity,
+    join,
+    knock,
+    make_accounts,
+    make_cohort,
+    new_codes,
+    renew_link,
+    revoke_link,
+    turn_away,
+)
+from annotation.handout import has_more, next_assignment, progress_of
+from annotation.models import Assignment, Cohort, DoorKnock, Rater, RaterIdentity, Seat
+from annotation.qualification import pause
+from annotation.recording import skip
+from annotation.skipped import set_aside, skipped_by_all
+from tests.annotation.raters_at_work import NOON, clock, make_study, work
+from tests.factories import make_rater, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+PROLIFIC = {"PROLIFIC_PID": "5f1a", "STUDY_ID": "s1", "SESSION_ID": "x1"}
+
+
+@pytest.fixture
+def study():
+    return make_study(tasks=6, overlap=2, probe_rate=0)
+
+
+@pytest.fixture
+def crowd(study):
+    return make_cohort(study, "prolific", "crowd")
+
+
+def enter(cohort, pid="5f1a", **fields):
+    return join(
+        cohort, consent="yes", clock=clock(), crowd=CrowdId("prolific", f"prolific:{pid}", {}), **fields
+    )
+
+
+def test_parameters_of_both_platforms_are_read():
+    assert crowd_id(PROLIFIC) == CrowdId("prolific", "prolific:5f1a", {"STUDY_ID": "s1", "SESSION_ID": "x1"})
+    mturk = crowd_id({"workerId": "A1", "assignmentId": "B2", "hitId": "C3", "turkSubmitTo": "https://x"})
+    assert mturk == CrowdId("mturk", "mturk:A1", {"assignmentId": "B2", "hitId": "C3"})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "lacks the number"),
+        ({"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}, "garbled"),
+        ({"PROLIFIC_PID": "x" * 65}, "garbled"),
+        ({"workerId": "A1", "hitId": "<script>"}, "garbled"),
+        ({"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}, "preview"),
+    ],
+)
+def test_a_link_without_a_sound_worker_is_refused(parameters, message):
+    with pytest.raises(NoCrowdId, match=message):
+        crowd_id(parameters)
+
+
+def test_a_link_runs_out_is_revoked_and_renewed(study):
+    cohort = make_cohort(study, "open", "public", expires_at=NOON + timedelta(days=1))
+    check_link(cohort, clock=clock())
+    with pytest.raises(LinkClosed, match="run out"):
+        check_link(cohort, clock=clock(24 * 60))
+    revoke_link(cohort, clock=clock(), by=None)
+    cohort.refresh_from_db()
+    with pytest.raises(LinkClosed, match="taken back"):
+        check_link(cohort, clock=clock())
+    old = cohort.entry_token
+    renew_link(cohort, expires_at=None, by=None)
+    check_link(cohort, clock=clock(10**6))
+    assert cohort.entry_token != old
+    assert set(Event.objects.values_list("verb", flat=True)) == {"revoke_link", "renew_link"}
+
+
+def test_codes_are_drawn_for_a_crowd_only(study, crowd):
+    assert set(crowd.codes) == {"pass", "fail", "screened_out"}
+    assert len(set(crowd.codes.values())) == 3
+    assert new_codes() != new_codes()
+    assert make_cohort(study, "here", "onsite").codes == {}
+
+
+def test_a_name_is_used_once_in_a_study(study, crowd):
+    with pytest.raises(IntegrityError):
+        make_cohort(study, "prolific", "public")
+
+
+def test_who_joins_stands_apart_from_their_answers(study, crowd):
+    rater = enter(crowd)
+    assert (rater.label, rater.pseudonym, rater.user) == ("R1", "R1", None)
+    identity = RaterIdentity.objects.get(rater=rater)
+    assert identity.key == "prolific:5f1a"
+    assert "5f1a" not in str(Rater.objects.values().get(pk=rater.pk))
+    assert rater.standing.consented_at == NOON
+    assert len(rater.standing.consent_hash) == 64
+
+
+def test_a_worker_who_returns_is_the_same_rater(crowd):
+    assert enter(crowd) == enter(crowd)
+    assert enter(crowd, "other").pseudonym == "R2"
+    assert Rater.objects.count() == 2
+
+
+def test_forgetting_who_somebody_is_keeps_the_answers(study, crowd):
+    rater = enter(crowd)
+    work(rater, study)
+    lead = make_user("lead", study.workspace)
+    assert erase_identity(rater, by=lead)
+    assert not RaterIdentity.objects.exists()
+    assert Assignment.objects.filter(rater=rater, status="submitted").count() == 6
+    assert not erase_identity(rater, by=lead)
+    assert Event.objects.get(verb="erase_identity").actor == lead
+
+
+def test_forgetting_an_account_cuts_it_from_the_answers(study):
+    user = make_user("rater", study.workspace, username="rosa")
+    cohort = make_cohort(study, "here", "onsite")
+    rater = join(cohort, consent="yes", clock=clock(), user=user)
+    assert rater.identity.name == "rosa"
+    assert "rosa" not in rater.label + rater.pseudonym
+    erase_identity(rater, by=None)
+    rater.refresh_from_db()
+    assert rater.user is None
+
+
+class TestCompletion:
+    def code(self, rater, study):
+        more = has_more(study, rater, clock=clock())
+        return completion_of(rater, study, progress_of(rater), more=more)
+
+    def test_none_while_there_is_work_then_the_code_of_passing(self, study, crowd):
+        rater = enter(crowd)
+        work(rater, study, most=2)
+        assert self.code(rater, study) is None
+        work(rater, study)
+        found = self.code(rater, study)
+        assert (found.outcome, found.code) == ("pass", crowd.codes["pass"])
+        assert found.address == f"https://app.prolific.com/submissions/complete?cc={crowd.codes['pass']}"
+
+    def test_a_quota_completes_the_work(self, study, crowd):
+        study.policies["quota"] = 2
+        study.save()
+        rater = enter(crowd)
+        work(rater, study)
+        assert progress_of(rater).submitted == 2
+        assert self.code(rater, study).outcome == "pass"
+
+    def test_who_is_stopped_may_end_at_once(self, study, crowd):
+        rater = enter(crowd)
+        work(rater, study, most=1)
+        pause(rater, message="", by=None)
+        assert self.code(rater, study).outcome == "fail"
+
+    def test_who_said_no_is_screened_out(self, study, crowd):
+        rater = turn_away(crowd)
+        assert not RaterIdentity.objects.exists()
+        assert self.code(rater, study).code == crowd.codes["screened_out"]
+
+    def test_others_get_no_code(self, study):
+        rater = make_rater(study)
+        work(rater, study)
+        assert self.code(rater, study) is None
+
+    def test_mturk_has_no_address_to_return_to(self, study):
+        cohort = make_cohort(study, "mturk", "crowd")
+        rater = join(cohort, consent="", clock=clock(), crowd=CrowdId("mturk", "mturk:A1", {}))
+        work(rater, study)
+        assert self.code(rater, study).address == ""
+
+
+class TestKnocking:
+    def test_the_limit_is_an_hours_and_an_addresss(self, study):
+        study.policies["joins_per_hour"] = 2
+        cohort = make_cohort(study, "open", "public")
+        knock(cohort, "10.0.0.1", clock=clock())
+        knock(cohort, "10.0.0.1", clock=clock(10))
+        with pytest.raises(TooManyKnocks):
+            knock(cohort, "10.0.0.1", clock=clock(20))
+        knock(cohort, "10.0.0.2", clock=clock(20))
+        knock(cohort, "10.0.0.1", clock=clock(75))
+
+    def test_no_address_is_kept_and_nothing_for_long(self, study):
+        cohort = make_cohort(study, "open", "public")
+        knock(cohort, "10.0.0.1", clock=clock())
+        assert "10.0" not in str(DoorKnock.objects.values().get())
+        knock(cohort, "10.0.0.1", clock=clock(3 * 24 * 60))
+        assert DoorKnock.objects.count() == 1
+
+
+class TestSkippedByAll:
+    def skip_first(self, study, raters):
+        """Each of the raters skips one and the same task."""
+        task = None
+        for rater in raters:
+            assignment, _ = next_assignment(rater, study, clock=clock())
+            assert task in (None, assignment.task)
+            task = assignment.task
+            skip(assignment=assignment, reason="broken", clock=clock())
+        return task
+
+    def test_a_task_skipped_as_often_as_it_has_seats_comes_to_the_lead(self):
+        study = make_study(tasks=4, overlap=2, order="finish", probe_rate=0)
+        raters = [make_rater(study) for _ in range(3)]
+        task = self.skip_first(study, raters[:1])
+        work(raters[2], study, most=0)
+        assert [item.task for item in skipped_by_all(study)] == [task]
+        self.skip_first(study, raters[1:2])
+        found = skipped_by_all(study)
+        assert [(item.task, item.skips, item.reasons) for item in found] == [(task, 2, [("broken", 2)])]
+        work(raters[2], study)
+        assert skipped_by_all(study) == []
+
+    def test_setting_a_task_aside_takes_its_seats(self):
+        study = make_study(tasks=4, overlap=2, order="finish", probe_rate=0)
+        task = self.skip_first(study, [make_rater(study), make_rater(study)])
+        assert set_aside(task, by=None) == 2
+        assert skipped_by_all(study) == []
+        assert Seat.objects.filter(study=study).count() == 6
+
+
+class TestTheLeadsPage:
+    @pytest.fixture
+    def lead(self, client, study):
+        client.force_login(make_user("lead", study.workspace))
+        return client
+
+    def address(self, study, name="cohorts", *args):
+        return reverse(f"annotation:{name}", args=[study.slug, *args])
+
+    def test_a_cohort_is_made_and_its_link_shown(self, lead, study):
+        made = {"name": "Prolific", "kind": "crowd", "days": "7", "consent_en": "Be kind."}
+        assert lead.post(self.address(study), made).status_code == 302
+        cohort = Cohort.objects.get()
+        html = lead.get(self.address(study)).content.decode()
+        assert f"/join/{cohort.entry_token}/" in html
+        assert cohort.codes["pass"] in html
+        assert cohort.consents == {"en": "Be kind."}
+        assert lead.post(self.address(study), made).status_code == 422
+        assert lead.post(self.address(study), {"kind": "odd"}).status_code == 422
+
+    def test_links_codes_and_accounts(self, lead, study):
+        cohort = make_cohort(study, "here", "onsite")
+        change = self.address(study, "change_cohort", cohort.pk)
+        html = lead.post(change, {"do": "accounts", "usernames": "ann\nbob\nann"}).content.decode()
+        assert User.objects.filter(username__in=["ann", "bob"]).count() == 2
+        password = html.split("<code>")[1].split("</code>")[0]
+        assert User.objects.get(username="ann").check_password(password)
+        assert Membership.objects.get(user__username="bob").role == "rater"
+        assert lead.post(change, {"do": "accounts", "usernames": "no spaces"}).status_code == 302
+        lead.post(change, {"do": "revoke"})
+        assert "link revoked" in lead.get(self.address(study)).content.decode()
+        lead.post(change, {"do": "renew"})
+        lead.post(change, {"do": "codes", "pass": "P1", "fail": "F1", "screened_out": "S1"})
+        cohort.refresh_from_db()
+        assert cohort.revoked_at is None
+        assert cohort.codes == {"pass": "P1", "fail": "F1", "screened_out": "S1"}
+        assert lead.post(change, {"do": "odd"}).status_code == 404
+
+    def test_an_account_that_exists_keeps_its_password(self, study):
+        cohort = make_cohort(study, "here", "onsite")
+        user = make_user(username="old")
+        assert make_accounts(cohort, ["old"], by=None) == []
+        assert Membership.objects.filter(user=user, workspace=study.workspace).exists()
+
+    def test_people_are_paused_let_on_and_forgotten(self, lead, study, crowd):
+        rater = enter(crowd)
+        work(rater, study, most=2)
+        html = lead.get(self.address(study)).content.decode()
+        assert "prolific:5f1a" in html
+        change = self.address(study, "change_rater", rater.public_id)
+        lead.post(change, {"do": "pause", "message": "Call me."})
+        rater = Rater.objects.get(pk=rater.pk)
+        assert (rater.standing.state, rater.standing.message) == ("paused", "Call me.")
+        lead.post(change, {"do": "resume"})
+        assert Rater.objects.get(pk=rater.pk).standing.state == "rating"
+        lead.post(change, {"do": "erase"})
+        assert "prolific:5f1a" not in lead.get(self.address(study)).content.decode()
+
+    def test_a_skipped_task_is_listed_and_set_aside(self, lead, study):
+        for _ in range(2):
+            assignment, _ = next_assignment(make_rater(study), study, clock=clock())
+            Seat.objects.filter(task=assignment.task, state="held").update(draw_key=0)
+            skip(assignment=assignment, reason="broken", clock=clock())
+            Seat.objects.filter(task=assignment.task).update(draw_key=0)
+        html = lead.get(self.address(study)).content.decode()
+        assert "Skipped by everybody" in html
+        assert "The text is broken or missing (2)" in html
+        lead.post(self.address(study, "set_aside", assignment.task.public_id))
+        assert "Skipped by everybody" not in lead.get(self.address(study)).content.decode()
+
+    @pytest.mark.parametrize("role", ["rater", "analyst", None])
+    def test_nobody_but_leads_comes_here(self, client, study, crowd, role):
+        client.force_login(
+            make_user(role, study.workspace) if role else make_user("lead", make_workspace("far"))
+        )
+        rater = enter(crowd)
+        expected = 403 if role == "rater" else 404
+        assert client.get(self.address(study)).status_code == expected
+        assert (
+            client.post(self.address(study, "change_cohort", crowd.pk), {"do": "revoke"}).status_code
+            == expected
+        )
+        erase = client.post(self.address(study, "change_rater", rater.public_id), {"do": "erase"})
+        assert erase.status_code == expected
+        assert RaterIdentity.objects.exists()
+
+    def test_the_page_asks_as_much_for_many_raters(self, lead, study, crowd, django_assert_max_num_queries):
+        for number in range(12):
+            enter(crowd, f"w{number}")
+        with django_assert_max_num_queries(30):
+            lead.get(self.address(study))

@@ -1,0 +1,157 @@
+"""The next task, held ready while one is open: at most one, and its time starts when it is shown."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.handout import make_seats
+from annotation.models import Assignment, Seat
+from annotation.qualification import pause
+from tests.factories import make_checklist_study, make_user
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+GOOD = {"c-item0": "0", "c-item1": "3", "c-item2": "4", "c-overall": "7"}
+
+
+@pytest.fixture
+def study():
+    study = make_checklist_study(instructions=3, models=1)
+    make_seats(study)
+    return study
+
+
+@pytest.fixture
+def page(client, study):
+    client.force_login(make_user("rater", study.workspace))
+    client.post(reverse("annotation:start", args=[study.slug]))
+    return client, Assignment.objects.get()
+
+
+def url_of(name, assignment):
+    return reverse(f"annotation:{name}", args=[assignment.public_id])
+
+
+def hold(client, assignment):
+    return client.post(url_of("hold", assignment), headers=HTMX)
+
+
+def held_one():
+    return Assignment.objects.get(status="open", shown_at=None)
+
+
+def test_one_task_is_held_however_often_it_is_asked_for(page):
+    client, assignment = page
+    pages = [hold(client, assignment).content.decode() for _ in range(3)]
+    assert all(f'data-assignment="{held_one().public_id}"' in html for html in pages)
+    assert Seat.objects.filter(state="held").count() == 2
+    assert held_one().seat.state == "held"
+
+
+def test_time_starts_when_the_held_task_is_shown(page):
+    client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    response = client.post(url_of("rate", assignment), GOOD | {"held": held.public_id}, headers=HTMX)
+    assert response.status_code == 204
+    assert held.public_id in response["HX-Trigger"]
+    held.refresh_from_db()
+    assignment.refresh_from_db()
+    assert held.shown_at >= assignment.submitted_at
+    assert not response.content
+
+
+def test_a_held_task_is_the_next_one_without_javascript_too(page, study):
+    client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    response = client.post(url_of("rate", assignment), GOOD)
+    assert response["Location"] == url_of("rate", held)
+    client.get(response["Location"])
+    held.refresh_from_db()
+    assert held.shown_at is not None
+
+
+def test_a_held_task_answered_offline_began_as_long_ago_as_it_took(page):
+    client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    client.post(url_of("rate", held), GOOD | {"alone": "1", "active": "3", "idle": "2"})
+    held.refresh_from_db()
+    assert held.status == "submitted"
+    assert held.created_at <= held.shown_at <= held.submitted_at
+
+
+def test_an_answer_sent_alone_claims_nothing(page):
+    client, assignment = page
+    response = client.post(url_of("rate", assignment), GOOD | {"alone": "1"})
+    assert response.json() == {"stored": assignment.public_id}
+    assert client.post(url_of("rate", assignment), GOOD | {"alone": "1"}).json() == {
+        "stored": assignment.public_id
+    }
+    assert assignment.scores.count() == 4
+    assert not Assignment.objects.filter(status="open").exists()
+    assert client.post(url_of("rate", assignment), {"alone": "1"}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["nothing", "", "x" * 200])
+def test_a_task_that_is_not_held_is_not_shown(page, name):
+    client, assignment = page
+    response = client.post(url_of("rate", assignment), GOOD | {"held": name}, headers=HTMX)
+    assert response.status_code == 200
+    assert 'data-assignment="' in response.content.decode()
+
+
+def test_nobody_shows_what_somebody_else_holds(page, client, study):
+    _client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    client.force_login(make_user("rater", study.workspace))
+    client.post(reverse("annotation:start", args=[study.slug]))
+    own = Assignment.objects.exclude(pk__in=[assignment.pk, held.pk]).get()
+    response = client.post(url_of("rate", own), GOOD | {"held": held.public_id}, headers=HTMX)
+    assert response.status_code == 200
+    held.refresh_from_db()
+    assert held.shown_at is None
+
+
+def test_nothing_is_held_beyond_the_quota(page, study):
+    client, assignment = page
+    study.policies = {"quota": 1}
+    study.save()
+    assert hold(client, assignment).status_code == 204
+    assert Assignment.objects.count() == 1
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_nothing_is_held_in_a_study_that_is_not_open(page, study, state):
+    client, assignment = page
+    study.status = state
+    study.save()
+    assert hold(client, assignment).status_code == 204
+
+
+def test_a_stopped_rater_neither_holds_nor_is_shown_a_held_task(page, study):
+    client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    pause(assignment.rater, message="Wait.", by=None)
+    response = client.post(url_of("rate", assignment), GOOD | {"held": held.public_id}, headers=HTMX)
+    assert response["HX-Redirect"] == reverse("annotation:done", args=[study.slug])
+    assert hold(client, held).status_code == 204
+
+
+def test_holding_needs_a_post(page):
+    client, assignment = page
+    assert client.get(url_of("hold", assignment)).status_code == 405
+
+
+def test_a_skip_shows_the_held_task(page):
+    client, assignment = page
+    hold(client, assignment)
+    held = held_one()
+    skipped = client.post(
+        url_of("skip_task", assignment), {"reason": "broken", "held": held.public_id}, headers=HTMX
+    )
+    assert skipped.status_code == 204
+    held.refresh_from_db()
+    assert held.shown_at is not None

@@ -1,0 +1,305 @@
+"""The way in by every door, and rating without an account."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.cohorts import make_cohort
+from annotation.controls import mark_gold
+from annotation.handout import make_seats
+from annotation.models import Assignment, Guideline, Rater, RaterIdentity, Score, Standing, TimeCorrection
+from annotation.participation import COOKIE
+from tests.annotation.raters_at_work import make_study
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "90", "idle": "30"}
+HTMX = {"HX-Request": "true", "HX-Target": "task"}
+
+
+@pytest.fixture
+def study():
+    study = make_study(tasks=4, overlap=3, probe_rate=0, quota=2, payment={"en": "You are paid 3 dollars."})
+    study.guideline = Guideline.objects.create(
+        workspace=study.workspace, key="fair", texts={"en": "# Be fair", "zh-hans": "# 要公平"}
+    )
+    study.save()
+    return study
+
+
+@pytest.fixture
+def crowd(study):
+    return make_cohort(
+        study, "prolific", "crowd", consents={"en": "We **ask** you.", "zh-hans": "我们请求您。"}
+    )
+
+
+@pytest.fixture
+def public(study):
+    return make_cohort(study, "everybody", "public")
+
+
+def link(cohort, query="?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID=x1"):
+    query = query if cohort.kind == "crowd" else ""
+    return reverse("annotation:join", args=[cohort.entry_token]) + query
+
+
+def start(client, study):
+    return client.post(reverse("annotation:start", args=[study.slug]))
+
+
+def go_in(client, cohort, **fields):
+    """Through consent and guideline, to the first task."""
+    client.post(link(cohort), {"answer": "yes"} | fields)
+    client.post(link(cohort), {"read": "1"})
+    response = start(client, cohort.study)
+    return Assignment.objects.filter(status="open").get(public_id=response["Location"].split("/")[-2])
+
+
+def rate_url(assignment):
+    return reverse("annotation:rate", args=[assignment.public_id])
+
+
+def test_a_crowd_workers_whole_way(client, study, crowd):
+    page = client.get(link(crowd)).content.decode()
+    assert "We <strong>ask</strong> you." in page
+    assert "You are paid 3 dollars." in page
+    assert "You are invited to rate 2 texts." in page
+    assert not Rater.objects.exists()
+    assert client.post(link(crowd), {"answer": "yes"})["Location"] == link(crowd)
+    assert "Be fair" in client.get(link(crowd)).content.decode()
+    client.post(link(crowd), {"read": "1"})
+    assert "The first text is waiting." in client.get(link(crowd)).content.decode()
+    start(client, study)
+    for _ in range(2):
+        assignment = Assignment.objects.get(status="open")
+        assert client.get(rate_url(assignment)).status_code == 200
+        keep = reverse("annotation:save_draft", args=[assignment.public_id])
+        draft = client.post(keep, {"serial": 1, "c-item0": "1"})
+        assert draft.json() == {"kept": True}
+        ended = client.post(rate_url(assignment), GOOD, headers=HTMX)
+    done = reverse("annotation:done", args=[study.slug])
+    assert ended["HX-Redirect"] == done
+    html = client.get(done).content.decode()
+    assert crowd.codes["pass"] in html
+    assert crowd.codes["fail"] not in html
+    assert "Back to Prolific" in html
+    assert "5f1a" not in html
+    assert RaterIdentity.objects.get().particulars == {"STUDY_ID": "s1", "SESSION_ID": "x1"}
+    assert Score.objects.count() == 8
+
+
+def test_the_way_in_speaks_chinese(client, study, crowd):
+    client.cookies["django_language"] = "zh-hans"
+    assert "我们请求您。" in client.get(link(crowd)).content.decode()
+    client.post(link(crowd), {"answer": "yes"})
+    assert "要公平" in client.get(link(crowd)).content.decode()
+
+
+def test_a_worker_on_another_device_goes_on(client, study, crowd):
+    assignment = go_in(client, crowd)
+    other = Client()
+    assert "The first text is waiting." in other.get(link(crowd)).content.decode()
+    assert start(other, study)["Location"] == rate_url(assignment)
+    assert Rater.objects.count() == 1
+
+
+def test_mturk(client, study, crowd):
+    address = link(crowd, "?workerId=A1&assignmentId=B2&hitId=C3")
+    client.post(address, {"answer": "yes"})
+    assert RaterIdentity.objects.get().key == "mturk:A1"
+    preview = client.get(link(crowd, "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=C3"))
+    assert preview.status_code == 200  # this browser is in already
+    preview = Client().get(link(crowd, "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=C3"))
+    assert preview.status_code == 400
+    assert "This is a preview." in preview.content.decode()
+
+
+def test_who_declines_is_not_kept_and_gets_the_code_for_it(client, study, crowd):
+    response = client.post(link(crowd), {"answer": "no"})
+    done = reverse("annotation:done", args=[study.slug])
+    assert response["Location"] == done
+    html = client.get(done).content.decode()
+    assert crowd.codes["screened_out"] in html
+    assert crowd.codes["pass"] not in html
+    assert not RaterIdentity.objects.exists()
+    assert Rater.objects.get().standing.consented_at is None
+    assert start(client, study)["Location"] == done
+    assert not Assignment.objects.exists()
+    client.get(link(crowd))
+    assert Rater.objects.count() == 1
+
+
+def test_the_public_joins_by_cookie(client, study, public):
+    page = client.get(link(public)).content.decode()
+    assert "A nickname, if you like" in page
+    assignment = go_in(client, public, nickname="  Owl  ")
+    assert RaterIdentity.objects.get().name == "Owl"
+    assert client.get(rate_url(assignment)).status_code == 200
+    assert "Owl" not in client.get(rate_url(assignment)).content.decode()
+    stranger = Client()
+    assert stranger.get(rate_url(assignment)).status_code == 302
+    go_in(stranger, public)
+    assert stranger.get(rate_url(assignment)).status_code == 404
+    assert stranger.post(rate_url(assignment), GOOD).status_code == 404
+    assert Rater.objects.count() == 2
+    assert RaterIdentity.objects.count() == 1
+
+
+def test_a_forged_or_changed_cookie_is_nobody(client, study, public):
+    assignment = go_in(client, public)
+    name = Rater.objects.get().public_id
+    for value in (name, f"{name}:x:y", client.cookies[COOKIE].value[:-1] + "~"):
+        forger = Client()
+        forger.cookies[COOKIE] = value
+        response = forger.get(rate_url(assignment))
+        assert response.status_code == 302
+        assert response["Location"].startswith("/sign-in/")
+    assert client.cookies[COOKIE]["httponly"]
+    assert client.cookies[COOKIE]["samesite"] == "Lax"
+
+
+def test_a_cookie_does_not_speak_for_an_account(client, study, public):
+    """A rater with an account is reached by signing in only, even with a sound cookie that names it."""
+    assignment = go_in(client, public)
+    Rater.objects.update(user=make_user("rater", study.workspace))
+    assert client.get(rate_url(assignment)).status_code == 404
+
+
+def test_too_many_from_one_address_are_asked_to_wait(study, public):
+    study.policies["joins_per_hour"] = 2
+    study.save()
+    statuses = [Client().post(link(public), {"answer": "yes"}).status_code for _ in range(3)]
+    assert statuses == [302, 302, 429]
+    assert Rater.objects.count() == 2
+
+
+def test_so_many_answers_an_hour(client, study, public):
+    study.policies |= {"answers_per_hour": 1, "quota": 10}
+    study.save()
+    assignment = go_in(client, public)
+    ended = client.post(rate_url(assignment), GOOD)
+    assert ended["Location"] == reverse("annotation:done", args=[study.slug])
+    Assignment.objects.update(submitted_at=timezone.now() - timezone.timedelta(hours=2))
+    assert "/rate/" in start(client, study)["Location"]
+
+
+def test_onsite_asks_for_an_account(client, study):
+    cohort = make_cohort(study, "here", "onsite")
+    assert client.get(link(cohort))["Location"].startswith("/sign-in/?next=/join/")
+    user = make_user("rater", study.workspace)
+    client.force_login(user)
+    go_in(client, cohort)
+    rater = Rater.objects.get()
+    assert (rater.user, rater.cohort) == (user, cohort)
+    assert COOKIE not in client.cookies
+
+
+def test_a_member_who_rated_before_becomes_one_of_the_cohort(client, study):
+    cohort = make_cohort(study, "here", "onsite")
+    client.force_login(make_user("rater", study.workspace))
+    start(client, study)
+    client.post(link(cohort), {"answer": "yes"})
+    assert Rater.objects.get().cohort == cohort
+
+
+@pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
+def test_a_closed_link_lets_nobody_new_in(client, study, public, field):
+    go_in(client, public)
+    type(public).objects.update(**{field: timezone.now()})
+    closed = Client().get(link(public))
+    assert closed.status_code == 410
+    assert "invitation" in closed.content.decode()
+    assert Client().post(link(public), {"answer": "yes"}).status_code == 410
+    assert client.get(link(public)).status_code == 200
+    assert Rater.objects.count() == 1
+
+
+def test_an_unknown_link_and_a_draft_study_are_not_found(client, study, public):
+    assert client.get("/join/nothing/").status_code == 404
+    study.status = "draft"
+    study.save()
+    assert client.get(link(public)).status_code == 404
+
+
+def test_a_study_that_is_not_open_says_so(client, study, public):
+    study.status = "paused"
+    study.save()
+    assert "not open now" in client.get(link(public)).content.decode()
+    client.post(link(public), {"answer": "yes"})
+    assert not Rater.objects.exists()
+
+
+def test_training_and_qualification_are_announced_and_a_failure_has_its_code(client, crowd, study):
+    study.policies |= {"training": True, "qualification": {"of": 1, "pass": 1}}
+    study.save()
+    first, second = study.tasks.order_by("pk")[:2]
+    mark_gold(first, {"overall": 5}, purpose="training")
+    mark_gold(second, {"overall": 5}, purpose="qualification")
+    make_seats(study)
+    client.post(link(crowd), {"answer": "yes"})
+    client.post(link(crowd), {"read": "1"})
+    html = client.get(link(crowd)).content.decode()
+    assert "You begin with 1 text for practice" in html
+    assert "1 should be answered as expected" in html
+    start(client, study)
+    told = client.post(rate_url(Assignment.objects.get(status="open")), GOOD)
+    assert "Go on to the qualification" in client.get(told["Location"]).content.decode()
+    start(client, study)
+    ended = client.post(rate_url(Assignment.objects.get(status="open")), GOOD | {"c-overall": "9"})
+    html = client.get(ended["Location"]).content.decode()
+    assert crowd.codes["fail"] in html
+    assert "Send to the lead" in html
+    assert Standing.objects.get().state == "failed"
+    assert client.get(link(crowd))["Location"] == reverse("annotation:done", args=[study.slug])
+
+
+def test_posts_need_a_token(study, public):
+    assert Client(enforce_csrf_checks=True).post(link(public), {"answer": "yes"}).status_code == 403
+
+
+class TestTime:
+    @pytest.fixture
+    def answered(self, client, study, public):
+        assignment = go_in(client, public)
+        client.post(rate_url(assignment), GOOD)
+        return client, assignment, reverse("annotation:correct_time", args=[assignment.public_id])
+
+    def test_a_raters_word_stands_beside_the_measured_time(self, answered, study):
+        client, assignment, address = answered
+        done = reverse("annotation:done", args=[study.slug])
+        html = client.get(done).content.decode()
+        assert re.search(r'<td class="num">1\.5</td><td class="num">0\.5</td>', html)
+        client.post(address, {"minutes": "7", "reason": "I read on paper."})
+        client.post(address, {"minutes": "12", "reason": "It was longer."})
+        html = client.get(done).content.decode()
+        assert "It was longer." in html
+        assert re.search(r"<dd>12 <small>minutes", html)
+        assignment.refresh_from_db()
+        assert assignment.active_seconds == 90
+        assert list(TimeCorrection.objects.values_list("seconds", flat=True)) == [420, 720]
+
+    @pytest.mark.parametrize(
+        "fields", [{"minutes": "5"}, {"minutes": "-1", "reason": "why"}, {"reason": "why"}]
+    )
+    def test_nonsense_changes_nothing(self, answered, fields):
+        client, _assignment, address = answered
+        client.post(address, fields)
+        assert not TimeCorrection.objects.exists()
+
+    def test_nobody_elses(self, answered, public):
+        _client, _assignment, address = answered
+        other = Client()
+        go_in(other, public)
+        assert other.post(address, {"minutes": "5", "reason": "why"}).status_code == 404
+
+    def test_corrections_cannot_be_changed(self, answered):
+        from django.db import DatabaseError
+
+        client, _assignment, address = answered
+        client.post(address, {"minutes": "7", "reason": "I read on paper."})
+        with pytest.raises(DatabaseError, match="append-only"):
+            TimeCorrection.objects.update(seconds=1)

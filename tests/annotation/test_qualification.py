@@ -1,0 +1,292 @@
+"""Training, qualification, pausing and the way back."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Event
+from annotation.check_plan import BadPolicy
+from annotation.controls import mark_gold
+from annotation.handout import RaterStopped, has_more, make_seats, next_assignment
+from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing
+from annotation.participation import rater_in
+from annotation.qualification import (
+    CannotAppeal,
+    Stage,
+    appeal,
+    is_stopped,
+    pass_mark,
+    pause,
+    resume,
+    stage_of,
+    why_stopped,
+)
+from tests.annotation.raters_at_work import answer, clock, make_study, work
+from tests.factories import make_rater, make_user
+
+pytestmark = pytest.mark.django_db
+GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
+
+
+def make_qualifying(training=2, qualification=4, needed=3, **policies):
+    """20 tasks: the first for training, the next for qualification; 5 of 10 is what is expected."""
+    study = make_study(
+        tasks=20,
+        seats=False,
+        probe_rate=0,
+        training=training > 0,
+        qualification={"of": qualification, "pass": needed} if qualification else None,
+        **policies,
+    )
+    tasks = list(study.tasks.order_by("pk"))
+    for task in tasks[:training]:
+        mark_gold(
+            task, {"overall": [4, 6], "item0": 0.5}, purpose="training", why={"en": "It is *middling*."}
+        )
+    for task in tasks[training : training + qualification]:
+        mark_gold(task, {"overall": 5}, purpose="qualification")
+    make_seats(study)
+    return study
+
+
+def next_of(rater, study):
+    """The task of a fresh request: nothing known from before."""
+    return next_assignment(Rater.objects.get(pk=rater.pk), study, clock=clock())[0]
+
+
+def test_training_and_qualification_come_first_and_then_the_study():
+    study = make_qualifying()
+    rater = make_rater(study)
+    kinds = []
+    for _ in range(8):
+        assignment = next_of(rater, study)
+        kinds.append(next(iter(assignment.conditions), ""))
+        answer(assignment)
+    assert kinds == ["training"] * 2 + ["qualification"] * 4 + [""] * 2
+    standing = Standing.objects.get(rater=rater)
+    assert standing.state == "rating"
+    assert standing.trained_at == standing.qualified_at == clock()()
+    ordinary = Assignment.objects.filter(rater=rater, status="submitted")
+    assert list(ordinary.order_by("order").values_list("order", flat=True)) == [1, 2]
+
+
+def test_a_study_that_asks_nothing_makes_no_standing(django_assert_num_queries):
+    study = make_study(tasks=3)
+    rater = make_rater(study)
+    work(rater, study)
+    assert not Standing.objects.exists()
+    with django_assert_num_queries(0):
+        assert stage_of(rater, study) is Stage.RATING
+
+
+@pytest.mark.parametrize(("right", "passes"), [(4, True), (3, True), (2, False), (0, False)])
+def test_the_pass_mark_decides(right, passes):
+    study = make_qualifying(training=0)
+    rater = make_rater(study)
+    for number in range(4):
+        answer(next_of(rater, study), 0.5 if number < right else 1.0)
+    if passes:
+        assert next_of(rater, study).conditions == {}
+        return
+    with pytest.raises(RaterStopped):
+        next_of(rater, study)
+    assert Standing.objects.get().state == "failed"
+    assert not has_more(study, rater, clock=clock())
+
+
+def test_changing_a_qualification_answer_does_not_change_its_outcome():
+    study = make_qualifying(training=0)
+    rater = make_rater(study)
+    first = next_of(rater, study)
+    answer(first, 1.0)
+    answer(first, 0.5)
+    assert not CheckOutcome.objects.get().passed
+
+
+def test_fewer_items_than_asked_for_are_held_to_the_same_share():
+    """Of two items where 3 of 4 is asked, two must be right: 1.5 rounded up."""
+    study = make_qualifying(training=0, qualification=2, needed=2)
+    study.policies["qualification"] = {"of": 4, "pass": 3}
+    study.save()
+    rater = make_rater(study)
+    answer(next_of(rater, study))
+    answer(next_of(rater, study), 1.0)
+    with pytest.raises(RaterStopped):
+        next_of(rater, study)
+
+
+def test_skipped_items_are_not_passed():
+    from annotation.recording import skip
+
+    study = make_qualifying(training=0)
+    rater = make_rater(study)
+    for _ in range(4):
+        skip(assignment=next_of(rater, study), reason="other", clock=clock())
+    with pytest.raises(RaterStopped):
+        next_of(rater, study)
+
+
+@pytest.mark.parametrize("rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}])
+def test_a_senseless_pass_mark_is_named(rule):
+    study = make_study(tasks=1, qualification=rule)
+    with pytest.raises(BadPolicy, match="qualification"):
+        pass_mark(study)
+
+
+class TestPausing:
+    @pytest.fixture
+    def study(self):
+        study = make_study(
+            tasks=60, seats=False, probe_rate=0, gold_rate=0.25, checks={"window": 4, "failed": 2}
+        )
+        for task in study.tasks.order_by("pk")[:20]:
+            mark_gold(task, {"overall": 5})
+        make_seats(study)
+        return study
+
+    def fail(self, rater, study):
+        """Answer everything wrongly until stopped; how many checks that took."""
+        before = CheckOutcome.objects.count()
+        while not is_stopped(Rater.objects.get(pk=rater.pk)):
+            answer(next_of(rater, study), 1.0)
+        rater.refresh_from_db()
+        return CheckOutcome.objects.count() - before
+
+    def test_failed_checks_pause_and_say_why(self, study):
+        rater = make_rater(study)
+        assert self.fail(rater, study) == 2
+        assert Standing.objects.get().state == "paused"
+        assert "differed" in why_stopped(rater)
+        # Every fourth task is a check, from a place drawn for the rater: three others stand between two checks.
+        assert Assignment.objects.filter(rater=rater, status="submitted").count() >= 3
+
+    def test_failures_apart_from_each_other_do_not_pause(self, study):
+        rater = make_rater(study)
+        checks = 0
+        for _ in range(50):
+            assignment = next_of(rater, study)
+            checks += "gold" in assignment.conditions
+            answer(assignment, 1.0 if "gold" in assignment.conditions and checks % 4 == 1 else 0.5)
+        assert CheckOutcome.objects.filter(passed=False).count() >= 3
+        assert Standing.objects.get().state != "paused"
+
+    def test_resuming_forgets_earlier_failures_and_closes_the_appeal(self, study):
+        rater, lead = make_rater(study), make_user("lead", study.workspace)
+        self.fail(rater, study)
+        assert appeal(rater, "I misread the scale.").kind == "appeal"
+        appeal(rater, "I misread the whole scale.")
+        assert Flag.objects.get().text == "I misread the whole scale."
+        resume(rater, clock=clock(5), by=lead)
+        assert Flag.objects.get().resolved_at == clock(5)()
+        assert why_stopped(rater) == ""
+        assert Event.objects.get(verb="resume_rater").actor == lead
+        assert self.fail(rater, study) == 2
+
+    def test_a_lead_pauses_with_a_message(self, study):
+        rater = make_rater(study)
+        pause(rater, message="Please call me.", by=None)
+        with pytest.raises(RaterStopped):
+            next_of(rater, study)
+        assert why_stopped(rater) == "Please call me."
+
+    def test_a_failed_qualification_can_be_waived(self):
+        study = make_qualifying(training=0)
+        rater = make_rater(study)
+        for _ in range(4):
+            answer(next_of(rater, study), 1.0)
+        with pytest.raises(RaterStopped):
+            next_of(rater, study)
+        resume(rater, clock=clock(), by=None)
+        assert next_of(rater, study).conditions == {}
+
+    def test_who_is_not_stopped_has_nothing_to_appeal_against(self, study):
+        with pytest.raises(CannotAppeal):
+            appeal(make_rater(study), "Why?")
+
+
+class TestPages:
+    @pytest.fixture
+    def rosa(self, client):
+        study = make_qualifying()
+        user = make_user("rater", study.workspace)
+        client.force_login(user)
+        client.post(reverse("annotation:start", args=[study.slug]))
+        return client, study, user
+
+    @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+    def test_feedback_follows_a_training_answer(self, rosa, headers):
+        client, _study, _user = rosa
+        assignment = Assignment.objects.get()
+        told = client.post(
+            reverse("annotation:rate", args=[assignment.public_id]),
+            GOOD | {"c-overall": "9"},
+            headers=headers,
+        )
+        address = reverse("annotation:feedback", args=[assignment.public_id])
+        assert (told["HX-Redirect"] if headers else told["Location"]) == address
+        html = client.get(address).content.decode()
+        assert "<td>9</td><td>4 to 6</td>" in html
+        assert "<td>level 2</td><td>level 2</td>" in html
+        assert "<em>middling</em>" in html
+        assert "Next practice text" in html
+        client.cookies["django_language"] = "zh-hans"
+        assert "第2级" in client.get(address).content.decode()
+
+    def test_no_feedback_before_the_answer_nor_for_other_tasks_or_people(self, rosa):
+        client, study, _user = rosa
+        assignment = Assignment.objects.get()
+        address = reverse("annotation:feedback", args=[assignment.public_id])
+        assert client.get(address)["Location"] == reverse("annotation:rate", args=[assignment.public_id])
+        for _ in range(7):
+            now = Assignment.objects.get(status="open")
+            client.post(reverse("annotation:rate", args=[now.public_id]), GOOD)
+            client.post(reverse("annotation:start", args=[study.slug]))
+        later = Assignment.objects.filter(status="submitted").first()
+        assert client.get(reverse("annotation:feedback", args=[later.public_id])).status_code == 404
+        client.force_login(make_user("rater", study.workspace))
+        assert client.get(address).status_code == 404
+
+    def test_a_stopped_rater_is_told_and_appeals_and_goes_on(self, rosa):
+        client, study, user = rosa
+        rater = rater_in(study, user)
+        pause(rater, message="", by=None)
+        done = reverse("annotation:done", args=[study.slug])
+        assert client.post(reverse("annotation:start", args=[study.slug]))["Location"] == done
+        html = client.get(done).content.decode()
+        assert "Your work in this study is paused." in html
+        assert "The lead has paused your work" in html
+        assert client.post(reverse("annotation:appeal", args=[study.slug]), {"text": ""})["Location"] == done
+        assert not Flag.objects.exists()
+        client.post(reverse("annotation:appeal", args=[study.slug]), {"text": "Let me on, please."})
+        assert "Your appeal is with the lead" in client.get(done).content.decode()
+        client.force_login(make_user("lead", study.workspace))
+        desk = reverse("annotation:cohorts", args=[study.slug])
+        html = client.get(desk).content.decode()
+        assert "Let me on, please." in html
+        assert "1 appeal waits for you." in html
+        client.post(reverse("annotation:change_rater", args=[study.slug, rater.public_id]), {"do": "resume"})
+        client.force_login(user)
+        assert "/rate/" in client.post(reverse("annotation:start", args=[study.slug]))["Location"]
+
+    def test_an_answer_begun_before_the_pause_is_kept(self, rosa):
+        client, study, user = rosa
+        assignment = Assignment.objects.get()
+        pause(rater_in(study, user), message="", by=None)
+        client.post(reverse("annotation:rate", args=[assignment.public_id]), GOOD)
+        assignment.refresh_from_db()
+        assert assignment.status == "checked"
+
+    def test_agreement_with_gold_is_shown_where_the_study_allows_it(self, client):
+        study = make_study(tasks=80, seats=False, probe_rate=0, gold_rate=0.25)
+        for task in study.tasks.order_by("pk")[:20]:
+            mark_gold(task, {"overall": 5})
+        make_seats(study)
+        user = make_user("rater", study.workspace)
+        work(rater_in(study, user), study)
+        client.force_login(user)
+        done = reverse("annotation:done", args=[study.slug])
+        assert "As agreed on" not in client.get(done).content.decode()
+        study.policies["show_gold"] = True
+        study.save()
+        html = client.get(done).content.decode()
+        assert "As agreed on" in html
+        assert "of 20 texts with a known answer" in html
