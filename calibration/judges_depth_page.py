@@ -1,0 +1,304 @@
+"""Judges in depth as blocks: LLMEval's tables of bias and gaps, prediction-powered means, labels still needed.
+
+`judge_depth_blocks` may stand in any page through the template calibration/_blocks.html.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Study
+from calibration.drawing import number
+from calibration.interval_words import ends_words, stated
+from calibration.judge_reports import JUDGES, judges_settings
+from calibration.reasons import reason_of
+from calibration.report_words import criterion_name
+from calibration.result_blocks import Block, Choice, Column, ResultPage, Table
+from calibration.result_pages import PageKind
+from calibration.spread_charts import RangeRow, Span, ranges
+from calibration.stored_reports import Plain, missing
+
+
+def judges_depth_title() -> str:
+    return gettext("What sways the judges, and what do they add to people's scores?")
+
+
+def judges_depth_page(study: Study, report: Plain) -> ResultPage:
+    if missing(report):
+        return ResultPage(judges_depth_title(), reason_of(report), [], [])
+    return ResultPage(
+        title=judges_depth_title(),
+        opening=_opening(report),
+        choices=_choices(report),
+        blocks=judge_depth_blocks(study, report),
+        method=_method(report["pairs"]),
+        sources=[
+            "LLMEval (arXiv 2312.07398), tables 3 to 5", "HREF (arXiv 2412.15524), appendix J",
+            "Angelopoulos, Duchi & Zrnic (arXiv 2311.01453)",
+        ],
+        code=["calibration.bias", "calibration.prediction_powered"],
+    )  # fmt: skip
+
+
+JUDGES_DEPTH_PAGE = PageKind(
+    report=JUDGES,
+    settings=lambda study, query: judges_settings(study, query.get("one", ""), query.get("other", "")),
+    page=judges_depth_page,
+    title=judges_depth_title,
+)
+
+
+def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
+    if missing(report):
+        return []
+    if report["pairs"]:
+        return [_position(report), _length(report), *_own_family(report["judges"])]
+    blocks = []
+    for place, one in enumerate(report["judges"]):
+        blocks += [_powered(one, place), _separate(one, place), _gaps(study, one, place)]
+    return blocks
+
+
+def _opening(report: Plain) -> str:
+    judges = report["judges"]
+    if report["pairs"]:
+        rows = [("", report["people"]), *((one["judge"], one) for one in judges)]
+        said = [_length_sentence(name, one) for name, one in rows]
+        return " ".join(one for one in said if one) or reason_of({"why": "NoLengths"})
+    for one in judges:
+        if not missing(one["separate"]):
+            return _separate_sentence(one)
+    known = [one for one in judges if not missing(one["powered"])]
+    return reason_of(judges[0]["separate"] if known else judges[0]["powered"])
+
+
+def _length_sentence(name: str, one: Mapping[str, Any]) -> str:
+    rows = one["length"]
+    if missing(rows) or missing(rows[0]):
+        return ""
+    rate = rows[0]["rate"]
+    words = {
+        "judge": name,
+        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"]),
+    }
+    if not name:
+        return gettext("People prefer the longer response by a margin of %(rate)s of the pairs.") % words
+    return gettext("%(judge)s prefers it by %(rate)s.") % words
+
+
+def _choices(report: Plain) -> list[Choice]:
+    if report["pairs"]:
+        return []
+    models = sorted({
+        row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]
+    })  # fmt: skip
+    if len(models) < 2:
+        return []
+    options = [("", gettext("the nearest two")), *((name, name) for name in models)]
+    return [
+        Choice("one", gettext("Separate"), options, report["one"]),
+        Choice("other", gettext("from model"), options, report["other"]),
+    ]  # fmt: skip
+
+
+def _position(report: Plain) -> Block:
+    title = gettext("Position bias of people and judges")
+    rows, silent = [], []
+    for name, one in [
+        (gettext("People"), report["people"]),
+        *((one["judge"], one) for one in report["judges"]),
+    ]:
+        found = one["position"]
+        if missing(found):
+            silent.append(f"{name}: {reason_of(found)}")
+        else:
+            wins = found["first_wins"]
+            rows.append([name, found["n"], found["n_decided"], wins["value"], *stated(wins)])
+    if not rows:
+        return Block("position", title, reason=" ".join(silent))
+    table = Table(
+        [Column(gettext("Rated by")), Column(gettext("Pairs"), 0), Column(gettext("Decided"), 0),
+         Column(gettext("First side wins"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        rows,
+    )  # fmt: skip
+    figure = _spans(
+        [(row[0], row[3], row[4], row[5]) for row in rows], title, gettext("First side wins"), 0.5
+    )
+    return Block("position", title, figure=figure, table=table, notes=silent)
+
+
+def _length(report: Plain) -> Block:
+    title = gettext("Length bias of people and judges")
+    rows, silent = [], []
+    for name, one in [
+        (gettext("People"), report["people"]),
+        *((one["judge"], one) for one in report["judges"]),
+    ]:
+        if missing(one["length"]):
+            silent.append(f"{name}: {reason_of(one['length'])}")
+            continue
+        for found in one["length"]:
+            if missing(found):
+                silent.append(f"{name}: {reason_of(found)}")
+            else:
+                rows.append(
+                    [name, found["threshold"], found["n"], found["win_share"]["value"], found["tie_share"]["value"],
+                     found["loss_share"]["value"], found["rate"]["value"], *stated(found["rate"])]
+                )  # fmt: skip
+    silent = list(dict.fromkeys(silent))
+    if not rows:
+        return Block("length", title, reason=" ".join(silent))
+    table = Table(
+        [Column(gettext("Rated by")), Column(gettext("Characters apart, at least"), 0), Column(gettext("Pairs"), 0),
+         Column(gettext("Longer wins"), 3), Column(gettext("Tie"), 3), Column(gettext("Longer loses"), 3),
+         Column(gettext("Bias rate"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        rows,
+    )  # fmt: skip
+    shown = [(row[0], row[6], row[7], row[8]) for row in rows if row[1] == rows[0][1]]
+    figure = _spans(
+        shown, title, gettext("Share preferring the longer less share preferring the shorter"), 0.0
+    )
+    return Block("length", title, figure=figure, table=table, notes=silent)
+
+
+def _own_family(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
+    title = gettext("Preference for models of the judge's own family")
+    known = [one for one in judges if not missing(one["own_family"])]
+    if not known:
+        return []
+    table = Table(
+        [Column(gettext("Judge")), Column(gettext("Pairs"), 0), Column(gettext("Judge's points for its family"), 3),
+         Column(gettext("People's"), 3), Column(gettext("Lift"), 3), Column(gettext("From"), 3),
+         Column(gettext("To"), 3)],
+        [[one["judge"], own["n"], own["judge"]["value"], own["reference"]["value"], own["lift"]["value"],
+          *stated(own["lift"])] for one in known for own in [one["own_family"]]],
+    )  # fmt: skip
+    return [Block("own-family", title, table=table)]
+
+
+def _spans(rows: Sequence[tuple[Any, ...]], title: str, x_title: str, rule: float) -> str:
+    return ranges(
+        [RangeRow(name, [Span(value, value if low is None else low, value if high is None else high)])
+         for name, value, low, high in rows],
+        title=title, x_title=x_title, series=[title], step=0.01, rule=rule,
+    )  # fmt: skip
+
+
+def _powered(one: Mapping[str, Any], place: int) -> Block:
+    title = gettext("Model means from people and %(judge)s together") % {"judge": one["judge"]}
+    key, found = f"powered-{place}", one["powered"]
+    if missing(found):
+        return Block(key, title, reason=reason_of(found))
+    known = [row for row in found if "powered" in row]
+    if not known:
+        return Block(key, title, reason=gettext(
+            "Every response this judge scored was scored by people too; the judge adds something once it scores more."
+        ))  # fmt: skip
+    figure = ranges(
+        [RangeRow(row["model"], [_span(row["powered"]), _span(row["human_only"])]) for row in known],
+        title=title,
+        x_title=gettext("Mean score, 0 to 10"),
+        step=0.01,
+        series=[gettext("people and judge"), gettext("people alone")],
+    )
+    table = Table(
+        [Column(gettext("Model")), Column(gettext("People's scores"), 0), Column(gettext("Judge's further scores"), 0),
+         Column(gettext("Powered mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("People alone"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("Weight on the judge"), 2), Column(gettext("Worth so many labels"), 0)],
+        [[row["model"], row["n"], row["n_judge_only"], row["powered"]["value"], row["powered"]["low"],
+          row["powered"]["high"], row["human_only"]["value"], row["human_only"]["low"], row["human_only"]["high"],
+          row["power"], None if row["effective_n"] == "inf" else row["effective_n"]] for row in known],
+    )  # fmt: skip
+    return Block(key, title, figure=figure, table=table)
+
+
+def _span(found: Mapping[str, Any]) -> Span:
+    return Span(found["value"], found["low"], found["high"])
+
+
+def _separate(one: Mapping[str, Any], place: int) -> Block:
+    title = gettext("How many more labels would separate two models (%(judge)s)") % {"judge": one["judge"]}
+    found = one["separate"]
+    if missing(found):
+        return Block(f"separate-{place}", title, reason=reason_of(found))
+    table = Table(
+        [Column(gettext("Way")), Column(gettext("Labels of each model"), 0)],
+        [[gettext("with the judge, in all"), found["total"]],
+         [gettext("with the judge, still to collect"), found["more"]],
+         [gettext("people alone, in all"), found["alone"]]],
+    )  # fmt: skip
+    return Block(f"separate-{place}", title, answer=_separate_sentence(one), table=table)
+
+
+def _separate_sentence(one: Mapping[str, Any]) -> str:
+    found = one["separate"]
+    powered = found["powered"]
+    words = {
+        "one": found["one"], "other": found["other"], "judge": one["judge"], "more": found["more"],
+        "alone": found["alone"],
+        "difference": ends_words(powered["value"], powered["low"], powered["high"], powered["interval_kind"]),
+    }  # fmt: skip
+    if found["separated"]:
+        return (
+            gettext(
+                "With %(judge)s, %(one)s and %(other)s are separated already: they differ by %(difference)s of 10 "
+                "points."
+            )
+            % words
+        )
+    return (
+        gettext(
+            "With %(judge)s, %(one)s and %(other)s differ by %(difference)s of 10 points; about %(more)d more human "
+            "labels of each would separate them (%(alone)d in all without the judge)."
+        )
+        % words
+    )
+
+
+def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
+    title = gettext("How far %(judge)s is from people") % {"judge": one["judge"]}
+    found = one["gaps"]
+    if missing(found):
+        return Block(f"gaps-{place}", title, reason=reason_of(found))
+    limits = found[0]["at_least"]
+    table = Table(
+        [Column(gettext("Criterion")), Column("n", 0),
+         *(Column(gettext("At least %(points)s apart") % {"points": f"{limit:g}"}, 3) for limit in limits),
+         Column(gettext("Judge less people"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [[criterion_name(study, row["criterion"]), row["n"], *(share["value"] for share in row["shares"]),
+          row["mean_gap"]["value"], *stated(row["mean_gap"])] for row in found],
+    )  # fmt: skip
+    figure = _spans(
+        [(criterion_name(study, row["criterion"]), gap["value"], *stated(gap))
+         for row in found for gap in [row["mean_gap"]]],
+        title, gettext("Judge less people, points of the criterion's scale"), 0.0,
+    )  # fmt: skip
+    widest = max(found, key=lambda row: abs(row["mean_gap"]["value"]))
+    answer = gettext("The widest mean gap is on “%(criterion)s”: %(gap)s points.") % {
+        "criterion": criterion_name(study, widest["criterion"]), "gap": number(widest["mean_gap"]["value"]),
+    }  # fmt: skip
+    return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _method(pairs: bool) -> list[str]:
+    if pairs:
+        return [
+            gettext(
+                "Where the lengths differ by so many characters, how often the longer response wins, ties and loses; "
+                "the bias rate is the share preferring the longer less the share preferring the shorter. Position bias "
+                "is the first side's share of the pairs that were not tied. Intervals draw whole instructions."
+            )
+        ]
+    return [
+        gettext(
+            "Powered means add to the mean of people's scores what the judge says of responses that no person scored, "
+            "corrected by how far the judge is from people where both scored; as unbiased as people's scores alone, "
+            "however wrong the judge is. Intervals are over whole instructions."
+        ),
+        gettext(
+            "Gaps: the judge's score of a response less the mean of people's, on the criterion's own scale, and how "
+            "often it is at least so large."
+        ),
+    ]

@@ -1,0 +1,127 @@
+"""Fit checklist weights to the people's answers of a study, or repeat a fit from its export."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from calibration.category_fits import FitRefused
+from calibration.datasets import NothingToRead
+from calibration.fit_exports import fit_to_json, refit_from_json
+from calibration.fits import publish_fit, run_fit
+from calibration.management.study_command import StudyCommand
+
+
+class Command(StudyCommand):
+    help = (
+        "Fit checklist weights to a study's answers, with their certificate; or repeat a fit from its JSON."
+    )
+    study_optional = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--floor", type=float, default=0.5, help="The smallest raw weight (default 0.5).")
+        parser.add_argument(
+            "--pool", action="store_true", help="Draw each category's weights toward its parent's."
+        )
+        parser.add_argument(
+            "--draws", type=int, default=1000, help="Draws of the cluster bootstrap (default 1000)."
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="Seed of the bootstrap and of the folds (default 0)."
+        )
+        parser.add_argument(
+            "--skip-small", action="store_true", help="Leave out categories with too few answers."
+        )
+        parser.add_argument("--publish", default="", metavar="NAME", help="Publish the fit under this name.")
+        parser.add_argument(
+            "--export", metavar="FILE", help="Write the fit with its rows, so that it can be repeated."
+        )
+        parser.add_argument(
+            "--from", dest="source", metavar="FILE", help="Repeat an exported fit and compare."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if bool(options["source"]) == bool(options["study"]):
+            raise CommandError("Name either a study to fit or, with --from, an exported fit to repeat.")
+        if options["source"]:
+            self._repeat(Path(options["source"]), options["json"])
+            return
+        if not 0 <= options["floor"] <= 10 or not math.isfinite(options["floor"]):
+            raise CommandError(f"--floor {options['floor']:g} is not between 0 and 10.")
+        if options["draws"] < 0 or options["seed"] < 0:
+            raise CommandError("--draws and --seed take whole numbers from 0 up.")
+        study = self.study_of(options)
+        try:
+            fit = run_fit(
+                study=study,
+                floor=options["floor"],
+                pool=options["pool"],
+                seed=options["seed"],
+                draws=options["draws"],
+                skip_small=options["skip_small"],
+                progress=self._progress,
+            )
+            if options["publish"]:
+                fit = publish_fit(fit=fit, name=options["publish"])
+        except NothingToRead as error:
+            raise CommandError(f"Study {study.slug!r} cannot be fitted: {error}.") from error
+        except FitRefused as error:
+            raise CommandError(str(error)) from error
+        if options["export"]:
+            self._export(Path(options["export"]), fit_to_json(fit))
+        self._print(fit_to_json(fit, rows=False), options["json"])
+
+    def _progress(self, done: int, total: int, key: str) -> None:
+        if total > 1 and self.stderr.isatty():
+            self.stderr.write(f"\r{done}/{total} {key:<40.40}", ending="" if done < total else "\n")
+
+    def _export(self, path: Path, payload: dict[str, Any]) -> None:
+        try:
+            path.write_text(json.dumps(payload, ensure_ascii=False) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"Cannot write {path}: {error.strerror}; name another file.") from error
+
+    def _repeat(self, path: Path, as_json: bool) -> None:
+        try:
+            payload = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CommandError(f"Cannot read {path}: {error.strerror}.") from error
+        except ValueError as error:
+            raise CommandError(f"{path} is not JSON in UTF-8: {error}.") from error
+        try:
+            again = refit_from_json(payload if isinstance(payload, dict) else {})
+        except FitRefused as error:
+            raise CommandError(f"{path}: {error}") from error
+        if again.differences:
+            made = ", ".join(f"{name} {number}" for name, number in payload["versions"].items())
+            raise CommandError(
+                f"{path}: the fit does not repeat, {len(again.differences)} figures differ "
+                f"({', '.join(again.differences[:5])}); it was made with {made}."
+            )
+        self._print({**again.payload, "repeated": True}, as_json)
+
+    def _print(self, payload: dict[str, Any], as_json: bool) -> None:
+        if as_json:
+            plain = [
+                {name: value for name, value in one.items() if name != "rows"}
+                for one in payload["categories"]
+            ]
+            self.stdout.write(json.dumps({**payload, "categories": plain}, ensure_ascii=False))
+            return
+        self.stdout.write(f"{payload['study']}: fit {payload['name'] or payload['fit']}")
+        for one in payload["categories"]:
+            unseen = one["r2_leave_one_instruction_out"]
+            said = "not defined" if unseen is None else f"{unseen:.3f}"
+            self.stdout.write(
+                f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on unseen instructions {said}"
+            )
+            for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
+                floored = "  at the floor" if item in one["at_floor"] else ""
+                self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")
+            if one["warnings"]:
+                self.stdout.write(f"  warnings: {', '.join(one['warnings'])}")
+        if payload.get("repeated"):
+            self.stdout.write("\nEvery figure came out the same, to the last digit.")

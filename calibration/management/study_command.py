@@ -1,0 +1,40 @@
+"""What every command about one study does first: find it in its workspace."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.models import Study
+
+
+class StudyCommand(BaseCommand):
+    """A command whose first argument is a study's slug."""
+
+    study_optional = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "study", nargs="?" if self.study_optional else None, default="", help="The study's slug."
+        )
+        parser.add_argument(
+            "--workspace", default="", help="The workspace's slug; needed where there are several."
+        )
+        parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+
+    def study_of(self, options: dict[str, Any]) -> Study:
+        """The study named on the command line; CommandError says which there are."""
+        try:
+            workspace = workspace_for_command(options["workspace"])
+        except UnknownWorkspace as error:
+            raise CommandError(str(error)) from error
+        study = Study.objects.filter(workspace=workspace, slug=options["study"]).first()
+        if study is None:
+            known = (
+                ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
+                or "none yet"
+            )
+            raise CommandError(
+                f"There is no study {options['study']!r} in workspace {workspace.slug!r}; there are: {known}."
+            )
+        return study

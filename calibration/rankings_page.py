@@ -1,0 +1,160 @@
+"""The page "which model is better?": the answer, what it rests on, and where to find pairs' and scores' blocks."""
+
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Study
+from calibration.drawing import number
+from calibration.interval_words import ends_words
+from calibration.ranking_reports import ALL, PEOPLE, RANKINGS, ranking_settings
+from calibration.rankings_page_pairs import pair_blocks
+from calibration.rankings_page_scores import score_blocks
+from calibration.reasons import reason_of
+from calibration.report_words import criterion_name
+from calibration.result_blocks import Choice, ResultPage
+from calibration.result_pages import PageKind
+from calibration.stored_reports import Plain, missing
+
+
+def rankings_title() -> str:
+    return gettext("Which model is better?")
+
+
+def rankings_page(study: Study, report: Plain) -> ResultPage:
+    if missing(report):
+        return ResultPage(rankings_title(), reason_of(report), [], [])
+    pairs = report["kind"] == "pairs"
+    return ResultPage(
+        title=rankings_title(),
+        opening=_pairs_opening(report) if pairs else _scores_opening(report),
+        about=_about(report),
+        choices=_choices(study, report),
+        blocks=pair_blocks(report) if pairs else score_blocks(report),
+        method=_pairs_method() if pairs else _scores_method(),
+        sources=_sources(pairs),
+        code=["calibration.ranking", "calibration.bradley_terry", "calibration.davidson", "calibration.elo",
+              "calibration.paired_effects", "calibration.bias"]
+        if pairs else ["calibration.score_ranking", "calibration.power"],
+    )  # fmt: skip
+
+
+RANKINGS_PAGE = PageKind(
+    report=RANKINGS,
+    settings=lambda study, query: ranking_settings(query.get("criterion", ""), query.get("by", "")),
+    page=rankings_page,
+    title=rankings_title,
+)
+
+
+def _pairs_opening(report: Plain) -> str:
+    found = report["strength"]
+    if missing(found):
+        return reason_of(found)
+    rows, lead = found["models"], found["lead"]
+    said = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.") % {
+        "first": rows[0]["model"], "second": rows[1]["model"],
+        "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1),
+    }  # fmt: skip
+    return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
+    """How sure the first place is, from the chance of being ahead of the second and the possible ranks."""
+    if missing(found["ahead"]):
+        return ""
+    chance = found["ahead"][0][1]
+    low, high = rows[0]["rank_low"], rows[0]["rank_high"]
+    shown = number(chance, 0.01) if chance < 0.995 else "> 0.99"
+    if low == high:
+        return gettext(
+            "The probability that it is truly ahead is %(chance)s, and its true rank is 1 with 95 %% confidence."
+        ) % {"chance": shown}
+    return gettext(
+        "The probability that it is truly ahead is %(chance)s; its true rank lies between %(low)d and %(high)d."
+    ) % {"chance": shown, "low": low, "high": high}
+
+
+def _scores_opening(report: Plain) -> str:
+    found = report["scores"]
+    if missing(found):
+        return reason_of(found)
+    rows = found["models"]
+    said = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.") % {
+        "first": rows[0]["model"], "second": rows[1]["model"],
+        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], found["interval_kind"]),
+        "other": number(rows[1]["mean"]),
+    }  # fmt: skip
+    return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _about(report: Plain) -> str:
+    if report["kind"] == "pairs":
+        said = gettext("%(games)d comparisons by %(raters)d raters.") % {
+            "games": report["n_games"], "raters": report["n_raters"],
+        }  # fmt: skip
+        if report["n_left_out"]:
+            said += " " + gettext("%(n)d without two different models are left out.") % {
+                "n": report["n_left_out"]
+            }
+        return said
+    low, high = report["scale"]
+    return gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.") % {
+        "answers": report["n_answers"], "raters": report["n_raters"], "low": number(low, 1), "high": number(high, 1),
+    }  # fmt: skip
+
+
+def _choices(study: Study, report: Plain) -> list[Choice]:
+    found = []
+    if len(report["criteria"]) > 1:
+        named = [(key, gettext("Mean of all criteria") if key == ALL else criterion_name(study, key))
+                 for key in report["criteria"]]  # fmt: skip
+        found.append(Choice("criterion", gettext("Criterion"), named, report["criterion"]))
+    if report["judges"]:
+        options = [(PEOPLE, gettext("People")), *((public, name) for public, name in report["judges"])]
+        found.append(Choice("by", gettext("Rated by"), options, report["by"]))
+    return found
+
+
+def _pairs_method() -> list[str]:
+    return [
+        gettext(
+            "Points: 1 for a win, 0.5 for a tie (also where both are bad), 0 for a loss. Bradley-Terry: strengths of "
+            "most likelihood, a tie as half a win each way, on the scale of Elo points (400 points are odds of 10 to "
+            "1) around 1500. Davidson: the same with ties as an ending of their own."
+        ),
+        gettext(
+            "Intervals draw whole instructions with replacement. True ranks: models count as ahead or behind where "
+            "their difference leaves 0 outside an interval that is simultaneous over all rivals. The probability of "
+            "being truly ahead is the share of draws."
+        ),
+        gettext(
+            "Elo: every model starts at 1500, K is 32, one pass over the games in the order played. What it says "
+            "depends on that order: the figure shows the spread over 200 shuffled orders and over its last 100 games."
+        ),
+        gettext(
+            "Effects of position and length are covariates of the Bradley-Terry model: what being shown first, or "
+            "being longer, adds to the log-odds when the models are equal."
+        ),
+    ]
+
+
+def _scores_method() -> list[str]:
+    return [
+        gettext(
+            "A model's score is the mean of all its answers on the criterion. Intervals draw whole instructions with "
+            "replacement, all models together, so that a hard instruction moves them all."
+        ),
+        gettext(
+            "Shared ranks: going down the means, a model shares its leader's rank while their paired t test over "
+            "instructions has p of 0.05 or more. Power: the same tests over all pairs of models at growing numbers of "
+            "instructions, averaged over 20 random orders."
+        ),
+    ]
+
+
+def _sources(pairs: bool) -> list[str]:
+    if pairs:
+        return ["LLMEval (arXiv 2312.07398), Eq. 1 to 4, table 3", "Bradley & Terry (1952)", "Davidson (1970)",
+                "Mogstad, Romano, Shaikh & Wilhelm (2024)", "HREF (arXiv 2412.15524), appendix J"]  # fmt: skip
+    return ["HREF (arXiv 2412.15524), table 3 and figure 4", "Mogstad, Romano, Shaikh & Wilhelm (2024)"]

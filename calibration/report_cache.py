@@ -1,0 +1,73 @@
+"""Computed results kept in Report: found by the state of a study's rows, stored under the hash of the data read."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import Count, Max, Q
+
+from annotation.models import Assignment, Score, Study
+from calibration.models import Report
+from calibration.verdicts import judged_elsewhere
+
+SHAPE = 1
+SLOW_SCORES = 60_000
+
+
+def cached_report(
+    study: Study, kind: str, settings: Mapping[str, Any], compute: Callable[[], tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """A result kept in Report: found by the state of the study's rows, stored under the hash of the data read."""
+    full = _with_state(study, settings)
+    found = _cached(study, kind, full)
+    if found is not None:
+        return dict(found.result)
+    hashed, result = compute()
+    row, _ = Report.objects.get_or_create(
+        workspace=study.workspace,
+        kind=kind,
+        data_hash=hashed,
+        settings_hash=_hash_of(full),
+        defaults={"study": study, "settings": full, "result": result},
+    )
+    return dict(row.result)
+
+
+def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The kept result, or None where it would have to be computed."""
+    found = _cached(study, kind, _with_state(study, settings))
+    return dict(found.result) if found else None
+
+
+def current_reports(study: Study) -> list[Report]:
+    """The kept results of the study as it is now: those that its pages show."""
+    rows = Report.objects.filter(study=study).order_by("kind", "pk")
+    state = _with_state(study, {})
+    return [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
+
+
+def is_slow(study: Study) -> bool:
+    """Whether computing a report takes long enough to leave it to a worker."""
+    return Score.objects.filter(assignment__task__study=study).count() > SLOW_SCORES
+
+
+def _cached(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+    return Report.objects.filter(study=study, kind=kind, settings_hash=_hash_of(settings)).first()
+
+
+def _hash_of(settings: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with what changes whenever an answer does: scores are append-only, so counts and maxima tell."""
+    own = Assignment.objects.filter(task__study=study)
+    judged = judged_elsewhere(study)
+    state = [
+        own.aggregate(n=Count("pk"), submitted=Count("pk", filter=Q(status="submitted"))),
+        Score.objects.filter(assignment__task__study=study).aggregate(n=Count("pk"), last=Max("pk")),
+        judged.aggregate(n=Count("pk"), submitted=Count("pk", filter=Q(status="submitted"))),
+        Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
+    ]
+    return {**settings, "study": study.slug, "shape": SHAPE, "state": state}

@@ -1,0 +1,55 @@
+"""Why a report of this program has nothing to say of a study, beside the reasons of the statistics themselves. PURE."""
+
+from calibration.statistic_errors import NoStatistic
+
+
+class NoPositions(NoStatistic):
+    """It is not recorded which side was shown first."""
+
+
+class NoLengths(NoStatistic):
+    """The texts are not stored."""
+
+
+class NoTimes(NoStatistic):
+    """No time on task was recorded."""
+
+
+class NoControls(NoStatistic):
+    """Nothing with a known answer was rated."""
+
+
+class NoPairs(NoStatistic):
+    """Two models were never compared."""
+
+
+class NoCategories(NoStatistic):
+    """The scale is ordered, where labels without order are asked for."""
+
+
+class OnlySlots(NoStatistic):
+    """The raters are positions in a data set, not persons."""
+
+
+class TooFewModels(NoStatistic):
+    """Fewer than two models."""
+
+
+class TooFewAnswers(NoStatistic):
+    """Nobody has answered enough for a rate of their own."""
+
+
+class NeverRepeated(NoStatistic):
+    """Nobody was asked the same thing twice."""
+
+
+class NoSharedTasks(NoStatistic):
+    """Fewer than two instructions were answered by every model."""
+
+
+class NoPooling(NoStatistic):
+    """One category has no family to be drawn toward."""
+
+
+class NoJudge(NoStatistic):
+    """Nobody but people has rated."""

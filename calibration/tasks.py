@@ -1,0 +1,57 @@
+"""Background work: each task takes ids, may run twice, and leaves what it found in rows."""
+
+from typing import Any
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import translation
+
+from accounts.models import Event, User
+from annotation.models import Study
+from calibration.agreement_reports import AmbiguousCriterion, agreement_report
+from calibration.category_fits import FitRefused
+from calibration.datasets import NothingToRead
+from calibration.fits import run_fit
+from calibration.report_kinds import report_kind
+from calibration.statistic_errors import NoStatistic
+from calibration.stored_reports import report_of
+from calibration.words import refusal_words
+
+REFUSED = "fit refused"
+
+
+@shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]
+def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None) -> None:
+    """Fit a study's weights; a refusal is written to the event log, where the weights page finds it."""
+    row = Study.objects.get(pk=study)
+    actor = User.objects.filter(pk=user).first() if user else None
+    try:
+        run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
+    except (FitRefused, NothingToRead) as error:
+        with translation.override((actor and actor.language) or settings.LANGUAGE_CODE):
+            message = refusal_words(error)
+        Event.objects.create(
+            workspace=row.workspace,
+            actor=actor,
+            verb=REFUSED,
+            object_type="study",
+            object_id=row.public_id,
+            after={"message": message},
+        )
+
+
+@shared_task(name="calibration.report_agreement")  # type: ignore[untyped-decorator]
+def report_agreement(study: int, criterion: str) -> None:
+    """Compute an agreement report into the cache; one without an answer is computed, and explained, on the page."""
+    try:
+        agreement_report(Study.objects.get(pk=study), criterion)
+    except (NothingToRead, NoStatistic, AmbiguousCriterion):
+        return
+
+
+@shared_task(name="calibration.build_report")  # type: ignore[untyped-decorator]
+def build_report(study: int, kind: str, asked: dict[str, Any]) -> None:
+    """Compute a report of any kind into the cache, where the page that waits for it finds it."""
+    found = report_kind(kind)
+    if found is not None:
+        report_of(Study.objects.get(pk=study), found, asked)

@@ -1,0 +1,111 @@
+"""Judges' verdicts of the responses that a study's people rated, wherever they were given.
+
+Judging a whole benchmark makes a study of its own, so verdicts are matched by response and criterion key.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from annotation.models import Assignment, Rater, Study, Task
+from calibration.datasets import Floats, Ints, score_frame
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Judges' labels of the tasks people rated: arrays of shape (m,); unscored counts tasks by judge pk."""
+
+    judge: Ints
+    task: Ints
+    value: Floats
+    names: Mapping[int, str]
+    unscored: Mapping[int, int]
+
+
+def judged_elsewhere(study: Study) -> QuerySet[Assignment]:
+    """Judges' assignments in other studies to responses that this study has."""
+    responses = Task.objects.filter(study=study).values("response_a")
+    return Assignment.objects.filter(
+        rater__kind=Rater.Kind.JUDGE, repeat=0, task__response_a__in=responses
+    ).exclude(task__study=study)
+
+
+def judges_verdicts(study: Study, key: str) -> Verdicts:
+    """What judges said of this study's responses, here or in another study; the one given here goes first."""
+    here = score_frame(study=study, people=False)
+    frames = [here]
+    elsewhere = judged_elsewhere(study)
+    if elsewhere.exists():
+        studies = Study.objects.filter(pk__in=elsewhere.values("task__study")).order_by("pk")
+        frames += [score_frame(study=one, people=False) for one in studies]
+    tasks = _tasks_by_responses(study)
+    seen: dict[tuple[int, int], float] = {}
+    names: dict[int, str] = {}
+    for frame in frames:
+        names |= frame.rater_names
+        if key not in frame.criterion_keys:
+            continue
+        own = frame.select((frame.criterion == frame.criterion_keys.index(key)) & frame.applicable)
+        for rater, task, first, second, value, variant in zip(
+            own.rater.tolist(),
+            own.task.tolist(),
+            own.response.tolist(),
+            own.response_b.tolist(),
+            own.label_values.tolist(),
+            own.variant.tolist(),
+            strict=True,
+        ):
+            place, sign = (task, 1) if frame is here else tasks.get((first, second), (0, 0))
+            if sign:
+                # "Both bad" is the same answer from either side.
+                seen.setdefault((rater, place), value if variant else sign * value)
+    unscored = _unscored(study, tasks, seen, key)
+    names = {
+        pk: name for pk, name in names.items() if any(rater == pk for rater, _ in seen) or pk in unscored
+    }
+    names |= {row.pk: row.name for row in Rater.objects.filter(pk__in=set(unscored) - set(names))}
+    return Verdicts(
+        judge=np.array([rater for rater, _ in seen], dtype=np.int64),
+        task=np.array([task for _, task in seen], dtype=np.int64),
+        value=np.array(list(seen.values()), dtype=np.float64),
+        names=names,
+        unscored=unscored,
+    )
+
+
+def _tasks_by_responses(study: Study) -> dict[tuple[int, int], tuple[int, int]]:
+    """(response A, response B or 0) -> the whole-response task and +1, or -1 where its sides are the other way."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    whole = Task.objects.filter(study=study, part__isnull=True).values_list(
+        "pk", "response_a_id", "response_b_id"
+    )
+    for pk, first, second in whole:
+        found[first, second or 0] = (pk, 1)
+        if second:
+            found.setdefault((second, first), (pk, -1))
+    return found
+
+
+def _unscored(
+    study: Study,
+    tasks: Mapping[tuple[int, int], tuple[int, int]],
+    seen: Mapping[tuple[int, int], float],
+    key: str,
+) -> dict[int, int]:
+    """Per judge pk, the study's tasks it was asked about and gave no usable verdict on, wholly or on this criterion."""
+    here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE, repeat=0)
+    missing: set[tuple[int, int]] = set()
+    for own, rows in ((True, here), (False, judged_elsewhere(study))):
+        unusable = Q(status=Assignment.Status.UNSCORED) | Q(conditions__unusable__has_key=key)
+        for rater, task, first, second in rows.filter(unusable).values_list(
+            "rater_id", "task_id", "task__response_a_id", "task__response_b_id"
+        ):
+            place = task if own else tasks.get((first, second or 0), (0, 0))[0]
+            if place and (rater, place) not in seen:
+                missing.add((rater, place))
+    counts: dict[int, int] = {}
+    for rater, _ in missing:
+        counts[rater] = counts.get(rater, 0) + 1
+    return counts

@@ -1,0 +1,113 @@
+"""Agreement by criterion, category and cohort, and the alternative annotator test of each judge."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Cohort, Rater, Study
+from calibration.agreement_detail import AGREEMENT_DETAIL, detail_settings
+from calibration.stored_reports import report_of
+from generation.models import Category, Instruction
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    load,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+def address(study, query=""):
+    return reverse("calibration:agreement_detail", args=[study.slug]) + query
+
+
+def page_of(study, query=""):
+    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+
+
+def report(study, criterion=""):
+    return report_of(study, AGREEMENT_DETAIL, detail_settings(criterion))
+
+
+def test_only_those_who_read_results_see_it():
+    check_access("calibration:agreement_detail", answered_study(judge="gpt-4o"))
+
+
+def judged(value_of, raters=4, instructions=36):
+    """Raters who agree within one point, and a judge who says `value_of(quality)`."""
+    study = make_checklist_study(instructions=instructions, models=1, items=1)
+    people = [make_rater(study, label=f"p{number}") for number in range(raters)]
+    judge = make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.all()):
+        quality = 2 + place % 7
+        for number, rater in enumerate(people):
+            make_answer(task, rater, {"overall": quality + (number + place) % 2})
+        make_answer(task, judge, {"overall": value_of(quality)})
+    return study
+
+
+def test_a_judge_who_says_what_people_say_may_replace_one():
+    study = judged(lambda quality: quality)
+    test = report(study)["judges"][0]["tests"]["skilled"]
+    assert test["passed"] and len(test["raters"]) == 4 and test["advantage"] > 0.5
+    assert "gpt-4o may replace a skilled rater" in answer_of(page_of(study))
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"replacing.svg", "replacing.csv", "contests.csv", "agreement-all.png"} <= set(names)
+
+
+def test_a_judge_who_says_the_same_of_everything_may_not():
+    study = judged(lambda quality: 10)
+    test = report(study)["judges"][0]["tests"]["crowd"]
+    assert not test["passed"] and test["winning_rate"] == 0
+    assert "may not replace a skilled rater: it wins against 0 of 4 raters" in answer_of(page_of(study))
+
+
+def test_every_criterion_category_and_cohort_has_its_row():
+    study = answered_study(instructions=24)
+    crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
+    Rater.objects.filter(study=study, label__in=["rater-0", "rater-1"]).update(cohort=crowd)
+    first = Category.objects.get(key="essay", benchmark=study.benchmark)
+    second = Category.objects.create(benchmark=study.benchmark, parent=first.parent, key="letter")
+    half = [one.pk for one in Instruction.objects.filter(benchmark=study.benchmark)[:12]]
+    Instruction.objects.filter(pk__in=half).update(category=second)
+    rows = report(study)["rows"]
+    assert {(row["by"], row["group"]) for row in rows} == {
+        ("all", ""), ("category", "essay"), ("category", "letter"), ("cohort", "Spring"),
+    }  # fmt: skip
+    assert len(rows) == 4 * 5
+    spring = next(row for row in rows if row["by"] == "cohort" and row["criterion"] == "overall")
+    assert spring["n_raters"] == 2 and spring["icc"]["icc2k"] > spring["icc"]["icc1"] > 0
+    assert "Spring: How good is it overall?" in text_of(page_of(study))
+
+
+@pytest.mark.parametrize("answers", ["none", "one rater", "constant"])
+def test_degenerate_studies_give_sentences(answers):
+    study = make_checklist_study(instructions=3, models=1)
+    if answers != "none":
+        for _ in range(1 if answers == "one rater" else 2):
+            rater = make_rater(study)
+            for task in study.tasks.all():
+                make_answer(task, rater, {"overall": 5})
+    page = page_of(study)
+    never_nan(page)
+    assert answer_of(page)
+
+
+def test_pandalm_judges_are_tested_and_numbers_are_the_known_ones(shared_data):
+    load("preferences", shared_data("pandalm_wide.csv"), "pandalm", "--wide",
+         "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_", "--map", "1=A",
+         "--map", "2=B", "--map", "0=tie", "--off-scale", "unscored",
+         item="item_id", model_a="model1", model_b="model2")  # fmt: skip
+    found = report(Study.objects.get(slug="pandalm"))
+    row = found["rows"][0]
+    assert row["alpha_nominal"]["value"] == pytest.approx(0.864221, abs=1e-6)
+    assert row["fleiss"]["value"] == pytest.approx(0.864175, abs=1e-6)
+    assert row["leave_one_out"]["rate"] == pytest.approx(0.919920, abs=1e-6)
+    assert len(found["judges"]) == 2
+    for one in found["judges"]:
+        assert one["kind"] == "categorical" and not one["tests"]["experts"]["passed"]

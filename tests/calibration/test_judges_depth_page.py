@@ -1,0 +1,136 @@
+"""Judges in depth: bias beside people's, gaps, prediction-powered means, labels still needed."""
+
+import numpy as np
+import pytest
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from annotation.models import Rater
+from calibration.judge_reports import JUDGES, judges_settings
+from calibration.judges_depth_page import judge_depth_blocks
+from calibration.stored_reports import report_of
+from generation.models import LanguageModel
+from tests.calibration.pair_studies import pair_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+def address(study, query=""):
+    return reverse("calibration:judges_depth", args=[study.slug]) + query
+
+
+def page_of(study, query=""):
+    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+
+
+def report(study, *models, **more):
+    return report_of(study, JUDGES, judges_settings(study, *models, **more))
+
+
+def scored(*, gap=1.0, instructions=60, by_people=25, spread=1.0):
+    """Two models a gap apart; a judge scores all responses one point too high, people the first instructions only."""
+    study = make_checklist_study(instructions=instructions, models=2, items=1)
+    rng = np.random.default_rng(7)
+    rater, judge = make_rater(study), make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.select_related("response_a__model").order_by("pk")):
+        better = task.response_a.model.name == "model1"
+        truth = 4 + gap * better + rng.normal(0, spread)
+        make_answer(task, judge, {"overall": float(np.clip(round(truth) + 1, 0, 10))})
+        if place // 2 < by_people:
+            make_answer(task, rater, {"overall": float(np.clip(round(truth), 0, 10))})
+    return study
+
+
+def judged_pairs(**fields):
+    study = pair_study(models=3, instructions=21, raters=2, **fields)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.select_related("response_a", "response_b"):
+        longer = len(task.response_a.text or "") > len(task.response_b.text or "")
+        make_answer(task, judge, {"preference": 1 if longer else -1}, shown_first="a")
+    return study
+
+
+def test_only_those_who_read_results_see_it():
+    check_access("calibration:judges_depth", scored(instructions=4, by_people=2))
+
+
+def test_powered_means_are_corrected_for_the_judges_error_and_narrower():
+    rows = report(scored())["judges"][0]["powered"]
+    assert [row["model"] for row in rows] == ["model0", "model1"]
+    for row, truth in zip(rows, (4.0, 5.0), strict=True):
+        powered, human = row["powered"], row["human_only"]
+        assert powered["low"] < truth < powered["high"] < truth + 1
+        assert powered["high"] - powered["low"] < human["high"] - human["low"]
+        assert (row["n"], row["n_judge_only"]) == (25, 35) and row["effective_n"] > 25
+
+
+def test_the_gap_to_people_is_the_planted_one():
+    gaps = {row["criterion"]: row for row in report(scored(spread=0.0))["judges"][0]["gaps"]}
+    assert gaps["overall"]["mean_gap"]["value"] == 1.0 and gaps["overall"]["counts"] == [50, 0, 0, 0]
+
+
+def test_labels_that_would_separate_two_models_are_said_in_the_opening():
+    study = scored(gap=0.3, spread=1.5)
+    found = report(study, "model0", "model1")["judges"][0]["separate"]
+    assert {found["one"], found["other"]} == {"model0", "model1"}
+    assert found["separated"] or found["more"] > 0
+    page = page_of(study, "?one=model0&other=model1")
+    assert "model0 and model1" in answer_of(page) and "10 points" in answer_of(page)
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"powered-0.svg", "powered-0.csv", "gaps-0.png", "separate-0.csv"} <= set(names)
+
+
+def test_a_judge_that_loves_length_is_told_from_people():
+    study = judged_pairs()
+    found = report(study)
+    judge, people = found["judges"][0]["length"][0], found["people"]["length"][0]
+    assert judge["rate"]["value"] == 1.0 and people["rate"]["value"] < 0.5
+    page = page_of(study)
+    assert "gpt-4o prefers it by 1.00" in answer_of(page)
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"length.svg", "length.csv", "position.png"} <= set(names)
+
+
+def test_preference_for_the_judges_own_family_needs_the_family():
+    study = judged_pairs()
+    judge = Rater.objects.get(kind="judge")
+    assert report(study)["judges"][0]["own_family"]["why"] == "NoPairs"
+    LanguageModel.objects.filter(name="model0").update(family="gpt")
+    found = report(study, families={judge.public_id: "gpt"})["judges"][0]["own_family"]
+    # Two of the three pairs of models on each of 21 instructions have exactly one side of the family.
+    assert found["n"] == 42
+    assert found["lift"]["value"] == pytest.approx(found["judge"]["value"] - found["reference"]["value"])
+
+
+def test_the_blocks_stand_in_another_page_too():
+    study = scored()
+    blocks = judge_depth_blocks(study, report(study))
+    markup = render_to_string(
+        "calibration/_blocks.html", {"blocks": blocks, "path": "/somewhere/", "query": ""}
+    )
+    assert markup.count("<section") == len(blocks) == 3 and "/somewhere/?file=powered-0.svg" in markup
+
+
+@pytest.mark.parametrize("missing", ["judge", "people", "further"])
+def test_what_is_missing_is_named(missing):
+    study = make_checklist_study(instructions=3)
+    rater = make_rater(study)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.all():
+        if missing != "people":
+            make_answer(task, rater, {"overall": 5})
+        if missing != "judge":
+            make_answer(task, judge, {"overall": 5})
+    page = page_of(study)
+    never_nan(page)
+    said = {"judge": "No judge", "people": "Nobody", "further": "once it scores more"}[missing]
+    assert said in text_of(page)

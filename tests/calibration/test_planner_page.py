@@ -1,0 +1,78 @@
+"""The page that plans a study."""
+
+import pytest
+from django.urls import reverse
+
+from calibration.agreement_reports import agreement_report
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.result_page_checks import answer_of, check_files, never_nan, signed_in, text_of
+from tests.factories import make_checklist_study, make_workspace
+
+pytestmark = pytest.mark.django_db
+
+SMALL = (
+    "?instructions=22&models=2&raters=4&overlap=2&items=3&hourly_pay=12.50&words_per_response=238&"
+    "words_per_instruction=0&seconds_per_answer=0&repeat_share=0.1"
+)
+
+
+def address(study, query=""):
+    return reverse("calibration:planner", args=[study.slug]) + query
+
+
+def page_of(study, query=""):
+    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+
+
+def test_only_those_who_read_results_see_it():
+    study = make_checklist_study(instructions=2)
+    for role in ("owner", "lead", "analyst"):
+        assert signed_in(role, study.workspace).get(address(study)).status_code == 200
+    for role in ("rater", "reviewer", None):
+        assert signed_in(role, study.workspace).get(address(study)).status_code == 403
+    assert signed_in("owner", make_workspace("other-lab")).get(address(study)).status_code == 404
+
+
+def test_hours_and_cost_by_hand():
+    # 22 instructions x 2 models x 2 raters = 88, a tenth again: 97 answers of one minute each (238 words at 238 a
+    # minute, no time to answer) = 1.617 hours, 0.4 for each of 4 raters, at 12.50 an hour 20.21.
+    page = page_of(make_checklist_study(), SMALL)
+    assert answer_of(page).startswith("97 answers take 1.6 hours, 0.4 for each rater, and cost 20.21.")
+    assert "95 % interval" in answer_of(page)
+
+
+def test_every_figure_and_table_can_be_taken_away():
+    study = make_checklist_study()
+    names = check_files(signed_in("lead", study.workspace), address(study, SMALL))
+    assert {"intervals.svg", "weights.png", "overlap.csv", "work.csv"} <= set(names)
+
+
+def test_it_starts_from_the_study_and_its_measured_agreement():
+    study = answered_study(instructions=7, models=2)
+    alpha = agreement_report(study)["alpha"]["interval"]["value"]
+    page = page_of(study)
+    assert 'name="instructions" value="7"' in page and 'name="models" value="2"' in page
+    assert f'name="agreement" value="{round(alpha, 2)}"' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("?instructions=0", "greater than or equal to 1"),
+        ("?instructions=many", "whole number"),
+        ("?overlap=6&raters=2", "more raters of a response than raters"),
+        ("?instructions=5000&models=100", "simulates up to 200000"),
+        ("?agreement=2", "less than or equal to 1"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_explained(query, said):
+    page = page_of(make_checklist_study(), query)
+    assert said in text_of(page) and '<p class="answer">' not in page
+
+
+def test_one_rater_and_no_repeats_is_a_sentence():
+    page = page_of(
+        make_checklist_study(), "?instructions=5&models=1&overlap=1&raters=1&repeat_share=0&items=6"
+    )
+    never_nan(page)
+    assert "no weights could be fitted" in text_of(page)

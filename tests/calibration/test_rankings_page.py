@@ -1,0 +1,206 @@
+"""The page 'which model is better?' for pairs and for scores."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study
+from calibration.ranking_reports import ALL, RANKINGS, ranking_settings
+from calibration.score_ranking import complete_table, mean_scores
+from calibration.statistic_errors import TooFewRatings
+from calibration.stored_reports import report_of
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.pair_studies import pair_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    load,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_answer, make_checklist_study, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+def address(study, query=""):
+    return reverse("calibration:rankings", args=[study.slug]) + query
+
+
+def report(study, **asked):
+    return report_of(study, RANKINGS, ranking_settings(**asked))
+
+
+def page_of(study, query=""):
+    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+
+
+def test_only_those_who_read_results_see_it():
+    check_access("calibration:rankings", pair_study(models=3, instructions=4))
+
+
+def test_pairs_recover_the_planted_order_with_every_figure():
+    study = pair_study(position=0.8)
+    found = report(study)
+    assert [row["model"] for row in found["strength"]["models"]] == ["model0", "model1", "model2", "model3"]
+    for place, row in enumerate(found["strength"]["models"], start=1):
+        assert row["rank_low"] <= place <= row["rank_high"]
+    assert found["strength"]["ahead"][0][1] > 0.9
+    assert found["effects"]["effects"] == ["position", "length"] and found["effects"]["first_wins"] > 0.55
+    assert found["position"]["first_wins"]["low"] > 0.5
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    wanted = {
+        "strength.svg",
+        "elo.png",
+        "ahead.csv",
+        "points.csv",
+        "davidson.svg",
+        "effects.csv",
+        "length.csv",
+    }
+    assert wanted <= set(names)
+    assert "ranks first" in answer_of(page_of(study)) and "truly ahead" in answer_of(page_of(study))
+
+
+def test_both_of_elos_spreads_stand_in_one_figure():
+    study = pair_study(models=3, instructions=25)
+    page = page_of(study)
+    figure = page[page.index('id="elo"') : page.index('id="points"')]
+    assert (
+        "over the last 100 games" in figure
+        and "over 200 shuffled orders" in figure
+        and "Bradley-Terry" in figure
+    )
+
+
+def test_points_and_elo_of_a_hand_calculation():
+    # Three games, model0 beats model1 each time: 3 points to 0; Elo 1500 -> 1516, then by Eq. 3 and 4.
+    study = pair_study(models=2, instructions=3, raters=1, sides=False, outcome=lambda i, j: 1)
+    found = report(study)
+    assert found["points"]["total"] == [3.0, 0.0] and found["points"]["wins"] == [3, 0]
+    rating, rival = 1500.0, 1500.0
+    for _ in range(3):
+        gain = 32 * (1 - 1 / (1 + 10 ** ((rival - rating) / 400)))
+        rating, rival = rating + gain, rival - gain
+    assert [row["rating"] for row in found["elo"]["models"]] == pytest.approx([rating, rival])
+    assert found["strength"]["why"] == "UnboundedStrength"
+    page = page_of(study)
+    never_nan(page)
+    assert "never lost to the others" in answer_of(page)
+
+
+def test_all_ties_put_every_model_on_the_same_strength():
+    study = pair_study(models=3, instructions=22, raters=1, outcome=lambda i, j: 0)
+    found = report(study)
+    assert [row["strength"] for row in found["strength"]["models"]] == pytest.approx([1500, 1500, 1500])
+    assert found["davidson"]["why"] == "NoTieModel" and found["position"]["why"] == "TooFewRatings"
+    never_nan(page_of(study))
+
+
+def test_groups_that_never_met_are_named():
+    study = pair_study(models=4, instructions=5, raters=1)
+    # Only 0-1 and 2-3 stay: two islands.
+    for task in study.tasks.select_related("response_a__model", "response_b__model"):
+        pair = {task.response_a.model.name, task.response_b.model.name}
+        if pair not in ({"model0", "model1"}, {"model2", "model3"}):
+            task.assignments.update(status="surplus")
+    assert report(study)["strength"]["why"] == "DisconnectedComparisons"
+    assert "never compared with the others" in answer_of(page_of(study))
+
+
+def test_without_sides_and_texts_the_effects_say_so():
+    study = pair_study(models=3, instructions=21, raters=1, sides=False, texts=False)
+    found = report(study)
+    assert (found["effects"]["why"], found["position"]["why"]) == ("NoPositions", "NoPositions")
+    assert found["length"][0]["why"] == "NoLengths"
+    never_nan(page_of(study))
+
+
+def test_scores_rank_models_with_intervals_shared_ranks_and_power():
+    study = make_checklist_study(instructions=25, models=3, items=2)
+    rng = np.random.default_rng(4)
+    raters = [make_rater(study) for _ in range(2)]
+    for task in study.tasks.select_related("response_a__model"):
+        level = 3 + 2 * int(task.response_a.model.name[-1])
+        for rater in raters:
+            overall = float(np.clip(round(level + rng.normal(0, 1)), 0, 10))
+            make_answer(task, rater, {"item0": 0.5, "item1": 1.0, "overall": overall})
+    found = report(study)
+    assert [row["model"] for row in found["scores"]["models"]] == ["model2", "model1", "model0"]
+    assert [row["rank_low"] for row in found["scores"]["models"]] == [1, 2, 3]
+    assert found["shared"]["rank"] == [1, 2, 3]
+    assert found["power"]["separating"]["0.9"] <= 25
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"means.svg", "power.svg", "power.csv", "ahead.csv"} <= set(names)
+    assert "has the highest mean score" in answer_of(page_of(study))
+    every = report(study, criterion=ALL)
+    assert every["scale"] == [0.0, 1.0] and {row["mean"] for row in every["scores"]["models"]} == {0.75}
+
+
+def test_a_judges_verdicts_rank_models_when_asked():
+    study = answered_study(instructions=21, judge="gpt-4o")
+    judge = study.tasks.first().assignments.get(rater__kind="judge").rater
+    found = report(study, by=judge.public_id)
+    assert found["n_raters"] == 1 and found["scores"]["clusters"] == 21
+    page = page_of(study, f"?by={judge.public_id}")
+    assert f'<option value="{judge.public_id}" selected>' in page
+
+
+@pytest.mark.parametrize("answers", ["none", "one model", "constant"])
+def test_degenerate_scores_give_sentences(answers):
+    study = make_checklist_study(instructions=4, models=1 if answers == "one model" else 2)
+    if answers != "none":
+        rater = make_rater(study)
+        for task in study.tasks.all():
+            make_answer(task, rater, {"overall": 5})
+    page = page_of(study)
+    never_nan(page)
+    if answers == "one model":
+        assert "Only one model has been rated" in answer_of(page)
+
+
+def test_pandalm_is_ranked(shared_data):
+    load("preferences", shared_data("pandalm_wide.csv"), "pandalm", "--wide",
+         "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_", "--map", "1=A",
+         "--map", "2=B", "--map", "0=tie", "--off-scale", "unscored",
+         item="item_id", model_a="model1", model_b="model2")  # fmt: skip
+    study = Study.objects.get(slug="pandalm")
+    found = report(study)
+    assert found["n_games"] == 2997 and len(found["strength"]["models"]) == 5
+    assert sum(found["points"]["total"]) == 2997
+    low = [row["rank_low"] for row in found["strength"]["models"]]
+    assert low == sorted(low) and found["strength"]["interval_kind"] == "bootstrap95"
+    assert "llama-7b ranks first" in text_of(page_of(study))
+
+
+class TestMeanScores:
+    def test_means_and_ranks_by_hand(self):
+        found = mean_scores(np.array([1.0, 3, 2, 2]), [1, 2, 1, 2], clusters=[0, 0, 1, 1], draws=0)
+        assert found.mean.tolist() == [1.5, 2.5] and found.rank.tolist() == [2, 1]
+        assert found.interval_kind == "none" and found.low.tolist() == [1.5, 2.5]
+
+    def test_few_clusters_give_the_range_over_leaving_one_out(self):
+        found = mean_scores(np.array([1.0, 3, 2, 2]), [1, 2, 1, 2], clusters=[0, 0, 1, 1])
+        assert found.interval_kind == "leave_one_out_range"
+        assert (found.low.tolist(), found.high.tolist()) == ([1, 2], [2, 3])
+        with pytest.raises(TooFewRatings):
+            found.ahead()
+
+    def test_a_shared_difficulty_cancels_from_the_chance_of_being_ahead(self):
+        rng = np.random.default_rng(1)
+        hard = rng.normal(0, 5, 60)
+        scores = np.concatenate([hard, hard + 0.3 + rng.normal(0, 0.2, 60)])
+        found = mean_scores(scores, [1] * 60 + [2] * 60, clusters=[*range(60), *range(60)])
+        assert found.ahead()[1, 0] > 0.99 and found.high[0] > found.low[1]
+
+    def test_one_model_is_not_a_ranking(self):
+        with pytest.raises(TooFewRatings):
+            mean_scores(np.ones(3), [1, 1, 1], clusters=[0, 1, 2])
+
+    def test_only_tasks_with_every_model_enter_the_table(self):
+        table, tasks, models = complete_table(
+            np.array([1.0, 2, 3, 4, 5, 9]), np.array([7, 7, 8, 8, 9, 7]), np.array([1, 2, 1, 2, 1, 2])
+        )
+        assert table.tolist() == [[1, 5.5], [3, 4]] and tasks.tolist() == [7, 8] and models.tolist() == [1, 2]

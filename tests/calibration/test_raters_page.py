@@ -1,0 +1,211 @@
+"""The page 'can I trust these raters?'."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from annotation.models import Assignment, CheckOutcome, Cohort, Rater
+from calibration.models import Report
+from calibration.rater_reports import RATERS, rater_settings
+from calibration.stored_reports import report_of
+from calibration.tasks import build_report
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.pair_studies import pair_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    load,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_answer, make_checklist_study, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+def address(study, query=""):
+    return reverse("calibration:raters", args=[study.slug]) + query
+
+
+def report(study, criterion=""):
+    return report_of(study, RATERS, rater_settings(criterion))
+
+
+def test_only_those_who_read_results_see_it():
+    check_access("calibration:raters", answered_study(judge="gpt-4o"))
+
+
+def test_the_page_opens_with_the_rate_and_its_interval_and_offers_every_figure():
+    study = answered_study(instructions=24, judge="gpt-4o")
+    client = signed_in("lead", study.workspace)
+    page = client.get(address(study)).content.decode()
+    assert "within one standard deviation" in answer_of(page) and "95 % interval" in answer_of(page)
+    assert {"accuracy.svg", "accuracy.png", "accuracy.csv", "groups.svg", "severity.csv"} <= set(
+        check_files(client, address(study))
+    )
+
+
+def test_accuracy_is_that_of_a_hand_calculation():
+    # Three raters, one criterion: scores (8, 8, 2) and (5, 5, 5) and three more like the first. Means 6 and 5;
+    # squares around them 4 * (4 + 4 + 16) = 96 over 15 scores: sigma = sqrt(6.4) = 2.53. The third rater's 2 is
+    # 4 from the mean: wrong on four of its five items; the others' 8 is 2 from it: right.
+    study = make_checklist_study(instructions=5, models=1, items=1)
+    raters = [make_rater(study, label=name) for name in ("one", "two", "three")]
+    for number, task in enumerate(study.tasks.all()):
+        for rater, value in zip(raters, (5, 5, 5) if number == 4 else (8, 8, 2), strict=True):
+            make_answer(task, rater, {"overall": value})
+    found = report(study)["accuracy"]
+    assert {row["rater"]: row["value"] for row in found["rates"]} == {"one": 1.0, "two": 1.0, "three": 0.2}
+    assert found["sigma"]["overall"] == pytest.approx(np.sqrt(6.4) / 10)
+    assert found["groups"][0]["minimum"] == 0.2 and found["groups"][0]["lowest"] == "three"
+
+
+def test_raters_with_few_answers_are_counted_apart():
+    study = answered_study()
+    newcomer = make_rater(study, label="newcomer")
+    for task in study.tasks.all()[:4]:
+        make_answer(task, newcomer, {"overall": 5})
+    found = report(study)["accuracy"]
+    assert found["too_few"] == 1
+    assert "newcomer" not in {row["rater"] for row in found["rates"]}
+    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    assert "One rater with fewer than five answered tasks" in text_of(page)
+
+
+def test_cohorts_and_kinds_have_their_own_distribution():
+    study = answered_study(judge="gpt-4o")
+    crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
+    Rater.objects.filter(study=study, label__in=["rater-0", "rater-1"]).update(cohort=crowd)
+    groups = {(row["by"], row["group"]): row["n"] for row in report(study)["accuracy"]["groups"]}
+    assert groups == {
+        ("kind", "crowd"): 2,
+        ("kind", "person"): 1,
+        ("kind", "judge"): 1,
+        ("cohort", "Spring"): 2,
+    }
+
+
+def test_repeats_give_the_published_example():
+    # One task answered four times (1, 1, 1, 0) by one rater: 3/4.
+    study = make_checklist_study(instructions=2, models=1, items=1)
+    first, other = (make_rater(study, label=label) for label in ("steady", "other"))
+    task = study.tasks.first()
+    for repeat, value in enumerate((1, 1, 1, 0)):
+        make_answer(task, first, {"item0": value}, repeat=repeat)
+    make_answer(task, other, {"item0": 1})
+    found = report(study, "item0")["consistency"]
+    assert found["overall"]["value"] == 0.75
+    assert found["raters"][0]["rater"] == "steady" and found["raters"][0]["asked"] == 4
+    page = signed_in("lead", study.workspace).get(address(study, "?criterion=item0")).content.decode()
+    assert "Asked again, raters give their most frequent answer" in answer_of(page)
+
+
+def test_swapped_sides_are_told_from_equal_ones():
+    study = pair_study(models=2, instructions=3, raters=1)
+    rater = study.raters.get()
+    for place, assignment in enumerate(Assignment.objects.filter(rater=rater, repeat=0)):
+        value = assignment.scores.get().value
+        other = "b" if assignment.shown_first == "a" else "a"
+        make_answer(assignment.task, rater, {"preference": value if place else -value or 1}, repeat=1,
+                    shown_first=other if place else assignment.shown_first)  # fmt: skip
+    sides = report(study)["consistency"]["sides"]
+    assert (sides["swapped"]["hits"], sides["swapped"]["n"]) == (2, 2)
+    assert (sides["same"]["hits"], sides["same"]["n"]) == (0, 1)
+
+
+def test_failed_controls_are_shown_with_their_interval():
+    study = answered_study()
+    rater = study.raters.get(label="rater-0")
+    control = study.tasks.first()
+    outcome = Assignment.objects.get(task=control, rater=rater)
+    CheckOutcome.objects.create(assignment=outcome, purpose="control", passed=False)
+    found = report(study)["controls"]
+    assert (found["n"], found["failed"], found["raters"][0]["rater"]) == (1, 1, "rater-0")
+
+
+def test_a_side_preference_is_found():
+    study = pair_study(models=3, instructions=25, raters=2, position=4.0)
+    rows = report(study)["sides"]["raters"]
+    assert all(row["value"] > 0.6 and row["p"] < 0.001 for row in rows)
+    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    assert "2 of 2 raters prefer a side more than chance explains" in text_of(page)
+
+
+@pytest.mark.parametrize("answers", ["none", "one rater", "constant"])
+def test_degenerate_studies_give_sentences(answers):
+    study = make_checklist_study(instructions=6, models=1)
+    if answers != "none":
+        for _ in range(1 if answers == "one rater" else 2):
+            rater = make_rater(study)
+            for place, task in enumerate(study.tasks.all()):
+                value = 5 if answers == "constant" else place
+                make_answer(task, rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5, "overall": value})
+    response = signed_in("lead", study.workspace).get(address(study))
+    assert response.status_code == 200
+    never_nan(response.content.decode())
+    assert answer_of(response.content.decode())
+
+
+def test_an_unknown_criterion_is_a_sentence():
+    study = answered_study()
+    response = signed_in("lead", study.workspace).get(address(study, "?criterion=nonsense"))
+    assert response.status_code == 200 and "answer" in response.content.decode()
+
+
+def test_the_report_is_kept_and_made_anew_after_an_answer():
+    study = answered_study()
+    client = signed_in("lead", study.workspace)
+    client.get(address(study))
+    client.get(address(study))
+    assert Report.objects.filter(kind="raters").count() == 1
+    make_answer(study.tasks.first(), make_rater(study), {"overall": 3})
+    client.get(address(study))
+    assert Report.objects.filter(kind="raters").count() == 2
+
+
+def test_a_large_study_is_left_to_a_worker(django_capture_on_commit_callbacks):
+    study = answered_study()
+    client = signed_in("lead", study.workspace)
+    object.__setattr__(RATERS, "slow_from", 10)
+    try:
+        with django_capture_on_commit_callbacks(execute=False) as callbacks:
+            first = client.get(address(study))
+        assert "a worker is computing this page" in first.content.decode() and len(callbacks) == 1
+        with django_capture_on_commit_callbacks(execute=False) as again:
+            client.get(address(study, "?waiting=1"))
+        assert again == []
+        build_report(study.pk, "raters", rater_settings())
+        assert "within one standard deviation" in client.get(address(study)).content.decode()
+    finally:
+        object.__setattr__(RATERS, "slow_from", 4_000)
+
+
+def test_positions_in_a_data_set_never_get_a_number_of_their_own(shared_data):
+    load("ratings", shared_data("dices350_crowd.csv.gz"), "dices", "--slots", "--scale", "*=No,Unsure,Yes",
+         item="item_id", rater="annotator_pos", value="label")  # fmt: skip
+    study = Rater.objects.filter(kind="slot").first().study
+    found = report(study)
+    assert found["accuracy"]["rates"] == [] and found["accuracy"]["groups"] == []
+    assert found["consensus"]["raters"] == [] and found["consensus"]["items"] == 350
+    for name in ("severity", "same_answers"):
+        assert found[name]["why"] == "OnlySlots"
+    names = set(Rater.objects.filter(study=study).values_list("label", flat=True))
+    page = text_of(signed_in("lead", study.workspace).get(address(study)).content.decode())
+    assert "positions, not persons" in page
+    assert not any(f" {name} " in page for name in names if not name.isdigit())
+
+
+def test_recipes_figures_stand_on_the_page(shared_data):
+    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
+         item="item_id", rater="annotator", criterion="criterion", value="score", model="system",
+         order="order")  # fmt: skip
+    study = Rater.objects.first().study
+    found = report(study)
+    assert found["n_raters"] == 88 and len(found["accuracy"]["rates"]) == 88
+    assert found["severity"]["drifting"] and found["variance"]["design"]["best"]["raters"] >= 2
+    overall = found["accuracy"]["overall"]
+    assert (
+        overall["value"] == pytest.approx(4291 / 6336) and overall["low"] < overall["value"] < overall["high"]
+    )

@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from calibration.conduct import (
+    failed_controls,
+    reading_pace,
+    same_answers,
+    session_drift,
+    side_preference,
+)
+from calibration.repeats import consistency, pair_consistency, repeat_kappa
+from calibration.statistic_errors import ConstantScores, NoDisagreementPossible, OutOfRange, TooFewRatings
+
+
+def test_the_published_example():
+    # LLMEval: annotator A answers task 1 with (1, 1, 1, 0), which is 3/4.
+    found = consistency([1, 1, 1, 0], units=["t1"] * 4, raters=["A"] * 4, order=np.arange(4))
+    assert found.raters["A"].value == 0.75
+    assert found.overall.value == 0.75
+    assert found.first_repeat["A"].value == 1
+
+
+def test_consistency_by_hand():
+    # A: task 1 (x, x), task 2 (x, y, y): 2 + 2 of 5. B: task 1 (y, x): 1 of 2; task 3 once.
+    found = consistency(
+        list("xxxyyyxz"),
+        units=[1, 1, 2, 2, 2, 1, 1, 3],
+        raters=list("AAAAABBB"),
+        order=np.array([0, 5, 1, 2, 3, 0, 1, 0]),
+        draws=10,
+    )
+    assert (found.raters["A"].most_frequent, found.raters["A"].asked, found.raters["A"].value) == (4, 5, 0.8)
+    assert found.raters["B"].value == 0.5
+    assert found.overall.value == pytest.approx(5 / 7)
+    assert found.asked_once == 1
+    assert (found.first_repeat["A"].value, found.first_repeat["B"].value) == (0.5, 0)
+    assert found.first_repeat_overall.n == 3
+    # A without task 1: 2/3; without task 2: 2/2.
+    assert (found.raters["A"].low, found.raters["A"].high) == pytest.approx((2 / 3, 1))
+
+
+def test_first_and_second_answers_follow_the_order_given():
+    found = consistency(list("aab"), units=[1, 1, 1], raters=[1, 1, 1], order=np.array([2, 0, 1]))
+    assert found.first_repeat[1].value == 0
+
+
+def test_many_tasks_get_a_bootstrap():
+    rng = np.random.default_rng(4)
+    answers = rng.integers(0, 2, size=(40, 2))
+    found = consistency(
+        answers.ravel(),
+        units=np.repeat(np.arange(40), 2),
+        raters=[1] * 80,
+        order=np.tile([0, 1], 40),
+        draws=200,
+    )
+    assert found.raters[1].interval_kind == "bootstrap95"
+    assert found.raters[1].low < found.raters[1].value < found.raters[1].high
+    assert found.first_repeat[1].interval_kind == "wilson95"
+
+
+def test_nothing_repeated_is_named():
+    with pytest.raises(TooFewRatings, match="twice"):
+        consistency([1, 2], units=[1, 2], raters=[1, 1], order=np.array([0, 1]))
+
+
+repeated = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 3), st.integers(0, 1000)),
+    min_size=2,
+    max_size=50,
+    unique_by=lambda row: (row[0], row[1], row[3]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(repeated)
+def test_consistency_is_between_chance_of_one_answer_and_one(rows):
+    unit, rater, answer, order = (np.array(column) for column in zip(*rows, strict=True))
+    times = np.unique(rater * 10 + unit, return_counts=True)[1]
+    if times.max() < 2:
+        return
+    found = consistency(answer, units=unit, raters=rater, order=order, draws=5)
+    assert 1 / times.max() <= found.overall.value <= 1
+    renamed = consistency([f"answer {a}" for a in answer], units=unit, raters=rater, order=order)
+    assert renamed.overall.value == found.overall.value
+    same = consistency(np.zeros_like(answer), units=unit, raters=rater, order=order)
+    assert same.overall.value == 1
+
+
+def test_repeat_kappa_is_scikit_learns():
+    rng = np.random.default_rng(5)
+    first = rng.integers(1, 6, size=60)
+    second = np.clip(first + rng.integers(-1, 2, size=60), 1, 5)
+    found = repeat_kappa(
+        np.concatenate([first, second]).astype(float),
+        units=np.tile(np.arange(60), 2),
+        raters=np.ones(120, dtype=int),
+        order=np.repeat([0, 1], 60),
+        draws=100,
+    )
+    assert found.value == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    assert found.low < found.value < found.high
+    with pytest.raises(NoDisagreementPossible):
+        repeat_kappa(np.ones(4), units=[1, 2, 1, 2], raters=[1] * 4, order=np.array([0, 0, 1, 1]))
+
+
+def test_a_rater_who_follows_the_side_is_seen():
+    # Always the left one: as before it is the same response, swapped it is the other.
+    found = pair_consistency(
+        ["r1", "r1", "r1", "r1"], ["r1", "r1", "r2", "r2"], swapped=np.array([False, False, True, True])
+    )
+    assert (found["same"].value, found["swapped"].value) == (1, 0)
+    assert list(pair_consistency(["a"], ["a"], swapped=np.array([True]))) == ["swapped"]
+    with pytest.raises(TooFewRatings):
+        pair_consistency([], [], swapped=np.array([], dtype=bool))
+
+
+def test_pace_by_hand():
+    # A: 60 s for 200 words and 60 s for 100: 30 and 60 a hundred; together 120 for 300 = 40.
+    found = reading_pace(np.array([60.0, 60, 10]), np.array([200, 100, 100]), ["A", "A", "B"])
+    assert (found["A"].total, found["A"].median, found["A"].n) == (40, 45, 2)
+    assert found["B"].total == 10
+    with pytest.raises(OutOfRange):
+        reading_pace(np.array([1.0]), np.array([0]), ["A"])
+    with pytest.raises(OutOfRange):
+        reading_pace(np.array([-1.0]), np.array([10]), ["A"])
+
+
+def test_straight_lining_by_hand():
+    found = same_answers([3, 3, 3, 3, 1, 2, 5], tasks=[1, 1, 2, 2, 1, 1, 2], raters=list("AAAABBB"))
+    assert (found["A"].most_common, found["A"].flat_tasks, found["A"].tasks) == (1, 2, 2)
+    assert (found["B"].most_common, found["B"].flat_tasks, found["B"].tasks) == (pytest.approx(1 / 3), 0, 1)
+
+
+def test_side_preference_by_hand():
+    found = side_preference(np.array([1] * 9 + [2] + [0] * 3 + [0]), raters=["A"] * 13 + ["B"])
+    assert found["A"].first.value == 0.9
+    # Two-sided: 2 * (1 + 10) / 1024.
+    assert found["A"].p == pytest.approx(22 / 1024)
+    assert found["A"].ties == 3
+    assert "B" not in found
+    with pytest.raises(OutOfRange):
+        side_preference(np.array([3]), raters=["A"])
+
+
+def test_failed_controls_by_hand():
+    found = failed_controls(np.array([True, False, False, False, True]), list("AAAAB"))
+    assert (found["A"].value, found["B"].value) == (0.25, 1)
+    assert found["B"].low < 1
+
+
+def test_drift_by_hand_and_planted():
+    # The other scores every item 2; A gives 1, 2, 3 in turn: 2 points from first to last.
+    found = session_drift(
+        np.array([1.0, 2, 3, 2, 2, 2]),
+        np.array([10, 20, 30, 3, 2, 1]),
+        items=[1, 2, 3, 1, 2, 3],
+        raters=list("AAABBB"),
+        draws=0,
+    )
+    assert found["A"].change == pytest.approx(2)
+    # B against A goes the other way, in the order in which B worked: from A's 3 (-1) to A's 1 (+1).
+    assert found["B"].change == pytest.approx(2)
+
+
+def test_drift_interval_finds_a_planted_change_and_not_where_there_is_none():
+    rng = np.random.default_rng(6)
+    items = np.tile(np.arange(80), 5)
+    raters = np.repeat(np.arange(5), 80)
+    place = np.concatenate([rng.permutation(80) for _ in range(5)])
+    scores = rng.normal(size=80)[items] + rng.normal(scale=0.5, size=400) + (raters == 0) * 1.5 * place / 79
+    found = session_drift(scores, place, items=items, raters=raters, draws=400)
+    assert found[0].low < 1.5 < found[0].high
+    assert found[0].low > 0.5
+    assert found[0].interval_kind == "bootstrap95"
+
+
+def test_drift_of_constant_scores_or_lonely_raters_is_named():
+    with pytest.raises(ConstantScores):
+        session_drift(np.ones(6), np.arange(6), items=[1, 2, 3] * 2, raters=list("AAABBB"))
+    with pytest.raises(TooFewRatings):
+        session_drift(np.arange(6.0), np.arange(6), items=np.arange(6), raters=list("AAABBB"))

@@ -1,0 +1,110 @@
+"""The page behind the weights: the verdict, pooling, floors, leaving out, cohorts, another fit."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Cohort, Rater
+from calibration.fits import run_fit
+from calibration.stored_reports import report_of
+from calibration.weight_reports import WEIGHTS, depth_settings
+from generation.models import Category, Instruction
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    load,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_checklist_study
+
+pytestmark = pytest.mark.django_db
+
+
+def address(study, query=""):
+    return reverse("calibration:weights_depth", args=[study.slug]) + query
+
+
+def page_of(study, query=""):
+    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+
+
+def test_only_those_who_read_results_see_it():
+    study = answered_study()
+    run_fit(study=study, draws=0)
+    check_access("calibration:weights_depth", study)
+
+
+def test_without_a_fit_it_says_so():
+    assert "No weights have been fitted" in answer_of(page_of(make_checklist_study()))
+
+
+def test_the_verdict_opens_the_page_with_its_interval_and_every_figure_is_there():
+    study = answered_study(instructions=24, models=3)
+    run_fit(study=study, draws=0)
+    page = page_of(study)
+    assert "Use these weights" in answer_of(page) and "95 % interval" in answer_of(page)
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"verdicts.svg", "floors-0.png", "raters-0.csv", "models-0.svg"} <= set(names)
+
+
+def two_categories(study):
+    """Half of the instructions in a second category of the same parent."""
+    first = Category.objects.get(key="essay", benchmark=study.benchmark)
+    second = Category.objects.create(benchmark=study.benchmark, parent=first.parent, key="letter")
+    half = Instruction.objects.filter(benchmark=study.benchmark).order_by("pk")[:6]
+    Instruction.objects.filter(pk__in=[one.pk for one in half]).update(category=second)
+
+
+def test_a_family_has_its_pooling_path_drawn():
+    study = answered_study(instructions=12, models=2)
+    two_categories(study)
+    run_fit(study=study, draws=0, pool=True)
+    found = report_of(study, WEIGHTS, depth_settings(study))
+    assert [row["verdict"]["use"] for row in found["categories"]]
+    assert len(found["families"][0]["path"]) == 9 and found["families"][0]["path"][-1][0] == "inf"
+    page = page_of(study)
+    never_nan(page.replace("∞", ""))
+    assert "The best strength is" in text_of(page) and "Of 2 categories" in answer_of(page)
+
+
+def test_cohorts_have_weights_of_their_own():
+    study = answered_study()
+    crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
+    Rater.objects.filter(study=study, label="rater-0").update(cohort=crowd)
+    run_fit(study=study, draws=0)
+    found = report_of(study, WEIGHTS, depth_settings(study))["categories"][0]["cohorts"]
+    assert [(one["cohort"], one["n"]) for one in found] == [("Spring", 24)]
+    assert "weights by cohort" in text_of(page_of(study))
+
+
+def test_two_fits_are_compared_on_the_same_answers():
+    study = answered_study()
+    first = run_fit(study=study, draws=0)
+    second = run_fit(study=study, draws=0, floor=2.0)
+    found = report_of(study, WEIGHTS, depth_settings(study, first.public_id, second.public_id))
+    other = found["categories"][0]["other"]
+    assert other["mse"][0] < other["mse"][1] and other["shift"] > 0
+    page = page_of(study, f"?fit={first.public_id}&with={second.public_id}")
+    assert "Paired by instruction" in text_of(page)
+
+
+def test_one_instruction_gives_sentences():
+    study = answered_study(instructions=1, models=4)
+    run_fit(study=study, draws=0)
+    never_nan(page_of(study))
+
+
+def test_recipes_earn_their_weights(shared_data):
+    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
+         item="item_id", rater="annotator", criterion="criterion", value="score", model="system")  # fmt: skip
+    study = Rater.objects.first().study
+    run_fit(study=study)
+    found = report_of(study, WEIGHTS, depth_settings(study))["categories"][0]
+    assert found["verdict"]["use"] == "own" and found["verdict"]["sure"]
+    half = next(step for step in found["floors"] if step["floor"] == 0.5)
+    assert half["r2"] == pytest.approx(0.8507, abs=1e-4)
+    assert half["weights"] == pytest.approx([5.43, 41.10, 6.29, 11.45, 35.73], abs=0.005)
+    assert len(found["raters"]["labels"]) == 88
