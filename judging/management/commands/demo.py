@@ -1,0 +1,138 @@
+"""The main job on a small study made here: load, fit, judge, rank, compare; then serve it."""
+
+import json
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import transaction
+from rich.console import Console
+
+from accounts.models import Workspace
+from accounts.workspaces import workspace_for_command
+from annotation.library import load_rubrics
+from annotation.models import Study
+from calibration.fits import publish_fit
+from calibration.models import Fit
+from generation.loading import load_taxonomy
+from judging.demonstration import (
+    BENCHMARK,
+    PASSWORD,
+    SLUG,
+    load_texts,
+    make_people,
+    make_scripted_model,
+    make_study,
+    published_statistics,
+    simulate_raters,
+)
+
+FIXTURES = settings.BASE_DIR / "fixtures"
+SEED = 20_24
+FIT_NAME = "demo"
+JUDGE = "scripted-judge"
+RATED_FROM = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Command(BaseCommand):
+    help = (
+        "Build the demonstration (simulated raters, a scripted judge), run the main job on it, and serve it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--no-serve", action="store_true", help="Build it and end.")
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        console = Console(file=self.stdout, highlight=False)  # type: ignore[arg-type] # it writes, which is enough
+        with console.status("Preparing the database"):
+            call_command("migrate", verbosity=0)
+        workspace = _workspace()
+        console.print(
+            "[bold]1. Ratings in[/bold] (benchmarks, rubrics, guideline; then the study and its raters)"
+        )
+        call_command("load_library", workspace=workspace.slug, stdout=StringIO())
+        console.print("   " + _make_once(workspace))
+        console.print("[bold]2. How far do the raters agree?[/bold]")
+        call_command("report_agreement", SLUG, workspace=workspace.slug, stdout=self.stdout)
+        console.print("[bold]3. Weights, fitted and certified[/bold]")
+        call_command("fit_weights", SLUG, workspace=workspace.slug, stdout=self.stdout)
+        _publish(workspace)
+        console.print(
+            "[bold]4. The judge answers[/bold] (scripted: its verdicts are written down beforehand)"
+        )
+        _judge_once(workspace, self.stdout)
+        console.print("[bold]5. The models, ranked by weights times verdicts[/bold]")
+        call_command(
+            "leaderboard",
+            BENCHMARK,
+            judge=JUDGE,
+            weights=FIT_NAME,
+            workspace=workspace.slug,
+            stdout=self.stdout,
+        )
+        console.print("[bold]6. The judge against people[/bold]")
+        call_command("compare_judge", SLUG, judge=JUDGE, workspace=workspace.slug, stdout=self.stdout)
+        console.print()
+        console.print("Ratings are simulated and the judge is scripted; every page that shows them says so.")
+        console.print(
+            f"Sign in as [bold]lead[/bold] or as [bold]rater[/bold], password [bold]{PASSWORD}[/bold]."
+        )
+        if options["no_serve"]:
+            console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
+            return
+        call_command("serve", host=options["host"], port=options["port"], stdout=self.stdout)
+
+
+def _workspace() -> Workspace:
+    if Study.objects.filter(slug=SLUG).exists():
+        return Study.objects.get(slug=SLUG).workspace
+    if Workspace.objects.count() > 1:
+        return Workspace.objects.get_or_create(slug="demo", defaults={"name": "Demonstration"})[0]
+    return workspace_for_command()
+
+
+@transaction.atomic
+def _make_once(workspace: Workspace) -> str:
+    """The study with its simulated answers, whole or not at all; said in a sentence."""
+    people = make_people(workspace)
+    known = Study.objects.filter(workspace=workspace, slug=SLUG).first()
+    if known is not None:
+        return f"The study '{SLUG}' is here already, with {known.tasks.count()} responses."
+    described = json.loads((FIXTURES / "demo" / "benchmark.json").read_text(encoding="utf-8"))
+    benchmark, _counts = load_taxonomy(workspace, described)
+    load_rubrics(
+        workspace,
+        benchmark,
+        json.loads((FIXTURES / "rubrics" / f"{BENCHMARK}.json").read_text(encoding="utf-8")),
+    )
+    load_texts(workspace, FIXTURES / "demo")
+    study = make_study(benchmark, lead=people[0][0], seed=SEED)
+    answers = simulate_raters(
+        study, FIXTURES / "demo", published=published_statistics(FIXTURES), seed=SEED, start=RATED_FROM
+    )
+    make_scripted_model(study, FIXTURES / "demo", seed=SEED)
+    return (
+        f"{benchmark.instructions.count()} instructions in English and Chinese, {study.tasks.count()} responses of "
+        f"3 fictional models, {answers} answers of {study.raters.count()} simulated raters."
+    )
+
+
+def _publish(workspace: Workspace) -> None:
+    fit = Fit.objects.filter(study__slug=SLUG, workspace=workspace, kind=Fit.Kind.FITTED).first()
+    if fit is not None and not Fit.objects.filter(workspace=workspace, published_name=FIT_NAME).exists():
+        publish_fit(fit=fit, name=FIT_NAME)
+
+
+def _judge_once(workspace: Workspace, stdout: Any) -> None:
+    study = Study.objects.get(workspace=workspace, slug=SLUG)
+    judged = study.tasks.filter(assignments__rater__label=JUDGE).distinct().count()
+    if judged == study.tasks.count():
+        stdout.write(f"   All {judged} responses have their verdict already.\n")
+        return
+    call_command("judge", SLUG, model=JUDGE, name=JUDGE, workspace=workspace.slug, stdout=stdout)

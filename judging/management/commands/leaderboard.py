@@ -1,0 +1,84 @@
+"""Rank the models of a benchmark by a judge's verdicts."""
+
+import io
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.table import Table
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.models import MAIN_EXPERIMENT, Benchmark
+from judging.leaderboards import Leaderboard, UnknownJudge, judge_named, leaderboard
+from judging.printed_tables import printed_beside
+from judging.scoring import NoVerdicts, WithoutWeight
+from judging.weightings import EQUAL, MissingWeights, UnknownWeights
+
+USER_ERRORS = (UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights)
+
+
+class Command(BaseCommand):
+    help = "Rank the models of a benchmark by a judge's verdicts."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="Slug of the benchmark.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--judge", required=True, help="Name of the judge.")
+        parser.add_argument(
+            "--weights",
+            default=EQUAL,
+            help="equal, published, or a fit: its id, its name, or its study's slug.",
+        )
+        parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
+        parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            benchmark = Benchmark.objects.filter(workspace=workspace, slug=options["benchmark"]).first()
+            if benchmark is None:
+                known = ", ".join(
+                    Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True)
+                )
+                raise CommandError(
+                    f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}."
+                )
+            judge = judge_named(benchmark, options["judge"])
+            board = leaderboard(benchmark, judge, options["weights"], experiment=options["experiment"])
+        except USER_ERRORS as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(board.as_json(), ensure_ascii=False, indent=2))
+        else:
+            self._print(board)
+
+    def _print(self, board: Leaderboard) -> None:
+        weights = board.weighting.name
+        table = Table(title=f"{board.benchmark.slug}: judged by {board.judge}, weights {weights}")
+        table.add_column("Model")
+        for key in board.categories.values():
+            table.add_column(key, justify="right")
+        table.add_column("Average", justify="right")
+        for one in board.models:
+            cells = []
+            for key in board.categories.values():
+                cell = one.categories.get(key)
+                missing = f" (-{one.unscored[key]})" if one.unscored[key] else ""
+                cells.append((f"{cell.score:.2f}" if cell else "none") + missing)
+            table.add_row(one.model, *cells, "none" if one.average is None else f"{one.average:.2f}")
+        paper = io.StringIO()
+        console = Console(file=paper, width=None if self.stdout.isatty() else 160)
+        console.print(table)
+        console.print(
+            "Score: (mean points - 75) x 4. A number in brackets counts verdicts that could not be used."
+        )
+        printed = printed_beside(board)
+        if printed is not None and weights != EQUAL:
+            console.print(
+                f"{printed.compared - printed.differing} of {printed.compared} scores equal the printed table but for "
+                f"rounding; {printed.differing} differ: {printed.partial} rest on a part of the benchmark, "
+                f"{printed.unexplained} differ for no known reason."
+            )
+        self.stdout.write(paper.getvalue(), ending="")

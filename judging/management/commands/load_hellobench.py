@@ -1,0 +1,70 @@
+"""Load a clone of HelloBench's repository."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from calibration.published import WeightsRefused
+from generation.interchange.hellobench import Clone
+from generation.interchange.records import BadRow, OnBadRow, refuse
+from generation.loading import Counts
+from generation.progress import progress_shown
+from generation.skipped_rows import SkippedRows
+from judging.hellobench_clone import EXPERIMENTS, CloneLoaded, files_of, load_clone
+
+
+class Command(BaseCommand):
+    help = (
+        "Load a clone of HelloBench's repository: instructions, checklists, responses, GPT-4o's verdicts and the "
+        "published weights. Loading it again changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("clone", type=Path)
+        parser.add_argument("--experiment", choices=["all", *EXPERIMENTS], default="all")
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+        parser.add_argument("--on-error", choices=["refuse", "skip"], default="refuse",
+                            help="skip leaves bad lines out and writes a report of them.")  # fmt: skip
+        parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        skipped = SkippedRows()
+        on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
+        chosen = EXPERIMENTS if options["experiment"] == "all" else (options["experiment"],)
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            clone = Clone(options["clone"])
+            files = files_of(clone, chosen)
+            with progress_shown("Loading HelloBench", sum(file.size for file in files)) as progress:
+                loaded = load_clone(
+                    workspace=workspace, clone=clone, files=files, on_bad=on_bad, progress=progress
+                )
+        except (BadRow, UnknownWorkspace, WeightsRefused) as error:
+            raise CommandError(str(error)) from error
+        if skipped:
+            loaded.add("lines", Counts(skipped=len(skipped)))
+        report = skipped.write(settings.DATA_DIR / "reports", "hellobench", timezone.now())
+        self._print(loaded, report, options["json"])
+
+    def _print(self, loaded: CloneLoaded, report: Path | None, as_json: bool) -> None:
+        if as_json:
+            names = Counts.__dataclass_fields__
+            counts = {
+                kind: {name: getattr(one, name) for name in names} for kind, one in loaded.counts.items()
+            }
+            result = {**counts, "absent": loaded.absent, "report": str(report) if report else None}
+            self.stdout.write(json.dumps(result))
+            return
+        for kind, count in loaded.counts.items():
+            self.stdout.write(f"{kind}: {count}.")
+        if not any(one.changed for one in loaded.counts.values()):
+            self.stdout.write("Nothing has changed.")
+        if loaded.absent:
+            self.stdout.write("Not in this clone, or empty: " + ", ".join(loaded.absent) + ".")
+        if report:
+            self.stdout.write(f"The skipped lines are listed in {report}.")

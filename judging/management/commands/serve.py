@@ -1,0 +1,75 @@
+"""The web server with a worker beside it: all a single machine needs."""
+
+import signal
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    help = "Serve Plumbline: the web server and one worker that also sweeps, until Ctrl+C."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--threads", type=int, default=8, help="Threads of the web server.")
+        parser.add_argument("--without-worker", action="store_true", help="Only the web server.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        programs = {"web server": _web(options["host"], options["port"], options["threads"])}
+        if not options["without_worker"]:
+            programs["worker"] = _worker()
+        running = {name: subprocess.Popen(command) for name, command in programs.items()}
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (Ctrl+C ends it)")
+        try:
+            ended = _first_to_end(running)
+            raise CommandError(
+                f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
+                "(a port in use is the usual reason: choose another with --port)."
+            )
+        except KeyboardInterrupt:
+            self.stdout.write("Ending.")
+        finally:
+            _end(list(running.values()))
+
+
+def _web(host: str, port: int, threads: int) -> list[str]:
+    # Threads, not forks of a loaded parent: a figure rendered before a fork would hang the child.
+    return [
+        *(sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"),
+        *("--worker-class", "gthread", "--threads", str(threads), "--log-level", "warning"),
+    ]
+
+
+def _worker() -> list[str]:
+    return [
+        # A warning about running as root is no news to whoever serves a demonstration from a container.
+        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "--beat"),
+        *("--schedule", str(settings.DATA_DIR / "beat-schedule"), "--pool", "threads", "--concurrency", "2"),
+        *("--loglevel", "WARNING"),
+    ]
+
+
+def _first_to_end(running: dict[str, subprocess.Popen[bytes]]) -> str:
+    while True:
+        for name, program in running.items():
+            if program.poll() is not None:
+                return name
+        time.sleep(0.3)
+
+
+def _end(programs: list[subprocess.Popen[bytes]]) -> None:
+    for program in programs:
+        if program.poll() is None:
+            program.terminate()
+    for program in programs:
+        try:
+            program.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            program.kill()

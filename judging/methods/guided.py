@@ -1,0 +1,77 @@
+"""What a judge may be given beside the texts: a hint, a human reference, a guideline, a checklist. PURE."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judging.parsing import Unscored, Why
+from judging.prompts import Item, Question, marker, transcript
+
+NONE = "(none)"
+
+
+@dataclass(frozen=True)
+class GuidedQuestion(Question):
+    """A question with its guidance; '' and () where there is none.
+
+    Of a pair, `responses` holds the text shown first (called A in the prompt) before the other (B). `guides` are
+    the checklist's items: shown, not answered. `guideline` is the text that people are given, word for word.
+    """
+
+    hint: str = ""
+    reference: str = ""
+    guideline: str = ""
+    guides: tuple[Item, ...] = ()
+
+
+class MissingPart(ValueError):
+    """The question lacks something that the method cannot do without."""
+
+
+def guided(question: Question) -> GuidedQuestion:
+    """The same question; without guidance where it has none."""
+    if isinstance(question, GuidedQuestion):
+        return question
+    return GuidedQuestion(question.conversation, question.responses, question.items)
+
+
+def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unscored | None:
+    """Why the question cannot be asked: fewer texts than `responses`, or one of `parts` (field names) empty."""
+    whole = guided(question)
+    if len(whole.responses) != responses:
+        return Unscored(
+            Why.NO_TEXT, f"{len(whole.responses)} texts to judge where the method takes {responses}"
+        )
+    names = {
+        "hint": "the instruction has no hint",
+        "reference": "the instruction has no human reference",
+        "guideline": "the study has no guideline",
+        "guides": "the task has no checklist to be guided by",
+    }
+    for part in parts:
+        if not getattr(whole, part):
+            return Unscored(Why.NO_TEXT, names[part])
+    return None
+
+
+def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQuestion:
+    """The question, complete. Raises MissingPart."""
+    lack = what_lacks(question, parts, responses)
+    if lack is not None:
+        raise MissingPart(f"This question cannot be asked: {lack.detail}.")
+    return guided(question)
+
+
+def guidance_fields(question: GuidedQuestion) -> dict[str, str]:
+    """Placeholders of the conversation and the guidance. Each text stands between lines that it does not contain."""
+    conversation = transcript(question.conversation)
+    hint, reference = question.hint.strip() or NONE, question.reference.strip() or NONE
+    return {
+        "conversation_mark": marker("conversation", conversation),
+        "conversation": conversation,
+        "hint_mark": marker("hint", hint),
+        "hint": hint,
+        "reference_mark": marker("reference", reference),
+        "reference": reference,
+        "guideline": question.guideline.strip() or NONE,
+        "checklist": "\n".join(f"{n}. {item.question}" for n, item in enumerate(question.guides, 1)) or NONE,
+    }

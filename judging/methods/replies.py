@@ -1,0 +1,121 @@
+"""The one answer of a reply that answers one question. PURE. Nothing in a reply is executed.
+
+As tolerant of form as judging.parsing, whose finders it uses, and as strict about content.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judging.parsing import (
+    LONGEST_REPLY,
+    SCORE_NAMES,
+    Members,
+    Unscored,
+    Verdict,
+    Why,
+    _json_values,
+    _loose_values,
+    read_answers,
+)
+from judging.prompts import Item
+
+Said = Mapping[str, Any]
+
+
+def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str) -> Said | Unscored:
+    """What the last answer says of `item`: {"reason": ..., names[0]: ...}, under the item's key or alone.
+
+    The answer is known by any of `names`, which is what its verdict may be called; names[0] holds it afterwards.
+    """
+    if finish_reason == "refusal":
+        return Unscored(Why.REFUSED, text.strip()[:200] or "the model declined")
+    text = text[:LONGEST_REPLY]
+    for values in (_json_values(text), _loose_values(text)):
+        found = [said for value in values if (said := _said(value, item.key, names)) is not None]
+        if found:
+            return _with_verdict_first(found[-1], item.key, names)
+    unread = read_answers(text, (item,), finish_reason=finish_reason)
+    if isinstance(unread, Unscored):
+        return unread
+    return Unscored(Why.UNREADABLE, f"no JSON object that answers {item.key!r}")
+
+
+def _said(value: object, key: str, names: Sequence[str]) -> Said | Unscored | None:
+    if isinstance(value, list):
+        parts = [said for part in value if (said := _said(part, key, names)) is not None]
+        if len(parts) > 1:
+            return Unscored(Why.DOUBLED, f"{key!r} is answered {len(parts)} times")
+        return parts[0] if parts else None
+    if not isinstance(value, Mapping):
+        return None
+    if isinstance(value, Members) and value.doubled in (key, *names):
+        return Unscored(Why.DOUBLED, f"{value.doubled!r} is given twice")
+    if key in value:
+        answer = value[key]
+        if isinstance(answer, Mapping):
+            doubled = isinstance(answer, Members) and answer.doubled in names
+            return Unscored(Why.DOUBLED, f"{key!r} has two verdicts") if doubled else answer
+        return {**value, names[0]: answer}
+    if any(name in value for name in names):
+        return value
+    inside = [said for part in value.values() if (said := _said(part, key, names)) is not None]
+    return inside[-1] if inside else None
+
+
+def _with_verdict_first(said: Said | Unscored, key: str, names: Sequence[str]) -> Said | Unscored:
+    if isinstance(said, Unscored):
+        return said
+    name = next((name for name in names if name in said), None)
+    if name is None:
+        return Unscored(Why.MISSING, f"{key!r} has no {names[0]}")
+    return {**said, names[0]: said[name]}
+
+
+def joined(said: Said, parts: Sequence[tuple[str, str]]) -> str:
+    """The texts of several members as one reason; `parts` are (member, what to write before it)."""
+    found = [(before, str(said.get(name) or "").strip()) for name, before in parts]
+    return " ".join(f"{before}{text}" for before, text in found if text)
+
+
+def on_scale(item: Item, score: object, reason: str) -> Verdict | Unscored:
+    """The verdict, where the score is on the item's scale."""
+    return read_answers(
+        json.dumps({item.key: {"reason": reason, SCORE_NAMES[0]: score}}, default=str), (item,)
+    )
+
+
+def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema {item: {texts..., name}}: what is argued stands before what is decided."""
+    members: dict[str, Any] = {text: {"type": "string"} for text in texts}
+    members[name] = dict(field)
+    inner = {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {item.key: inner},
+        "required": [item.key],
+        "additionalProperties": False,
+    }
+
+
+def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, Any] | None) -> str:
+    """The answer's form as a line, with its JSON schema where the endpoint takes none."""
+    members = ", ".join(f'{json.dumps(text)}: "..."' for text in texts)
+    line = f"{{{json.dumps(item.key)}: {{{members}, {json.dumps(name)}: ...}}}}"
+    if schema is None:
+        return line
+    return f"{line}\nIts JSON schema: " + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
+
+
+def ask_again(unscored: Unscored) -> dict[str, str]:
+    """What the model is told after a reply that could not be used."""
+    return {
+        "role": "user",
+        "content": f"That answer cannot be used ({unscored.detail}). Answer once more, as one JSON object of the "
+        "form described, and write nothing else.",
+    }

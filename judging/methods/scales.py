@@ -1,0 +1,67 @@
+"""A scale as levels, and as the lines that explain it. PURE."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from judging.prompts import Item, Level, number_text
+
+MOST_LEVELS = 1001
+
+
+class WrongScale(ValueError):
+    """A criterion's scale is none on which the method answers."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What the scores from `low` to `high` mean, both included."""
+
+    low: float
+    high: float
+    description: str
+
+
+def range_levels(
+    minimum: float, maximum: float, step: float, anchors: Sequence[Anchor] = ()
+) -> tuple[Level, ...]:
+    """The levels of a range such as 0 to 10 in steps of 1, ascending, each with its anchor's description.
+
+    Raises WrongScale where the steps do not lead from `minimum` to `maximum`, or are more than 1,000.
+    """
+    count = round((maximum - minimum) / step) if step > 0 else 0
+    if not 1 <= count < MOST_LEVELS or abs(minimum + count * step - maximum) > 1e-9:
+        raise WrongScale(
+            f"A scale from {minimum:g} to {maximum:g} in steps of {step:g} has no list of scores to choose from."
+        )
+    values = [minimum + number * step for number in range(count + 1)]
+    return tuple(Level(value, number_text(value), _description(value, anchors)) for value in values)
+
+
+def _description(value: float, anchors: Sequence[Anchor]) -> str:
+    return next((a.description for a in anchors if a.low - 1e-9 <= value <= a.high + 1e-9), "")
+
+
+def only_item(items: Sequence[Item]) -> Item:
+    """The one question of a method that asks one. Raises WrongScale."""
+    if len(items) != 1:
+        raise WrongScale(f"This method answers one question; {len(items)} were given.")
+    return items[0]
+
+
+def scale_lines(levels: Sequence[Level]) -> str:
+    """One line a level; neighbours with the same description share one: '2 to 3: Poor ...'."""
+    lines = []
+    for (label, description), group in groupby(levels, key=_meaning):
+        values = [level.value for level in group]
+        span = number_text(values[0])
+        if len(values) > 1:
+            span += f" to {number_text(values[-1])}"
+        meaning = ". ".join(part for part in (label, description) if part)
+        lines.append(f"{span}: {meaning}" if meaning else span)
+    return "\n".join(lines)
+
+
+def _meaning(level: Level) -> tuple[str, str]:
+    """Its label, unless that is only its number, and its description."""
+    return ("" if level.label == number_text(level.value) else level.label), level.description

@@ -1,0 +1,192 @@
+"""The automated judge: which model with which prompt, its runs, and the replies it gave."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User, Workspace
+from accounts.public_ids import new_public_id
+from annotation.models import Assignment, Rater, Study, Task
+from generation.models import LanguageModel
+
+
+class Judge(models.Model):
+    """A model with a method, a prompt and parameters. Immutable: a changed prompt is another judge.
+
+    Plain rules and methods that ask the responses' own models have no model of their own. A panel combines the
+    verdicts of its `jurors`, asked in both orders or several times; what it says is derived from theirs.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="judges")
+    rater = models.OneToOneField(Rater, models.PROTECT, related_name="judge")
+    language_model = models.ForeignKey(
+        LanguageModel, models.PROTECT, null=True, blank=True, related_name="judges"
+    )
+    jurors: "models.ManyToManyField[Judge, Judge]" = models.ManyToManyField(
+        "self", symmetrical=False, blank=True, related_name="panels"
+    )
+    method = models.CharField(max_length=50)
+    prompt = models.TextField(blank=True)
+    prompt_hash = models.CharField(max_length=64)
+    parameters = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["rater__label"]
+
+    def __str__(self) -> str:
+        return str(self.rater)
+
+
+class Watch(models.Model):
+    """A frozen set of a study's tasks that a judge answers again and again, to see whether it drifts.
+
+    `tasks` are the pks in order; `every_hours` lies between two rounds, the next of which is due at `next_at`.
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    judge = models.ForeignKey(Judge, models.PROTECT, related_name="watches")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="watches")
+    tasks = models.JSONField(default=list)
+    every_hours = models.PositiveIntegerField(default=24)
+    next_at = models.DateTimeField()
+    active = models.BooleanField(default=True)
+    budget_money = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "watches"
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["judge", "study"], name="one_watch_per_judge_and_study"),
+            models.CheckConstraint(condition=models.Q(every_hours__gt=0), name="watch_has_a_pause"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge} on {self.study}"
+
+
+class JudgeRun(models.Model):
+    """A frozen list of items for a judge to answer, its budget, and what became of it."""
+
+    class Status(models.TextChoices):
+        PLANNED = "planned", _("Planned")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        FINISHED = "finished", _("Finished")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="judge_runs")
+    watch = models.ForeignKey(Watch, models.SET_NULL, null=True, blank=True, related_name="rounds")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PLANNED)
+    budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
+    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    budget_money = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    seed = models.BigIntegerField(default=0)
+    manifest = models.JSONField(default=dict, blank=True)
+    message = models.TextField(blank=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class PlannedItem(models.Model):
+    """One question to the judge: a task, in one order, once. The lease says which worker has it.
+
+    `juror` is the place in the run's list of judges. `repeat` is that of the answer: both orders of a pair are two
+    repeats. `canary` names a planted text, whose answer only shows whether the judge can be believed. Replies
+    before number `attempts_before` were given up and count no more than their cost.
+    """
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        SCORED = "scored", _("Scored")
+        UNSCORED = "unscored", _("Unscored")
+
+    run = models.ForeignKey(JudgeRun, models.CASCADE, related_name="items")
+    task = models.ForeignKey(Task, models.PROTECT, related_name="planned_items")
+    shown_first = models.CharField(max_length=1, choices=Assignment.Side.choices, default=Assignment.Side.A)
+    repeat = models.PositiveIntegerField(default=0)
+    juror = models.PositiveIntegerField(default=0)
+    position = models.PositiveIntegerField(default=0)
+    canary = models.CharField(max_length=20, blank=True, default="")
+    attempts_before = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    reason = models.CharField(max_length=300, blank=True)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    leased_by = models.CharField(max_length=64, blank=True)
+    assignment = models.ForeignKey(
+        Assignment, models.SET_NULL, null=True, blank=True, related_name="planned_items"
+    )
+
+    class Meta:
+        ordering = ["run", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "task", "shown_first", "repeat", "juror"], name="one_planned_item_per_question"
+            )
+        ]
+        indexes = [models.Index(fields=["run", "status", "leased_until"], name="planned_item_outstanding")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}/{self.position}"
+
+
+class BudgetShare(models.Model):
+    """What one worker of a run may still spend, set aside so that all of them together stay within the budget.
+
+    Null is no limit. A share that ran out belonged to a worker that died.
+    """
+
+    run = models.ForeignKey(JudgeRun, models.CASCADE, related_name="shares")
+    worker = models.CharField(max_length=64)
+    calls = models.PositiveBigIntegerField(null=True)
+    tokens = models.PositiveBigIntegerField(null=True)
+    money = models.DecimalField(max_digits=14, decimal_places=8, null=True)
+    leased_until = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "worker"], name="one_budget_share_per_run_and_worker")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.worker}"
+
+
+class Reply(models.Model):
+    """What came back for one attempt, kept whole. `request_hash` covers model, messages, parameters, repeat."""
+
+    item = models.ForeignKey(PlannedItem, models.CASCADE, related_name="replies")
+    attempt = models.PositiveIntegerField(default=0)
+    request_hash = models.CharField(max_length=64)
+    text = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    error = models.TextField(blank=True)
+    reused_from = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="reuses")
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    seconds = models.FloatField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "replies"
+        ordering = ["item", "attempt"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "attempt"], name="one_reply_per_item_and_attempt")
+        ]
+        indexes = [models.Index(fields=["request_hash"], name="reply_by_request")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}#{self.attempt}"

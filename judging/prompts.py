@@ -1,0 +1,123 @@
+"""From a template's text and a question to chat messages. PURE.
+
+A template is plain text with $placeholders (string.Template). Lines "@@ system" and "@@ user" begin a message.
+Nothing in it can run: leads may edit it. It is known by the hash of its text.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+
+MESSAGE_LINE = re.compile(r"^@@ (system|user)\s*$", re.MULTILINE)
+
+
+class BadTemplate(ValueError):
+    """The template names an unknown placeholder, lacks a needed one, or has no message."""
+
+
+@dataclass(frozen=True)
+class Level:
+    value: float
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to be answered: its name in the reply, what is asked, and the admissible scores, ascending."""
+
+    key: str
+    question: str
+    levels: tuple[Level, ...]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(level.value for level in self.levels)
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that a judge is asked about a task. `conversation` is (role, text) pairs, oldest first."""
+
+    conversation: tuple[tuple[str, str], ...]
+    responses: tuple[str, ...]
+    items: tuple[Item, ...]
+
+
+def prompt_hash(template: str) -> str:
+    """SHA-256 of the text with its line ends made uniform."""
+    return hashlib.sha256(template.replace("\r\n", "\n").strip().encode()).hexdigest()
+
+
+def marker(name: str, text: str) -> str:
+    """A line that `text` does not contain. It depends on the text alone, so equal questions stay equal.
+
+    Whoever writes the text cannot know it beforehand: putting it in changes it.
+    """
+    salt = 0
+    while True:
+        digest = hashlib.sha256(f"{salt}\n{text}".encode(errors="surrogatepass")).hexdigest()
+        line = f"=== {name} {digest[:16]} ==="
+        if line not in text:
+            return line
+        salt += 1
+
+
+def transcript(conversation: Sequence[tuple[str, str]]) -> str:
+    """The conversation as text; a single user message stands alone, without a name before it."""
+    if len(conversation) == 1 and conversation[0][0] == "user":
+        return conversation[0][1]
+    return "\n\n".join(f"[{role}]\n{text}" for role, text in conversation)
+
+
+def number_text(value: float) -> str:
+    return f"{value:g}"
+
+
+def render(template: str, fields: Mapping[str, str], needed: Sequence[str]) -> list[dict[str, str]]:
+    """The template's messages with `fields` put in. Raises BadTemplate."""
+    parsed = Template(template)
+    if not parsed.is_valid():
+        raise BadTemplate("The prompt has a lone $; write $$ for a dollar sign.")
+    names = set(parsed.get_identifiers())
+    if unknown := sorted(names - set(fields)):
+        raise BadTemplate(
+            f"The prompt names ${unknown[0]}, which is unknown; known are: {', '.join(fields)}."
+        )
+    if missing := [name for name in needed if name not in names]:
+        raise BadTemplate(f"The prompt lacks ${missing[0]}, without which the judge does not see it.")
+    pieces = MESSAGE_LINE.split(template)
+    if len(pieces) < 3 or pieces[0].strip():
+        raise BadTemplate("The prompt must begin with a line '@@ system' or '@@ user'.")
+    # Split before filling in: a text that holds such a line starts no message.
+    return [
+        {"role": role, "content": Template(text).substitute(fields).strip()}
+        for role, text in zip(pieces[1::2], pieces[2::2], strict=True)
+    ]
+
+
+def request_hash(
+    *, model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, object], repeat: int
+) -> str:
+    """SHA-256 of what decides a reply: the same question of the same model is the same hash."""
+    canonical = json.dumps(
+        [model, [[m["role"], m["content"]] for m in messages], dict(parameters), repeat],
+        sort_keys=True,
+        ensure_ascii=False,
+    )
+    return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
+
+
+def estimated_tokens(text: str) -> int:
+    """An upper guess without a tokenizer: three characters of ASCII a token, 1.5 tokens for any other character."""
+    ascii_characters = len(text.encode("ascii", errors="ignore"))
+    return ascii_characters // 3 + (len(text) - ascii_characters) * 3 // 2 + 1
+
+
+def least_tokens(text: str) -> int:
+    """A lower guess: eight characters of ASCII a token, two of any other. What exceeds a context by it is too long."""
+    ascii_characters = len(text.encode("ascii", errors="ignore"))
+    return ascii_characters // 8 + (len(text) - ascii_characters) // 2

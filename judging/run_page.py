@@ -1,0 +1,113 @@
+"""What the page of a run shows, in the reader's language."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext, ngettext
+
+from annotation.handout import Clock
+from judging.models import JudgeRun, PlannedItem
+from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
+
+RECENT_SHOWN = 10
+WHOLE_HOUR = 3600
+
+
+@dataclass(frozen=True)
+class UnscoredRow:
+    """One response without a verdict and why."""
+
+    instruction: str
+    why: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class RunPanel:
+    """`live`: the page asks again, also while a paused run's last replies come in.
+
+    `stalled`: nobody works on it though it runs.
+    """
+
+    progress: Progress
+    opening: str
+    live: bool
+    stalled: bool
+    reasons: list[tuple[str, int]]
+    unscored: list[UnscoredRow]
+    per_minute: float | None
+    left: str
+
+
+def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
+    progress = progress_of(run, clock=clock)
+    per_minute = _per_minute(run, progress)
+    return RunPanel(
+        progress=progress,
+        opening=_opening(run, progress),
+        live=run.status == JudgeRun.Status.RUNNING or progress.busy > 0,
+        stalled=progress.waiting > 0 and nobody_works(run, clock=clock),
+        reasons=[(gettext(REASON_TEXTS.get(why, why)), count) for why, count in progress.reasons],
+        unscored=_unscored_rows(run),
+        per_minute=per_minute,
+        left=_time_left(progress, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
+    )
+
+
+def _opening(run: JudgeRun, progress: Progress) -> str:
+    """The answer in one sentence: how far it is, and what state it is in."""
+    said = ngettext(
+        "%(scored)d of %(total)d response has a verdict",
+        "%(scored)d of %(total)d responses have a verdict",
+        progress.total,
+    ) % {"scored": progress.scored, "total": progress.total}
+    if progress.unscored:
+        said += ngettext(
+            ", %(n)d verdict could not be used", ", %(n)d verdicts could not be used", progress.unscored
+        ) % {"n": progress.unscored}
+    endings = {
+        JudgeRun.Status.PLANNED: gettext("; the run has not begun."),
+        JudgeRun.Status.RUNNING: gettext("; the run goes on."),
+        JudgeRun.Status.PAUSED: gettext("; the run is paused."),
+        JudgeRun.Status.FINISHED: gettext("; the run is finished."),
+        JudgeRun.Status.FAILED: gettext("; the endpoint stopped the run."),
+        JudgeRun.Status.CANCELLED: gettext("; the run was cancelled."),
+    }
+    return said + endings[JudgeRun.Status(run.status)]
+
+
+def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
+    """Replies a minute since the run was started; None before there are enough to say."""
+    if run.started_at is None or progress.last_reply_at is None or progress.done < 2:
+        return None
+    seconds = (progress.last_reply_at - run.started_at).total_seconds()
+    return 60 * progress.done / seconds if seconds > 0 else None
+
+
+def _time_left(progress: Progress, per_minute: float | None) -> str:
+    if not per_minute or not progress.waiting:
+        return ""
+    seconds = 60 * progress.waiting / per_minute
+    if seconds >= WHOLE_HOUR:
+        return gettext("about %(hours).1f hours left") % {"hours": seconds / WHOLE_HOUR}
+    minutes = max(1, round(seconds / 60))
+    return ngettext("about %(n)d minute left", "about %(n)d minutes left", minutes) % {"n": minutes}
+
+
+def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
+    items = (
+        run.items.filter(status=PlannedItem.Status.UNSCORED)
+        .select_related("task__response_a__instruction")
+        .order_by("position")[:RECENT_SHOWN]
+    )
+    rows = []
+    for item in items:
+        why, _colon, detail = item.reason.partition(": ")
+        name = item.task.response_a.instruction.external_id
+        rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), detail))
+    return rows
+
+
+def money_text(amount: Decimal) -> str:
+    """Without trailing zeros, to the millionth."""
+    return f"{amount.quantize(Decimal('0.000001')).normalize():f}"

@@ -1,0 +1,55 @@
+"""What Celery carries: 'work on this run'. Safe to deliver twice; the rows say what is left to do."""
+
+from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import Study
+from calibration.datasets import NothingToRead
+from judging.comparison import compare as compare_judge
+from judging.comparison import judges_in, weighting_for
+from judging.leases import live_leases
+from judging.models import JudgeRun, PlannedItem
+from judging.runs import finish_if_done
+from judging.scoring import NoVerdicts, WithoutWeight
+from judging.weightings import EQUAL, MissingWeights, Weighting
+from judging.worker import work_on
+
+
+@shared_task(name="judging.work")  # type: ignore[untyped-decorator]
+def work(run_id: int) -> None:
+    """One worker's shift at a run; does nothing where the run is not running or others hold what is left."""
+    run = JudgeRun.objects.filter(pk=run_id).first()
+    if run is not None:
+        work_on(run)
+
+
+@shared_task(name="judging.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again."""
+    clock = timezone.now
+    PlannedItem.objects.filter(status=PlannedItem.Status.WAITING, leased_until__lt=clock()).update(
+        leased_until=None, leased_by=""
+    )
+    for run in JudgeRun.objects.filter(status=JudgeRun.Status.RUNNING).order_by("pk"):
+        if not finish_if_done(run, clock=clock) and not live_leases(run, clock).exists():
+            work.delay(run.pk)
+
+
+def enqueue(run: JudgeRun) -> None:
+    """Hands the run to a worker once the present transaction is committed."""
+    transaction.on_commit(lambda: work.delay(run.pk))
+
+
+@shared_task(name="judging.compare")  # type: ignore[untyped-decorator]
+def compare(study_id: int) -> None:
+    """Computes the comparisons of every judge of a study with its people into the cache, for the page to show."""
+    study = Study.objects.get(pk=study_id)
+    weighting = weighting_for(study)
+    for judge in judges_in(study):
+        try:
+            compare_judge(study, judge, weighting)
+        except MissingWeights:
+            compare_judge(study, judge, Weighting(EQUAL))
+        except (NothingToRead, NoVerdicts, WithoutWeight):
+            continue

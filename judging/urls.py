@@ -1,0 +1,19 @@
+from django.urls import path
+
+from judging import export_page, results, views
+
+app_name = "judging"
+urlpatterns = [
+    # /runs/
+    path("runs/", views.runs, name="runs"),
+    path("runs/<str:public_id>/", views.run, name="run"),
+    path("runs/<str:public_id>/control/", views.control_run, name="control_run"),
+    # /studies/<slug>/
+    path("studies/<slug:slug>/judge/", views.start_run, name="start_run"),
+    path("studies/<slug:slug>/judges/", results.judges, name="judges"),
+    path("studies/<slug:slug>/export/", export_page.export, name="export"),
+    path("studies/<slug:slug>/export/file/", export_page.export_file, name="export_file"),
+    # /leaderboards/
+    path("leaderboards/", results.leaderboards, name="leaderboards"),
+    path("leaderboards/<slug:slug>/", results.leaderboard, name="leaderboard"),
+]

@@ -1,0 +1,376 @@
+"""How a question reaches a model and comes back, for each kind of call that a method makes."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Protocol
+
+from generation import chat
+from generation.chat import Chat, Refused, ServerFailed
+from generation.endpoints import (
+    NoEndpoint,
+    endpoint_of,
+    prices_of,
+    served_name,
+    takes_json_schema,
+)
+from generation.models import Endpoint, LanguageModel
+from generation.spending import Prices, Spend
+from judging.methods import embedding, method_named, pairs, perplexity
+from judging.methods.guided import GuidedQuestion
+from judging.methods.needs import NEEDS, Transport
+from judging.models import Judge, PlannedItem
+from judging.parsing import Unscored, Verdict, Why
+from judging.prompts import estimated_tokens, least_tokens, request_hash
+
+ChatMaker = Callable[[LanguageModel], Chat]
+OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class PricedReply(chat.Reply):
+    """A reply whose calls went to more than one endpoint, with what they cost together."""
+
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to be sent. `reserve` is the most that it can cost."""
+
+    item: int
+    request: chat.Request
+    request_hash: str
+    reserve: Spend
+    question: GuidedQuestion
+    writers: tuple[int, ...] = ()
+
+
+@dataclass
+class Held:
+    """An item in hand: its question as shown, the conversation so far, and how many attempts and replies it has had."""
+
+    item: PlannedItem
+    question: GuidedQuestion
+    messages: list[dict[str, str]]
+    attempts: int = 0
+    replies: int = 0
+    asked: Asked | None = None
+    last_error: str = ""
+
+
+class Way(Protocol):
+    """`corrects`: an unusable reply is answered with what was wrong, and asked again."""
+
+    corrects: bool
+    prices: Prices
+
+    @property
+    def endpoint(self) -> Endpoint | None: ...
+
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored: ...
+
+    def ask(self, held: Held) -> Asked: ...
+
+    def open(self, chat_for: ChatMaker) -> None:
+        """Inside the event loop. Raises ChatError, NoEndpoint."""
+
+    async def send(self, asked: Asked) -> chat.Reply:
+        """Raises ChatError."""
+
+    async def close(self) -> None: ...
+
+    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+        """In terms of the sides as shown."""
+
+    def correction(self, unscored: Unscored) -> Mapping[str, str]: ...
+
+
+def way_of(judge: Judge, key: str = "") -> Way:
+    """Raises NoEndpoint where the judge's method needs a model and nothing says where it is served."""
+    match NEEDS[judge.method].transport:
+        case Transport.EMBEDDINGS:
+            return EmbeddingWay(judge)
+        case Transport.LOG_PROBABILITIES:
+            return LogProbabilityWay(judge)
+        case _:
+            return ChatWay(judge)
+
+
+def model_of(judge: Judge) -> LanguageModel:
+    if judge.language_model is None:
+        raise NoEndpoint(f"Judge {judge} has no model; make it anew with --model.")
+    return judge.language_model
+
+
+def subject_of(item: PlannedItem) -> dict[str, str]:
+    """What a scripted reply is looked up by."""
+    response = item.task.response_a
+    instruction = response.instruction.external_id
+    name = response.external_id or f"{instruction}/{response.model or ''}"
+    found = {"response": name, "instruction": instruction, "repeat": str(item.repeat)}
+    if item.task.response_b is not None:
+        other = item.task.response_b
+        rival = other.external_id or f"{instruction}/{other.model or ''}"
+        found |= {"response": f"{name} | {rival}", "first": item.shown_first}
+    return found
+
+
+class ChatWay:
+    """One chat call, its reply read by the method."""
+
+    corrects = True
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge, self.model = judge, model_of(judge)
+        self.method = method_named(judge.method)
+        self.endpoint = endpoint_of(self.model)
+        self.prices = prices_of(self.endpoint)
+        self.structured = takes_json_schema(self.endpoint)
+        self._parameters = dict(judge.parameters)
+        self._capped = bool(set(OUTPUT_NAMES) & set(self._parameters))
+        self._schemas: dict[Any, dict[str, Any]] = {}
+        self._chat: Chat | None = None
+
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
+        messages = self.method.messages(self.judge.prompt, question, with_schema=not self.structured)
+        limit = self.endpoint.context_tokens
+        if limit is not None and sum(least_tokens(m["content"]) for m in messages) > limit:
+            return Unscored(Why.TOO_LONG, f"the question is longer than the context of {limit} tokens")
+        return Held(item, question, messages)
+
+    def ask(self, held: Held) -> Asked:
+        items = held.question.items
+        if items not in self._schemas:
+            self._schemas[items] = self.method.schema(items)
+        parameters = dict(self._parameters)
+        if not self._capped:
+            parameters["max_tokens"] = self.method.answer_tokens(items)
+        request = chat.Request(
+            model=served_name(self.model),
+            messages=held.messages,
+            parameters=parameters,
+            schema=self._schemas[items],
+            structured=self.structured,
+            subject=subject_of(held.item),
+        )
+        hashed = request_hash(
+            model=self.model.name, messages=held.messages, parameters=parameters, repeat=held.item.repeat
+        )
+        written = int(next((parameters[name] for name in OUTPUT_NAMES if parameters.get(name)), 0))
+        read = sum(estimated_tokens(message["content"]) for message in held.messages)
+        reserve = Spend(1, read + written, self.prices.cost(read, written))
+        return Asked(held.item.pk, request, hashed, reserve, held.question)
+
+    def open(self, chat_for: ChatMaker) -> None:
+        self._chat = chat_for(self.model)
+
+    async def send(self, asked: Asked) -> chat.Reply:
+        assert self._chat is not None
+        return await self._chat.complete(asked.request)
+
+    async def close(self) -> None:
+        if self._chat is not None:
+            await self._chat.close()
+
+    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+        return self.method.parse(reply.text, held.question.items, reply.finish_reason)
+
+    def correction(self, unscored: Unscored) -> Mapping[str, str]:
+        return self.method.correction(unscored)
+
+
+class EmbeddingWay:
+    """One call for three vectors. Stored are their cosines with the reference, from which the verdict follows."""
+
+    corrects = False
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge, self.model = judge, model_of(judge)
+        self.endpoint = endpoint_of(self.model)
+        self.prices = prices_of(self.endpoint)
+        self._chat: Chat | None = None
+
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
+        return Held(item, question, [{"role": "user", "content": text} for text in embedding.texts(question)])
+
+    def ask(self, held: Held) -> Asked:
+        request = chat.Request(
+            model=served_name(self.model), messages=held.messages, subject=subject_of(held.item)
+        )
+        hashed = request_hash(
+            model=self.model.name, messages=held.messages, parameters={"embed": True}, repeat=held.item.repeat
+        )
+        read = sum(estimated_tokens(message["content"]) for message in held.messages)
+        return Asked(held.item.pk, request, hashed, Spend(1, read, self.prices.cost(read, 0)), held.question)
+
+    def open(self, chat_for: ChatMaker) -> None:
+        self._chat = chat_for(self.model)
+
+    async def send(self, asked: Asked) -> chat.Reply:
+        import time
+
+        assert self._chat is not None
+        begun = time.monotonic()
+        texts = [message["content"] for message in asked.request.messages]
+        found = await self._chat.embeddings(asked.request.model, texts)
+        text = json.dumps(plane_of(found.vectors))
+        return chat.Reply(text, "stop", found.input_tokens, 0, time.monotonic() - begun)
+
+    async def close(self) -> None:
+        if self._chat is not None:
+            await self._chat.close()
+
+    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+        return embedding.decide(held.question, json.loads(reply.text)["vectors"])
+
+    def correction(self, unscored: Unscored) -> Mapping[str, str]:
+        return {}
+
+
+def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Three vectors as ones in a plane with the same cosines to the first: {"dimensions", "vectors"}.
+
+    A zero vector stays one; vectors of different lengths come back as they are.
+    """
+    sizes = [math.hypot(*vector) for vector in vectors]
+    if len(vectors) != 3 or len({len(vector) for vector in vectors}) != 1 or not sizes[0]:
+        return {"dimensions": [len(vector) for vector in vectors], "vectors": [list(v) for v in vectors]}
+    flat = [[1.0, 0.0]]
+    for vector, size in zip(vectors[1:], sizes[1:], strict=True):
+        if not size:
+            flat.append([0.0, 0.0])
+            continue
+        cosine = math.fsum(a / sizes[0] * (b / size) for a, b in zip(vectors[0], vector, strict=True))
+        cosine = max(-1.0, min(1.0, cosine))
+        flat.append([cosine, math.sqrt(1.0 - cosine * cosine)])
+    return {"dimensions": len(vectors[0]), "vectors": flat}
+
+
+class LogProbabilityWay:
+    """Two calls to each writer's own endpoint, once for an instruction and a writer, however many pairs ask."""
+
+    corrects = False
+    endpoint: Endpoint | None = None
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.prices = Prices()
+        self._models: dict[int, LanguageModel] = {}
+        self._chats: dict[int, Chat] = {}
+        self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        self._chat_for: ChatMaker | None = None
+
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
+        for writer in self._writers(item):
+            if writer is None:
+                return perplexity.not_served("an unnamed writer")
+            if writer.endpoint is None:
+                return perplexity.not_served(writer.name)
+            self._models[writer.pk] = writer
+        return Held(item, question, perplexity.scoring_messages(question))
+
+    def _writers(self, item: PlannedItem) -> list[LanguageModel | None]:
+        """In the order shown."""
+        other = item.task.response_b
+        sides = [item.task.response_a.model, other.model if other else None]
+        return sides if item.shown_first == "a" else sides[::-1]
+
+    def ask(self, held: Held) -> Asked:
+        writers = tuple(writer.pk for writer in self._writers(held.item) if writer is not None)
+        names = [served_name(self._models[pk]) for pk in writers]
+        parameters = {**perplexity.SCORING_PARAMETERS, "writers": names}
+        request = chat.Request(
+            model=" | ".join(names),
+            messages=held.messages,
+            parameters=parameters,
+            subject=subject_of(held.item),
+        )
+        hashed = request_hash(
+            model=request.model, messages=held.messages, parameters=parameters, repeat=held.item.repeat
+        )
+        read = 4 * (sum(estimated_tokens(message["content"]) for message in held.messages) + 1)
+        money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in writers)
+        return Asked(held.item.pk, request, hashed, Spend(1, read, money), held.question, writers)
+
+    def open(self, chat_for: ChatMaker) -> None:
+        self._chat_for = chat_for
+
+    async def send(self, asked: Asked) -> chat.Reply:
+        """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
+        said, read, written, cost, seconds = {}, 0, 0, Decimal(0), 0.0
+        for side, pk in zip(("first", "second"), asked.writers, strict=True):
+            prompt = json.dumps(list(asked.request.messages), sort_keys=True)
+            known = self._known.get((prompt, pk))
+            if known is None:
+                known, used = await self._score(pk, asked)
+                self._known[prompt, pk] = known
+                read, written = read + used.input_tokens, written + used.output_tokens
+                seconds += used.seconds
+                cost += prices_of(endpoint_of(self._models[pk])).cost(used.input_tokens, used.output_tokens)
+            said[side] = known
+        return PricedReply(json.dumps(said), "stop", read, written, seconds, cost=cost)
+
+    async def _score(self, pk: int, asked: Asked) -> tuple[dict[str, Any], chat.Reply]:
+        """The reference under one writer, and what that cost."""
+        model = self._models[pk]
+        if pk not in self._chats:
+            assert self._chat_for is not None
+            self._chats[pk] = self._chat_for(model)
+        prefix = perplexity.prefix_messages(asked.question)
+        try:
+            first = await self._chats[pk].complete(
+                chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
+            )
+            scored = await self._chats[pk].prompt_log_probabilities(
+                chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS))
+            )
+            found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
+        except (Refused, NoEndpoint) as error:
+            lack = f"{perplexity.not_served(model.name).detail} ({str(error)[:120]})"
+            return {"unscored": lack}, chat.Reply("", "", 0, 0, 0.0)
+        except perplexity.NoLogProbabilities as error:
+            raise ServerFailed(str(error)) from error
+        used = replace(
+            first,
+            input_tokens=first.input_tokens + scored.reply.input_tokens,
+            output_tokens=first.output_tokens + scored.reply.output_tokens,
+            seconds=first.seconds + scored.reply.seconds,
+        )
+        return {"total": found.total, "tokens": found.tokens, "model": model.name}, used
+
+    async def close(self) -> None:
+        for one in self._chats.values():
+            await one.close()
+
+    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+        said = json.loads(reply.text)
+        sides = [_log_probability(said[side]) for side in ("first", "second")]
+        return perplexity.decide(held.question, sides[0], sides[1])
+
+    def correction(self, unscored: Unscored) -> Mapping[str, str]:
+        return {}
+
+
+def _log_probability(said: Mapping[str, Any]) -> perplexity.LogProbability | Unscored:
+    if "unscored" in said:
+        return Unscored(Why.ENDPOINT, str(said["unscored"]))
+    return perplexity.LogProbability(float(said["total"]), int(said["tokens"]))
+
+
+def shown(item: PlannedItem, question: GuidedQuestion) -> GuidedQuestion:
+    """The question with a pair's texts in the order in which they are shown."""
+    if len(question.responses) != 2:
+        return question
+    turned = pairs.in_order(question, "b" if item.shown_first == "b" else "a")
+    assert isinstance(turned, GuidedQuestion)
+    return turned
+
+
+def canonical(item: PlannedItem, outcome: Verdict | Unscored) -> Verdict | Unscored:
+    """A pair's verdict in terms of the task's own A and B."""
+    if item.task.response_b_id is None:
+        return outcome
+    return pairs.canonical(outcome, "b" if item.shown_first == "b" else "a")

@@ -1,0 +1,286 @@
+"""What one worker has in hand of a run: which questions to send next, and what to do with what came back.
+
+Everything here touches the database and knows nothing of event loops. One judge's items: a jury has a worklist each.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+
+from annotation.handout import Clock
+from generation import chat
+from generation.chat import TooLong
+from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.spending import NOTHING, Ceiling, Spend
+from judging.allotment import ceiling_of, grant, record_spent, renew_share
+from judging.leases import lease_items, release, renew
+from judging.methods.needs import unanswerable
+from judging.models import Judge, JudgeRun, PlannedItem, Reply
+from judging.parsing import Unscored, Verdict, Why
+from judging.questions import Questions
+from judging.recording import Ledger, failure_row, reply_row, reuse_row
+from judging.ways import Asked, Held, canonical, shown, way_of
+
+ATTEMPTS = 3
+GIVE_UP_AFTER = 5
+LONGEST_QUOTED_REPLY = 4_000
+NO_TEXT = Unscored(Why.NO_TEXT, "the response has no text")
+
+
+@dataclass
+class Worklist:
+    """`gave_up` holds the endpoint's words once going on makes no sense."""
+
+    run: JudgeRun
+    worker: str
+    clock: Clock
+    judge: Judge | None = None
+    juror: int = 0
+    gave_up: str = ""
+    answered: int = 0
+    held: dict[int, Held] = field(default_factory=dict)
+    failing: list[int] = field(default_factory=list)
+    refused: Spend = NOTHING
+
+    def __post_init__(self) -> None:
+        self.asked_judge = self.judge or self.run.judge
+        self.way = way_of(self.asked_judge)
+        self.prices = self.way.prices
+        self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
+        self.ceiling = ceiling_of(self.run)
+        self.questions = Questions(self.asked_judge.method, self.run.study)
+        self.ledger = Ledger(self.asked_judge.rater, self.questions, self.clock)
+
+    def next_questions(self, count: int) -> tuple[list[Asked], bool]:
+        """At most `count` calls to make, and whether there may be more; what needs no call is settled here."""
+        pks = lease_items(self.run, self.worker, count, self.clock, self.juror)
+        if not pks:
+            return [], False
+        items = sorted(
+            PlannedItem.objects.filter(pk__in=pks)
+            .select_related(
+                "task__response_a__instruction",
+                "task__response_a__model__endpoint",
+                "task__response_b__model__endpoint",
+            )
+            .prefetch_related("replies"),
+            key=lambda item: item.position,
+        )
+        with transaction.atomic():
+            self.questions.learn(item.task for item in items)
+            done = self.ledger.answered_already(items)
+            held = [one for item in items if item.pk not in done and (one := self._take_up(item))]
+            found = self._ask(held)
+            self.ledger.write()
+        return found, len(pks) == count
+
+    def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
+        """Stores what came back, in one transaction; the calls to make again because a reply was unusable."""
+        again: list[Held] = []
+        with transaction.atomic():
+            for outcome in outcomes:
+                held = self.held[outcome.key]
+                match outcome:
+                    case Answered(result=reply):
+                        again += self._read(held, reply)
+                    case Retried(error=error):
+                        self._note(held, error)
+                    case Failed(error=error):
+                        self._failed(held, error)
+                    case Withheld():
+                        if held.asked is not None:
+                            self.refused = held.asked.reserve
+                        self._drop([outcome.key])
+            if self.ceiling.limited:
+                record_spent(self.run, self.worker, _cost_of(self.ledger.replies))
+            found = self._ask(again)
+            self.ledger.write()
+        return found
+
+    def top_up(self, wanted: Spend) -> Ceiling:
+        """Sets more of the run's budget aside for this worker; what was added."""
+        return grant(self.run, self.worker, wanted, self.clock)
+
+    def settle_failures(self) -> None:
+        """Nothing is left to ask: what failed is unscored where others were answered, else the endpoint is down."""
+        with transaction.atomic():
+            if self.failing and not self.answered and not self.gave_up:
+                self._give_up(self.held[self.failing[-1]].last_error)
+            self._close_failing()
+            self.ledger.write()
+
+    def renew(self) -> None:
+        renew(self.worker, list(self.held), self.clock)
+        if self.ceiling.limited:
+            renew_share(self.run, self.worker, self.clock)
+
+    def leave(self) -> None:
+        """Gives back whatever is still in hand."""
+        self._drop(list(self.held))
+
+    def others_are_busy(self) -> bool:
+        """Whether items wait that another worker holds, or held until now."""
+        waiting = self.run.items.filter(status=PlannedItem.Status.WAITING, juror=self.juror)
+        return waiting.exclude(leased_by=self.worker).exists()
+
+    def still_running(self) -> bool:
+        return JudgeRun.objects.filter(pk=self.run.pk, status=JudgeRun.Status.RUNNING).exists()
+
+    def _take_up(self, item: PlannedItem) -> Held | None:
+        """The item with its conversation; None where it could be closed without a call."""
+        question = shown(item, self.questions.about(item.task))
+        lack = unanswerable(self.asked_judge.method, question)
+        if lack is None and not item.canary and not all(text.strip() for text in question.responses):
+            lack = NO_TEXT
+        begun = lack or self.way.begin(item, question)
+        if isinstance(begun, Unscored):
+            self.ledger.close(item, begun)
+            return None
+        for reply in sorted(item.replies.all(), key=lambda reply: reply.attempt):
+            begun.attempts = reply.attempt + 1
+            usable = not reply.error and reply.attempt >= item.attempts_before
+            if usable and self._settled(begun, _as_chat(reply)):
+                return None
+        self.held[item.pk] = begun
+        return begun
+
+    def _ask(self, waiting: Sequence[Held]) -> list[Asked]:
+        """The next calls for these items, without those that stored replies settle."""
+        found: list[Asked] = []
+        while waiting:
+            for held in waiting:
+                held.asked = self.way.ask(held)
+            known = self._known_replies(waiting)
+            again = []
+            for held in waiting:
+                assert held.asked is not None
+                reply = known.get(held.asked.request_hash)
+                if reply is None:
+                    found.append(held.asked)
+                elif not self._reused(held, reply):
+                    again.append(held)
+            waiting = again
+        return found
+
+    def _reused(self, held: Held, known: Reply) -> bool:
+        """Whether a stored reply to the same question closes the item."""
+        self.ledger.replies.append(reuse_row(held.item, known, attempt=held.attempts))
+        held.attempts += 1
+        if not self._settled(held, _as_chat(known)):
+            return False
+        self.held.pop(held.item.pk, None)
+        return True
+
+    def _known_replies(self, waiting: Sequence[Held]) -> dict[str, Reply]:
+        """By hash, stored replies to the same questions, of items that they led to a verdict."""
+        if not self.settings.get("reuse", True):
+            return {}
+        wanted = {held.asked.request_hash for held in waiting if held.asked is not None}
+        replies = Reply.objects.filter(
+            request_hash__in=wanted,
+            error="",
+            item__status=PlannedItem.Status.SCORED,
+            item__run__judge__workspace_id=self.asked_judge.workspace_id,
+        ).exclude(item__in=[held.item.pk for held in waiting])
+        return {reply.request_hash: reply for reply in replies.order_by("-pk")}
+
+    def _read(self, held: Held, reply: chat.Reply) -> list[Held]:
+        assert held.asked is not None
+        row = reply_row(
+            held.item, reply, request_hash=held.asked.request_hash, attempt=held.attempts, prices=self.prices
+        )
+        self.ledger.replies.append(row)
+        held.attempts += 1
+        self.answered += 1
+        self._close_failing()
+        if self._settled(held, reply):
+            self.held.pop(held.item.pk, None)
+            return []
+        return [held]
+
+    def _settled(self, held: Held, reply: chat.Reply) -> bool:
+        """Whether the reply closes the item: by a verdict, or as the last of the attempts. Else the model is told."""
+        held.replies += 1
+        match self.way.parse(held, reply):
+            case Verdict() as verdict:
+                self.ledger.close(held.item, canonical(held.item, verdict))
+                return True
+            case Unscored() as unscored:
+                if not self.way.corrects or held.replies >= self.settings.get("attempts", ATTEMPTS):
+                    self.ledger.close(held.item, unscored)
+                    return True
+                first = held.messages[: _first_turn(held.messages)]
+                said = {
+                    "role": "assistant",
+                    "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)",
+                }
+                held.messages = [*first, said, dict(self.way.correction(unscored))]
+        return False
+
+    def _note(self, held: Held, error: Exception) -> None:
+        assert held.asked is not None
+        held.last_error = str(error)
+        if getattr(error, "patient", False):
+            return
+        row = failure_row(held.item, error, request_hash=held.asked.request_hash, attempt=held.attempts)
+        self.ledger.replies.append(row)
+        held.attempts += 1
+
+    def _failed(self, held: Held, error: CallFailed) -> None:
+        self._note(held, error)
+        if error.fatal:
+            self._give_up(str(error))
+            self._drop([held.item.pk])
+        elif isinstance(error, TooLong):
+            self.ledger.close(held.item, Unscored(Why.TOO_LONG, str(error)))
+            self.held.pop(held.item.pk)
+        else:
+            self.failing.append(held.item.pk)
+            if len(self.failing) >= GIVE_UP_AFTER:
+                self._give_up(str(error))
+                self._close_failing()
+
+    def _give_up(self, words: str) -> None:
+        self.gave_up = self.gave_up or words
+
+    def _close_failing(self) -> None:
+        """What failed on the way: given back where the run stops for it, else unscored."""
+        for pk in self.failing:
+            held = self.held.get(pk)
+            if held is None:
+                continue
+            if self.gave_up:
+                self._drop([pk])
+            else:
+                self.ledger.close(held.item, Unscored(Why.ENDPOINT, held.last_error))
+                del self.held[pk]
+        self.failing.clear()
+
+    def _drop(self, pks: Iterable[int]) -> None:
+        """Gives items back, each with what its last attempt met."""
+        by_error: dict[str, list[int]] = {}
+        for pk in pks:
+            by_error.setdefault(self.held.pop(pk).last_error, []).append(pk)
+        for words, found in by_error.items():
+            release(self.worker, found, words)
+
+
+def _cost_of(replies: Sequence[Reply]) -> Spend:
+    paid = [reply for reply in replies if reply.reused_from_id is None]
+    return Spend(
+        len(paid),
+        sum(reply.input_tokens + reply.output_tokens for reply in paid),
+        sum((Decimal(reply.cost) for reply in paid), Decimal(0)),
+    )
+
+
+def _as_chat(reply: Reply) -> chat.Reply:
+    return chat.Reply(reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, reply.seconds)
+
+
+def _first_turn(messages: Sequence[dict[str, str]]) -> int:
+    """How many messages stand before the judge's first answer."""
+    return next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))

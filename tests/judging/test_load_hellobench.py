@@ -1,0 +1,305 @@
+"""load_hellobench: a clone becomes a benchmark, its experiments, its judge's answers and its weights."""
+
+import csv
+import gzip
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Assignment, Rater, Rubric, Score, Study
+from calibration.models import Fit, FittedWeight
+from generation.models import Benchmark, GenerationRun, Instruction, Response
+from generation.textmetrics import word_count
+from tests.annotation.tables import everything
+from tests.conftest import shared_path
+
+pytestmark = pytest.mark.django_db
+TASK = "heuristic_text_generation"
+QUESTIONS = ["Is it a story?", "Is it long?", "Is it gripping?", "Is there a hero?", "Is it flawless?"]
+
+
+def load(root, *arguments):
+    output = StringIO()
+    call_command("load_hellobench", str(root), *arguments, stdout=output)
+    return output.getvalue()
+
+
+def verdict(*scores):
+    return [
+        {"checklist_id": number, "reason": f"reason {number}", "evaluation_score": score}
+        for number, score in enumerate(scores)
+    ]
+
+
+def lines(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+class SmallClone:
+    """One category of stories, two models in the main experiment, one in each of the others."""
+
+    def __init__(self, root):
+        self.root = root
+        self.asked = [self.instruction(number) for number in range(3)]
+        lines(root / "data" / "main_data" / f"{TASK}.jsonl", self.asked)
+        lines(root / "data" / "length_constrained_data" / f"{TASK}_2k.jsonl", self.asked)
+        checklist = root / "checklists" / f"{TASK}_checklist.json"
+        checklist.parent.mkdir()
+        checklist.write_text(json.dumps({"story_writing": QUESTIONS}))
+        (root / "weighted_scores.txt").write_text("W = {'story_writing': [1, 1, 1, 1, 4]}\n")
+        for folder, model, suffix in (
+            ("main_exp", "m1", ""), ("main_exp", "m2", ""), ("longcontext_exp", "m1", ""),
+            ("length_constrained_exp", "m1", "_2k"),
+        ):  # fmt: skip
+            name = f"{folder}/{model}/{TASK}{suffix}_results.jsonl"
+            lines(
+                root / "results" / "generations" / name, [self.response(folder, model, n) for n in range(3)]
+            )
+            lines(root / "results" / "judgements" / name, [self.judged(folder, model, n) for n in range(3)])
+
+    @staticmethod
+    def instruction(number):
+        return {
+            "id": f"{TASK}_{number:03}",
+            "category": "story_writing",
+            "instruction": f"Tell story {number}.",
+        }
+
+    def response(self, folder, model, number):
+        text = f"{model} tells story {number} in {folder}."
+        return {"id": f"{TASK}_{number:03}", "instruction": f"Tell story {number}.", "response": text}
+
+    def judged(self, folder, model, number):
+        scores = [1.0, 0.75, 0.5, 0.25, number / 4]
+        return {**self.response(folder, model, number), "checklist_wise_evaluation": verdict(*scores)}
+
+    def judgements(self, folder="main_exp", model="m1"):
+        return self.root / "results" / "judgements" / folder / model / f"{TASK}_results.jsonl"
+
+
+@pytest.fixture
+def clone(tmp_path):
+    return SmallClone(tmp_path / "clone")
+
+
+def test_the_three_experiments_are_kept_apart(clone):
+    load(clone.root)
+    assert set(GenerationRun.objects.values_list("name", "experiment", "status")) == {
+        ("hellobench main", "main", "imported"),
+        ("hellobench length", "length", "imported"),
+        ("hellobench long context", "long_context", "imported"),
+    }
+    assert set(Study.objects.values_list("slug", "experiment", "kind", "status")) == {
+        ("hellobench-gpt-4o", "main", "checklist", "closed"),
+        ("hellobench-gpt-4o-length", "length", "checklist", "closed"),
+        ("hellobench-gpt-4o-long-context", "long_context", "checklist", "closed"),
+    }
+    judge = Rater.objects.get()
+    assert (judge.label, judge.kind, judge.study) == ("gpt-4o", "judge", None)
+    main = Response.objects.filter(run__experiment="main")
+    long_context = Response.objects.filter(run__experiment="long_context")
+    assert (main.count(), long_context.count(), Response.objects.count()) == (6, 3, 12)
+    assert set(long_context.values_list("instruction", flat=True)) <= set(
+        main.values_list("instruction", flat=True)
+    )
+    length = Instruction.objects.filter(external_id__endswith="@2k")
+    assert list(length.values_list("words_asked", flat=True)) == [2000] * 3
+    assert Instruction.objects.count() == 6
+    assert length[0].category.key == "story_writing"
+
+
+def test_verdicts_become_scores_with_their_reasons(clone):
+    load(clone.root)
+    response = Response.objects.get(instruction__external_id=f"{TASK}_002", model__name="m2")
+    assert (response.text, response.words) == ("m2 tells story 2 in main_exp.", 7)
+    answer = Assignment.objects.get(task__response_a=response)
+    assert answer.status == "submitted"
+    assert {
+        s.criterion.key: (s.criterion.position, s.value, s.level, s.reason) for s in answer.scores.all()
+    } == {
+        "fits_prompt": (0, 1.0, "4", "reason 0"),
+        "complete_length": (1, 0.75, "3", "reason 1"),
+        "engaging_novel": (2, 0.5, "2", "reason 2"),
+        "distinct_character": (3, 0.25, "1", "reason 3"),
+        "flawless": (4, 0.5, "2", "reason 4"),
+    }
+
+
+def test_the_clones_own_wording_stands_under_our_keys(clone):
+    load(clone.root)
+    rubric = Rubric.objects.get(category__key="story_writing")
+    assert [criterion.question for criterion in rubric.criteria.all()][:5] == QUESTIONS
+    assert [criterion.key for criterion in rubric.criteria.all()][4:] == ["flawless", "overall"]
+    call_command("load_library", stdout=StringIO())
+    assert Rubric.objects.filter(category__key="story_writing").count() == 2
+
+
+def test_the_weights_sum_to_100_and_bear_the_criterions_keys(clone):
+    load(clone.root)
+    fit = Fit.objects.get()
+    assert (fit.kind, fit.published_name) == ("published", "hellobench-repository")
+    weights = FittedWeight.objects.filter(category_fit__fit=fit).values_list("criterion_key", "weight")
+    assert list(weights)[-1] == ("flawless", pytest.approx(50))
+    assert sum(weight for _key, weight in weights) == pytest.approx(100)
+
+
+def test_a_second_load_changes_nothing_and_says_so(clone):
+    load(clone.root)
+    before = everything()
+    assert "Nothing has changed." in load(clone.root)
+    assert everything() == before
+
+
+def test_rows_without_a_text_are_given_theirs(clone):
+    load(clone.root)
+    Response.objects.filter(model__name="m1", run__experiment="main").update(text=None, words=None)
+    Instruction.objects.filter(external_id=f"{TASK}_001").update(messages=None)
+    output = load(clone.root)
+    assert "responses: 3 given their text, 9 already there." in output
+    assert "instructions: 1 given their text, " in output
+    assert "Nothing has changed." not in output
+    response = Response.objects.get(
+        model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001"
+    )
+    assert (response.text, response.words) == ("m1 tells story 1 in main_exp.", 7)
+    assert response.instruction.text == "Tell story 1."
+    assert "Nothing has changed." in load(clone.root)
+
+
+def test_one_experiment_may_be_chosen(clone):
+    load(clone.root, "--experiment", "length")
+    assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length"]
+    load(clone.root, "--experiment", "main")
+    assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length", "main"}
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "reason"),
+    [
+        ([], "no items"),
+        (verdict(1.0, 0.5), "2 of 5 items answered"),
+        (verdict(*[1.0] * 6), "6 of 5 items answered"),
+        ("The essay is good.", "no list of items"),
+        (verdict(1.0, 1.0, 1.0, 0.9, 1.0), "item 3 scored 0.9, which is off the scale"),
+        (verdict(1.0, 1.0, 1.0, 7, 1.0), "item 3 scored 7, which is off the scale"),
+    ],
+)
+def test_an_unusable_verdict_is_counted_and_never_a_score(clone, evaluation, reason):
+    rows = [clone.judged("main_exp", "m1", number) for number in range(3)]
+    rows[1]["checklist_wise_evaluation"] = evaluation
+    lines(clone.judgements(), rows)
+    counts = json.loads(load(clone.root, "--experiment", "main", "--json"))
+    assert (counts["verdicts"]["created"], counts["verdicts"]["unscored"]) == (5, 1)
+    lost = Assignment.objects.get(status="unscored")
+    assert (lost.reason, lost.scores.count()) == (reason, 0)
+    before = everything()
+    assert "Nothing has changed." in load(clone.root, "--experiment", "main")
+    assert everything() == before
+
+
+def test_a_verdict_spelt_as_a_literal_is_read(clone):
+    rows = [clone.judged("main_exp", "m1", number) for number in range(3)]
+    for row in rows:
+        row["checklist_wise_evaluation"] = repr(row["checklist_wise_evaluation"])
+    lines(clone.judgements(), rows)
+    load(clone.root, "--experiment", "main")
+    assert not Assignment.objects.filter(status="unscored").exists()
+
+
+def test_what_is_missing_is_listed_and_the_rest_is_loaded(clone):
+    (clone.root / "results" / "generations" / "main_exp" / "m1" / f"{TASK}_results.jsonl").unlink()
+    clone.judgements(model="m2").write_text("")
+    (clone.root / "data" / "main_data" / f"{TASK}.jsonl").unlink()
+    found = json.loads(load(clone.root, "--experiment", "main", "--json"))
+    assert found["responses"]["created"] == 6
+    assert found["instructions"]["created"] == 3
+    # Nothing says any more what kind of text was asked for, and so which checklist was answered.
+    assert (found["verdicts"]["created"], found["verdicts"]["skipped"]) == (0, 3)
+    assert f"a checklist for {TASK}_000" in found["absent"]
+    assert {
+        f"results/generations/main_exp/m1/{TASK}_results.jsonl",
+        f"results/judgements/main_exp/m2/{TASK}_results.jsonl (empty)",
+        f"data/main_data/{TASK}.jsonl",
+    } <= set(found["absent"])
+    assert set(Instruction.objects.values_list("category__key", flat=True)) == {TASK}
+
+
+def test_a_bad_line_leaves_its_file_unloaded(clone):
+    with clone.judgements(model="m2").open("a", encoding="utf-8") as file:
+        file.write("{\n")
+    name = f"results/judgements/main_exp/m2/{TASK}_results.jsonl"
+    with pytest.raises(CommandError) as refused:
+        load(clone.root, "--experiment", "main")
+    assert str(refused.value) == f"{name} line 4: this is not JSON; write one JSON object a line."
+    assert not Assignment.objects.filter(task__response_a__model__name="m2").exists()
+    assert Assignment.objects.filter(task__response_a__model__name="m1").count() == 3
+
+
+def test_bad_lines_may_be_skipped_into_a_report(clone, settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "data"
+    with clone.judgements(model="m2").open("a", encoding="utf-8") as file:
+        file.write("{\n")
+    found = json.loads(load(clone.root, "--on-error", "skip", "--json"))
+    assert found["lines"]["skipped"] == 1
+    assert found["verdicts"]["created"] == 12
+    assert found["report"].startswith(str(tmp_path / "data" / "reports"))
+
+
+def test_a_second_verdict_on_the_same_response_is_refused(clone):
+    rows = [clone.judged("main_exp", "m1", number) for number in (0, 1, 1)]
+    lines(clone.judgements(), rows)
+    with pytest.raises(CommandError, match=r"line 3: gpt-4o answers the same for the second time;"):
+        load(clone.root)
+
+
+def test_other_weights_under_the_same_name_are_refused(clone):
+    load(clone.root)
+    (clone.root / "weighted_scores.txt").write_text("W = {'story_writing': [1, 1, 1, 1, 1]}\n")
+    before = everything()
+    with pytest.raises(
+        CommandError, match=r"the fit 'hellobench-repository' is there already with other weights;"
+    ):
+        load(clone.root)
+    assert everything() == before
+
+
+def test_a_folder_that_is_no_clone_is_refused(tmp_path):
+    with pytest.raises(CommandError, match="this is no clone of HelloBench"):
+        load(tmp_path)
+    assert not Benchmark.objects.exists()
+
+
+def test_the_sample_repository():
+    found = json.loads(load(shared_path("hellobench/sample_repo"), "--json"))
+    assert (found["verdicts"]["created"], found["verdicts"]["unscored"]) == (90, 0)
+    assert found["responses"]["created"] == 90
+    assert Instruction.objects.count() == 45
+    assert not Instruction.objects.filter(category__parent=None).exists()
+    assert Score.objects.count() == 520
+    with gzip.open(shared_path("hellobench/responses.csv.gz"), "rt", encoding="utf-8") as file:
+        expected = {
+            (row["model"], row["id"]): (int(row["wc_nltk_punkt_untrained"]), row["subcategory"])
+            for row in csv.DictReader(file)
+        }
+    for response in Response.objects.select_related("instruction__category", "model"):
+        words, subcategory = expected[response.model.name, response.instruction.external_id]
+        assert response.words == words == word_count(response.text)
+        category = response.instruction.category
+        assert subcategory in (category.key, *category.aliases)
+    with gzip.open(shared_path("hellobench/judgements.csv.gz"), "rt", encoding="utf-8") as file:
+        scores = {
+            (row["model"], row["id"], int(row["item_index"])): float(row["score"])
+            for row in csv.DictReader(file)
+        }
+    stored = Score.objects.values_list(
+        "assignment__task__response_a__model__name",
+        "assignment__task__response_a__instruction__external_id",
+        "criterion__position",
+        "value",
+    )
+    assert {
+        (model, name, position): value for model, name, position, value in stored
+    }.items() <= scores.items()
