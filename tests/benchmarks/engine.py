@@ -1,0 +1,306 @@
+"""How fast a judge's run goes, beside a bare loop that keeps nothing; and how long 100,000 items take to plan.
+
+    python tests/benchmarks/engine.py [--vllm-url http://127.0.0.1:8000/v1 --vllm-model tiny] [--replies 3000]
+
+All against the same local server, which answers after 20 ms. The bare loop is AsyncOpenAI behind a semaphore in one
+process, its replies thrown away; ours stores and commits every reply, verdict and score in a database of its own
+(DATABASE_URL where set, else a new SQLite file). The runs alternate, and each ratio is the median of the
+rounds' ratios. Ends with one line of JSON: throughput of ours over the bare loop's at 16 and at 128 at once, the same
+with a vLLM server where one is given, our throughput over a loop that sends one at a time, seconds to plan 100,000
+items and to resume such a run, and the most memory in MB that this process has had.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+FOLDER = tempfile.TemporaryDirectory(prefix="plumbline-engine-")
+os.environ["PLUMBLINE_DATA_DIR"] = FOLDER.name
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+import django
+
+django.setup()
+
+import httpx2
+from django.core.management import call_command
+from django.utils import timezone
+from openai import AsyncOpenAI
+
+from accounts.models import Workspace
+from annotation.models import Assignment, Criterion, Rubric, Study, Task
+from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
+from judging.judges import create_judge
+from judging.models import JudgeRun, Reply
+from judging.plans import plan_run
+from judging.runs import start_run
+from judging.worker import Shift, work_on
+from judging.worklist import Worklist
+
+ITEMS, MODELS = 5, 10
+LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]
+WORDS = "The river bends twice before the mill, and each time the path leaves it for a field. " * 12
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def make_study(slug: str, tasks: int) -> Study:
+    """So many single responses, ten models a piece, all different."""
+    workspace, _ = Workspace.objects.get_or_create(slug="engine", defaults={"name": "Engine"})
+    benchmark = Benchmark.objects.create(workspace=workspace, slug=slug, names={"en": slug})
+    category = Category.objects.create(benchmark=benchmark, key="essay", names={"en": "Essay"})
+    rubric = Rubric.objects.create(workspace=workspace, key=slug, benchmark=benchmark, category=category)
+    Criterion.objects.bulk_create(
+        Criterion(
+            rubric=rubric,
+            key=f"item{n}",
+            position=n,
+            questions={"en": f"Is quality {n} there?"},
+            levels=LEVELS,
+        )
+        for n in range(ITEMS)
+    )
+    study = Study.objects.create(
+        workspace=workspace,
+        slug=slug,
+        names={"en": slug},
+        kind="checklist",
+        benchmark=benchmark,
+        status="closed",
+    )
+    models = [
+        LanguageModel.objects.get_or_create(workspace=workspace, name=f"writer {n}")[0] for n in range(MODELS)
+    ]
+    instructions = Instruction.objects.bulk_create(
+        [
+            Instruction(
+                benchmark=benchmark,
+                external_id=f"i{n}",
+                category=category,
+                messages=[{"role": "user", "content": f"Write about walk number {n}."}],
+            )
+            for n in range(-(-tasks // MODELS))
+        ],
+        batch_size=1_000,
+    )
+    responses = Response.objects.bulk_create(
+        (
+            Response(instruction=instruction, model=model, text=f"{WORDS} {slug} {instruction.pk} {model.pk}")
+            for instruction in instructions
+            for model in models
+        ),
+        batch_size=1_000,
+    )
+    Task.objects.bulk_create(
+        (
+            Task(study=study, kind="single", key=f"r:{r.pk}", response_a=r, answer_rubric=rubric)
+            for r in responses[:tasks]
+        ),
+        batch_size=1_000,
+    )
+    return study
+
+
+def judge_at(base_url: str, model: str, name: str, structured: bool = False) -> LanguageModel:
+    workspace = Workspace.objects.get(slug="engine")
+    endpoint, _ = Endpoint.objects.get_or_create(
+        workspace=workspace,
+        name=name,
+        defaults={"base_url": base_url, "capabilities": {"json_schema": structured}, "max_concurrent": 128},
+    )
+    return LanguageModel.objects.get_or_create(
+        workspace=workspace, name=name, defaults={"endpoint": endpoint, "served_name": model}
+    )[0]
+
+
+def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
+    """The bodies that a run over the study sends, for the bare loops to send the same."""
+    run = plan_run(judge=create_judge(model=model), study=study)
+    start_run(run, clock=timezone.now)
+    worklist = Worklist(run, "bench", timezone.now)
+    asked, _more = worklist.next_questions(run.items.count())
+    bodies = [
+        {"model": one.request.model, "messages": list(one.request.messages), **one.request.parameters}
+        for one in asked
+    ]
+    JudgeRun.objects.filter(pk=run.pk).delete()
+    return bodies
+
+
+def ours(study: Study, model: LanguageModel, at_once: int) -> float:
+    """Replies a second, stored and committed."""
+    JudgeRun.objects.filter(study=study).delete()
+    Assignment.objects.filter(task__study=study).delete()
+    run = plan_run(judge=create_judge(model=model), study=study, reuse=False)
+    start_run(run, clock=timezone.now)
+    begun = time.perf_counter()
+    run = work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf")))
+    seconds = time.perf_counter() - begun
+    assert run.status == "finished", run.message
+    stored = Reply.objects.filter(item__run=run, error="").count()
+    assert stored == run.items.count()
+    JudgeRun.objects.filter(pk=run.pk).delete()
+    Assignment.objects.filter(task__study=study).delete()
+    return stored / seconds
+
+
+async def _loop(
+    bodies: list[dict[str, object]], at_once: int, send: Callable[..., Awaitable[object]]
+) -> float:
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(body: dict[str, object]) -> None:
+        async with slots:
+            await send(body)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(one(body) for body in bodies))
+    return len(bodies) / (time.perf_counter() - begun)
+
+
+def bare(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
+    """AsyncOpenAI behind a semaphore, as its documentation shows it."""
+
+    async def run() -> float:
+        async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
+            return await _loop(bodies, at_once, lambda body: client.chat.completions.create(**body))
+
+    return asyncio.run(run())
+
+
+def bare_http(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
+    """The HTTP library alone, the replies' JSON read."""
+
+    async def run() -> float:
+        limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+
+            async def send(body: dict[str, object]) -> object:
+                return (await client.post(f"{base_url}/chat/completions", json=body)).json()
+
+            return await _loop(bodies, at_once, send)
+
+    return asyncio.run(run())
+
+
+def bare_aiohttp(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float | None:
+    """None where aiohttp is not installed."""
+    try:
+        import aiohttp
+    except ImportError:
+        return None
+
+    async def run() -> float:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=at_once)) as session:
+
+            async def send(body: dict[str, object]) -> object:
+                async with session.post(f"{base_url}/chat/completions", json=body) as reply:
+                    return await reply.json()
+
+            return await _loop(bodies, at_once, send)
+
+    return asyncio.run(run())
+
+
+def ratio(
+    study: Study, model: LanguageModel, base_url: str, at_once: int, rounds: int
+) -> tuple[float, float]:
+    """The median over rounds of ours / bare, and our median throughput."""
+    bodies = messages_of(study, model)
+    ratios, speeds = [], []
+    for _round in range(rounds):
+        theirs = bare(base_url, bodies, at_once)
+        mine = ours(study, model, at_once)
+        ratios.append(mine / theirs)
+        speeds.append(mine)
+        say(
+            f"{at_once} at once: ours {mine:.0f} a second, bare AsyncOpenAI {theirs:.0f}, ratio {mine / theirs:.2f}"
+        )
+    other = bare_http(base_url, bodies, at_once)
+    aio = bare_aiohttp(base_url, bodies, at_once)
+    said = f"aiohttp {aio:.0f}" if aio else "aiohttp is not installed"
+    say(f"{at_once} at once, reported only: bare httpx2 {other:.0f} a second, {said}")
+    return statistics.median(ratios), statistics.median(speeds)
+
+
+def plan_and_resume(tasks: int, model: LanguageModel) -> tuple[float, float]:
+    """Seconds to plan so many items, and from a resume to the first question of a run half done."""
+    study = make_study("large", tasks)
+    judge = create_judge(model=model)
+    begun = time.perf_counter()
+    run = plan_run(judge=judge, study=study)
+    planned = time.perf_counter() - begun
+    start_run(run, clock=timezone.now)
+    run.items.filter(position__lt=tasks // 2).update(status="scored")
+    JudgeRun.objects.filter(pk=run.pk).update(status="paused")
+    run.refresh_from_db()
+    begun = time.perf_counter()
+    start_run(run, clock=timezone.now)
+    worklist = Worklist(JudgeRun.objects.get(pk=run.pk), "bench", timezone.now)
+    asked, _more = worklist.next_questions(16)
+    assert len(asked) == 16
+    return planned, time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--replies", type=int, default=3_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--planned", type=int, default=100_000)
+    parser.add_argument("--vllm-url", default="")
+    parser.add_argument("--vllm-model", default="tiny")
+    arguments = parser.parse_args()
+    call_command("migrate", verbosity=0)
+    stub = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("stub_server.py")), "--items", str(ITEMS)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert stub.stdout is not None
+        base_url = f"http://127.0.0.1:{stub.stdout.readline().strip()}/v1"
+        found = measure(arguments, base_url)
+    finally:
+        stub.terminate()
+    print(json.dumps(found))
+
+
+def measure(arguments: argparse.Namespace, base_url: str) -> dict[str, float | None]:
+    study = make_study("replies", arguments.replies)
+    model = judge_at(base_url, "stub", "stub")
+    found: dict[str, float | None] = {}
+    found["ratio_16"], at_16 = ratio(study, model, base_url, 16, arguments.rounds)
+    found["ratio_128"], at_128 = ratio(study, model, base_url, 128, arguments.rounds)
+    found["ratio_vllm"] = None
+    if arguments.vllm_url:
+        small = make_study("vllm", min(400, arguments.replies))
+        served = judge_at(arguments.vllm_url, arguments.vllm_model, "vllm", structured=True)
+        found["ratio_vllm"] = ratio(small, served, arguments.vllm_url, 16, arguments.rounds)[0]
+    else:
+        say("No vLLM server was given (--vllm-url), so ratio_vllm is null.")
+    serial = bare(base_url, messages_of(study, model)[:200], 1)
+    found["factor_over_serial"] = max(at_16, at_128) / serial
+    say(f"one at a time: {serial:.0f} a second")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found["plan_s"], found["resume_s"] = plan_and_resume(arguments.planned, model)
+    found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    say(f"memory before planning at most {before:.0f} MB, after {found['peak_mb']:.0f} MB")
+    return {name: None if value is None else round(value, 3) for name, value in found.items()}
+
+
+if __name__ == "__main__":
+    main()

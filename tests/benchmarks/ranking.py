@@ -1,0 +1,118 @@
+"""How fast rankings and agreement are at LLMEval-1's size: 243,337 ratings, 29,898 pairs, 12 models, 453 questions.
+
+Simulated data, seeded. The last line is JSON: bt_boot_s (Bradley-Terry with 1,000 bootstraps over questions,
+counting included), bt_vs_evalica (how many fits it makes in the time of one of evalica's), alpha_boot_s (ordinal alpha
+with 1,000 bootstraps over questions), loo_ms (inner leave-one-out), elo_orders_s (Elo in 200 orders), peak_mb of this
+process, and report_s, all reports of a study and of its pairs from a warm database, made in processes of their own (see
+whole_report.py; --no-report leaves it out).
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from calibration.agreement import krippendorff_alpha, leave_one_out
+from calibration.ranking import Games, as_games, bradley_terry, bradley_terry_intervals, elo_orders
+
+RATINGS, PAIRS, MODELS, QUESTIONS, CRITERIA, LEVELS = 243_337, 29_898, 12, 453, 5, 5
+SEED = 2312
+BOOTSTRAPS = 1000
+ORDERS = 200
+
+
+def simulated_pairs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """First and second model, the first's points and the question of each pair."""
+    first = rng.integers(0, MODELS, PAIRS)
+    second = (first + rng.integers(1, MODELS, PAIRS)) % MODELS
+    ahead = np.linspace(1, -1, MODELS)[first] - np.linspace(1, -1, MODELS)[second]
+    won = rng.random(PAIRS) < 1 / (1 + np.exp(-ahead))
+    score = np.where(rng.random(PAIRS) < 0.4, 0.5, won)
+    return first, second, score, rng.integers(0, QUESTIONS, PAIRS)
+
+
+def simulated_stars(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unit (a response and a criterion), stars and question of each rating."""
+    units = rng.integers(0, QUESTIONS * MODELS * CRITERIA, RATINGS)
+    quality = rng.normal(3, 0.8, QUESTIONS * MODELS * CRITERIA)
+    stars = np.clip(np.rint(quality[units] + rng.normal(0, 0.9, RATINGS)), 1, LEVELS)
+    return units, stars, units // (MODELS * CRITERIA)
+
+
+def seconds(work: Callable[[], object], repeats: int = 5) -> float:
+    """Median over repeats, after one run that loads what is loaded once."""
+    work()
+    taken = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
+
+
+def evalica_seconds(games: Games) -> float:
+    """One fit of evalica on one resample; stops where the two fits differ by 1e-7 on the games themselves."""
+    import evalica
+
+    winner = {1.0: evalica.Winner.X, 0.5: evalica.Winner.Draw, 0.0: evalica.Winner.Y}
+    winners = [winner[points] for points in games.score.tolist()]
+    first, second = games.first.tolist(), games.second.tolist()
+    exact = evalica.bradley_terry(first, second, winners, tolerance=1e-12, limit=10_000)
+    apart = np.abs(np.log(exact.scores.sort_index().to_numpy()) - bradley_terry(games).strength).max()
+    if apart > 1e-7:
+        raise SystemExit(f"Strengths differ from evalica's by {apart:.1e}.")
+    print(f"strengths equal evalica's to {apart:.1e}")
+    drawn = np.random.default_rng(SEED).integers(0, len(games), len(games)).tolist()
+    lines = [first[i] for i in drawn], [second[i] for i in drawn], [winners[i] for i in drawn]
+    return seconds(lambda: evalica.bradley_terry(*lines, index=exact.index))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--no-report", action="store_true", help="Leave out the reports, a minute to set up.")
+    options = parser.parse_args()
+    rng = np.random.default_rng(SEED)
+    pairs = simulated_pairs(rng)
+    units, stars, question = simulated_stars(rng)
+    games = as_games(*pairs[:3], clusters=pairs[3])
+
+    def fit() -> object:
+        return bradley_terry_intervals(as_games(*pairs[:3], clusters=pairs[3]), draws=BOOTSTRAPS)
+
+    bt_boot = seconds(fit)
+    found = {
+        "bt_boot_s": round(bt_boot, 4),
+        "bt_vs_evalica": round(evalica_seconds(games) * BOOTSTRAPS / bt_boot, 1),
+        "alpha_boot_s": round(
+            seconds(
+                lambda: krippendorff_alpha(
+                    units, stars, metric="ordinal", draws=BOOTSTRAPS, clusters=question
+                )
+            ),
+            3,
+        ),
+        "loo_ms": round(1000 * seconds(lambda: leave_one_out(units, stars.astype(np.int64))), 2),
+        "elo_orders_s": round(seconds(lambda: elo_orders(games, orders=ORDERS)), 3),
+    }
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if not options.no_report:
+        from whole_report import run_apart
+
+        report = run_apart()
+        print(json.dumps({"report": report}))
+        found["report_s"] = report["report_s"]
+        peak = max(peak, float(str(report["peak_mb"])))
+    found["peak_mb"] = round(peak, 1)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

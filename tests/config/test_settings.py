@@ -1,0 +1,78 @@
+"""Settings stop the start on nonsense, naming the variable."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from django.conf import settings; print(settings.DATABASES['default']['ENGINE'])",
+        ],
+        cwd=ROOT,
+        env=kept
+        | {"DJANGO_SETTINGS_MODULE": "config.settings", "PLUMBLINE_DATA_DIR": str(folder)}
+        | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_nothing_need_be_set(tmp_path):
+    done = start(tmp_path / "new")
+    assert done.stdout.strip() == "django.db.backends.sqlite3", done.stderr
+    assert (tmp_path / "new" / "broker").is_dir()
+
+
+def test_an_address_chooses_postgresql(tmp_path):
+    done = start(tmp_path, DATABASE_URL="postgres://someone@db.example:5432/plumbline")
+    assert done.stdout.strip() == "django.db.backends.postgresql", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"PLUMBLINE_MODE": "staging"}, "PLUMBLINE_MODE='staging' is not one of local, production"),
+        ({"PLUMBLINE_DEBUG": "maybe"}, "PLUMBLINE_DEBUG='maybe' is neither true nor false"),
+        ({"PLUMBLINE_SWEEP_SECONDS": "-3"}, "PLUMBLINE_SWEEP_SECONDS='-3' is not a whole number"),
+        ({"DATABASE_URL": "mongodb://db"}, "DATABASE_URL must begin with"),
+        ({"REDIS_URL": "amqp://queue"}, "REDIS_URL must begin with"),
+        ({"PLUMBLINE_MODE": "production"}, "PLUMBLINE_SECRET_KEY must hold"),
+        ({"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": "k" * 50}, "set PLUMBLINE_ALLOWED_HOSTS"),
+        ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is not one of en, zh-hans"),
+    ],
+)
+def test_nonsense_stops_the_start(tmp_path, variables, named):
+    done = start(tmp_path, **variables)
+    assert done.returncode != 0
+    assert named in done.stderr
+
+
+def test_production_sends_cookies_over_https_only(tmp_path):
+    script = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "PLUMBLINE_DATA_DIR": str(tmp_path),
+            "PLUMBLINE_MODE": "production",
+            "PLUMBLINE_SECRET_KEY": "k" * 50,
+            "PLUMBLINE_ALLOWED_HOSTS": "rate.example",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[:2] == ["True", "True"]

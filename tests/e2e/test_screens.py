@@ -1,0 +1,341 @@
+"""All four screens in Chromium, by keyboard alone and by touch on a phone, in both languages."""
+
+import pytest
+
+from annotation.handout import make_seats
+from annotation.models import Assignment
+from tests.e2e.rating_pages import (
+    begin,
+    begin_in,
+    chosen,
+    fits,
+    open_assignment,
+    submit,
+    wait_for_another,
+    wait_until_held,
+    wait_until_said,
+)
+from tests.factories import make_checklist_study, make_user
+from tests.screen_studies import make_pair_study, make_review_study, make_stars_study
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LEFT = "\n\n".join(f"## Part {n}: {name}\n\n" + "The left text speaks of trees 🌳 and of shade. " * 40
+                   for n, name in enumerate(("Start", "Costs", "Benefits", "End")))  # fmt: skip
+RIGHT = "\n\n".join(f"## {name}\n\n" + "右边的文字讲城市里的树木。" * 40
+                    for name in ("Start", "History", "Benefits", "End"))  # fmt: skip
+STARS = ("accuracy", "informativeness", "fluency", "logicality", "harmlessness")
+
+
+def make_study(kind):
+    study = {
+        "checklist": lambda: make_checklist_study(instructions=2, models=1),
+        "stars": lambda: make_stars_study(instructions=2, models=1),
+        "pair": lambda: make_pair_study("four", texts=(LEFT, RIGHT)),
+        "review": make_review_study,
+    }[kind]()
+    make_seats(study)
+    make_user("rater", study.workspace, username="rosa")
+    return study
+
+
+def answers_of(assignment):
+    scores = assignment.scores.values_list("criterion__key", "level", "value")
+    return {key: (level, value) for key, level, value in scores}
+
+
+def pair_answer(assignment, key):
+    """How a choice on the screen is stored: by the task's own letters."""
+    turned = {"a": "b", "b": "a"} if assignment.shown_first == "b" else {}
+    stored = turned.get(key, key)
+    return {"preference": (stored, {"a": 1.0, "b": -1.0}.get(stored, 0.0))}
+
+
+def press(page, keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def do_by_keyboard(page, kind, assignment):
+    """Answers everything on the screen by keys; what is then to be stored."""
+    if kind == "checklist":
+        press(page, "y") or press(page, "n") or press(page, "3") or press(page, "7")
+        return {"item0": ("4", 1.0), "item1": ("0", 0.0), "item2": ("2", 0.5), "overall": ("", 7.0)}
+    if kind == "stars":
+        press(page, "12y3n")
+        levels = dict(zip(STARS, "12331", strict=True))
+        return {key: (level, float(level)) for key, level in levels.items()}
+    if kind == "pair":
+        press(page, "abd")
+        return pair_answer(assignment, "both_bad")
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.activeElement.matches('.why textarea')")
+    page.keyboard.type("It says no such thing.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("1")
+    return {"item0": ("reasonable", 1.0), "item1": ("not-reasonable", 0.0), "item2": ("reasonable", 1.0)}
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
+def test_every_screen_by_keyboard_alone(open_page, kind, size, language):
+    study = make_study(kind)
+    page = open_page(size, locale="en-GB")
+    begin_in(page, language)
+    assert page.locator("html").get_attribute("lang") == language
+    assert page.locator("#task").get_attribute("data-kind") == kind
+    assert fits(page)
+    for _task in range(2):
+        current = open_assignment()
+        expected = do_by_keyboard(page, kind, current)
+        submit(page)
+        if _task == 0:
+            wait_for_another(page, current)
+        else:
+            page.wait_for_url(f"**/done/{study.slug}/")
+        assert answers_of(current) == expected
+        current.refresh_from_db()
+        assert current.status == "submitted"
+        assert current.shown_at <= current.submitted_at
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
+def test_every_screen_by_touch_on_a_phone(open_page, kind, language):
+    make_study(kind)
+    page = open_page("phone", has_touch=True, is_mobile=True, locale="en-GB")
+    begin_in(page, language)
+    current = open_assignment()
+    assert fits(page)
+    if kind == "pair":
+        assert page.locator("#pane-a").is_visible()
+        assert not page.locator("#pane-b").is_visible()
+        page.locator('[data-show-pane="b"]').tap()
+        assert page.locator("#pane-b").is_visible()
+        assert not page.locator("#pane-a").is_visible()
+    page.locator(".sheet-toggle").tap()
+    for item in page.locator("#answers .item").all():
+        item.locator(".level").first.tap()
+    expected = {
+        "checklist": {f"item{n}": ("0", 0.0) for n in range(3)} | {"overall": ("", 0.0)},
+        "stars": dict.fromkeys(STARS, ("1", 1.0)),
+        "pair": pair_answer(current, "a"),
+        "review": {f"item{n}": ("reasonable", 1.0) for n in range(3)},
+    }[kind]
+    page.locator(".submit").tap()
+    wait_for_another(page, current)
+    assert answers_of(current) == expected
+    assert not page.locator(".rail-foot .submit").is_visible(), "the sheet is down for the next text"
+
+
+@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
+def test_the_next_task_is_held_and_its_time_starts_when_it_is_shown(open_page, kind):
+    make_study(kind)
+    page = open_page()
+    begin(page)
+    current = open_assignment()
+    do_by_keyboard(page, kind, current)
+    wait_until_held(page)
+    held = Assignment.objects.get(status="open", shown_at=None)
+    assert held.seat.state == "held"
+    posts = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    submit(page)
+    wait_for_another(page, current)
+    assert page.url.endswith(f"/rate/{held.public_id}/")
+    held.refresh_from_db()
+    assert held.shown_at is not None
+    assert posts[0].endswith(f"/rate/{current.public_id}/")
+
+
+def test_a_selection_becomes_the_evidence_of_the_next_answer(open_page):
+    make_study("pair")
+    page = open_page()
+    begin(page)
+    current = open_assignment()
+    quoted = page.evaluate(
+        """() => {
+            const node = document.querySelector("#pane-a .block p").firstChild;
+            const range = document.createRange();
+            range.setStart(node, 5);
+            range.setEnd(node, 40);
+            getSelection().removeAllRanges();
+            getSelection().addRange(range);
+            return range.toString();
+        }"""
+    )
+    page.wait_for_selector("[data-picked]:not([hidden])")
+    page.keyboard.press("t")
+    chip = page.locator(".chips [data-look]").first
+    assert chip.text_content() == quoted.strip()
+    submit(page)
+    wait_for_another(page, current)
+    score = current.scores.get()
+    piece = score.evidence[0]
+    response = {"a": current.task.response_a, "b": current.task.response_b}[piece["response"]]
+    assert response.text[piece["start"] : piece["end"]] == quoted.strip()
+    assert piece["response"] == current.shown_first
+    page.keyboard.press("z")
+    page.wait_for_function(
+        "id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id
+    )
+    assert page.locator(".chips [data-look]").text_content() == quoted.strip()
+    page.locator(".chips [data-remove]").click()
+    submit(page)
+    page.wait_for_function(
+        "id => document.getElementById('task')?.dataset.assignment !== id", arg=current.public_id
+    )
+    assert current.scores.get(revision=1).evidence is None
+
+
+def test_a_paragraph_is_quoted_by_key(open_page):
+    make_study("checklist")
+    page = open_page()
+    begin(page)
+    current = open_assignment()
+    press(page, "qq")
+    page.wait_for_selector("[data-picked]:not([hidden])")
+    press(page, "e")
+    assert page.locator("#question-1 .chips [data-look]").text_content() == "Some words about it."
+    press(page, "1234")
+    submit(page)
+    wait_for_another(page, current)
+    assert current.scores.get(criterion__key="item0").evidence == [{"response": "a", "start": 11, "end": 31}]
+
+
+def test_undo_goes_back_to_the_answer_before_and_supersedes_it(open_page):
+    make_study("stars")
+    page = open_page()
+    begin(page)
+    current = open_assignment()
+    press(page, "11111")
+    submit(page)
+    wait_for_another(page, current)
+    following = open_assignment()
+    page.keyboard.press("z")
+    page.wait_for_function(
+        "id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id
+    )
+    assert set(chosen(page).values()) == {"1"}
+    press(page, "kkkkkk3")
+    submit(page)
+    page.wait_for_function(
+        "id => document.getElementById('task')?.dataset.assignment === id", arg=following.public_id
+    )
+    revisions = current.scores.filter(criterion__key="accuracy").values_list("revision", "value")
+    assert list(revisions) == [(0, 1.0), (1, 3.0)]
+
+
+def test_keys_are_rebound_in_this_browser_and_silent_while_composing(open_page):
+    make_study("checklist")
+    page = open_page()
+    begin(page)
+    page.keyboard.press("?")
+    page.locator('#keys [data-action="yes"]').click()
+    page.keyboard.press("n")
+    assert page.locator("#keys [role=status]").is_visible(), "a key with another use is not taken"
+    page.locator('#keys [data-action="yes"]').click()
+    page.keyboard.press("w")
+    assert page.locator('#keys [data-action="yes"]').text_content() == "w"
+    page.keyboard.press("Escape")
+    page.keyboard.press("y")
+    assert chosen(page) == {}
+    page.evaluate(
+        """document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "w", isComposing: true, bubbles: true}))"""
+    )
+    assert chosen(page) == {}
+    page.keyboard.press("w")
+    assert chosen(page) == {"c-item0": "4"}
+    wait_until_said(page, "saved")
+    page.reload()
+    page.keyboard.press("w")
+    assert chosen(page) == {"c-item0": "4", "c-item1": "4"}
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_sections_of_both_responses_move_together(open_page, size):
+    make_study("pair")
+    page = open_page(size)
+    begin(page)
+    assert page.locator("#pane-a .sections a").count() == 4
+    press(page, "]]")
+    top = "pane => document.querySelector(`#pane-${pane} .prose`).getBoundingClientRect().top"
+    page.wait_for_function(f"() => ({top})('a') < -200")
+    if size == "desktop":
+        page.locator("#pane-a summary").click()
+        page.locator('#pane-a [data-section="3"]').click()
+        page.wait_for_function(f"() => ({top})('b') < -500 && ({top})('a') < -500")
+    page.keyboard.press("o")
+    assert page.evaluate("document.getElementById('task').dataset.pane") == "b"
+
+
+def test_reading_keys_scroll_the_response_in_hand(open_page):
+    make_study("pair")
+    page = open_page()
+    begin(page)
+    press(page, "j")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.getElementById('pane-a').scrollTop > 300")
+    press(page, "oj")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.getElementById('pane-b').scrollTop > 300")
+
+
+def test_words_are_found_across_both_responses(open_page):
+    make_study("pair")
+    page = open_page()
+    begin(page)
+    page.keyboard.press("/")
+    page.keyboard.type("树木")
+    page.wait_for_function("() => document.querySelector('.find [role=status]').textContent === '1 / 160'")
+    page.keyboard.press("Enter")
+    assert page.locator(".find [role=status]").text_content() == "2 / 160"
+    page.keyboard.press("Shift+Enter")
+    assert page.locator(".find [role=status]").text_content() == "1 / 160"
+    page.keyboard.type("🌳")
+    page.wait_for_function("() => !document.querySelector('.find [role=status]').textContent.includes('/')")
+    page.keyboard.press("Escape")
+    assert not page.locator(".find").is_visible()
+    assert chosen(page) == {}
+
+
+def test_the_same_task_resumes_on_another_device_at_the_same_paragraph(open_page):
+    make_study("pair")
+    page = open_page()
+    begin(page)
+    assignment = open_assignment()
+    for pane, number in (("a", 5), ("b", 3)):
+        page.evaluate(
+            """([pane, number]) => document.querySelectorAll(`#pane-${pane} .block > *`)[number]
+                .scrollIntoView({block: "start", behavior: "instant"})""",
+            [pane, number],
+        )
+    from annotation.models import Draft
+
+    with page.expect_response(lambda reply: reply.url.endswith("/draft/")):
+        pass
+    kept = Draft.objects.get(task=assignment.task)
+    assert (kept.paragraph, kept.paragraph_b) == (5, 3)
+    other = open_page()
+    begin(other)
+    tops = other.evaluate(
+        """() => [["a", 5], ["b", 3]].map(([pane, number]) =>
+            document.querySelectorAll(`#pane-${pane} .block > *`)[number].getBoundingClientRect().top
+            - document.getElementById(`pane-${pane}`).getBoundingClientRect().top)"""
+    )
+    assert all(0 <= top < 130 for top in tops), tops
+
+
+def test_right_to_left_text_stands_right_to_left(open_page):
+    texts = ("النص الأول عن الأشجار في المدينة.", "Plain English first.\n\nثم نص عربي هنا.")
+    study = make_pair_study("three", texts=texts)
+    make_seats(study)
+    make_user("rater", study.workspace, username="rosa")
+    page = open_page()
+    begin(page)
+    pane = "a" if open_assignment().shown_first == "a" else "b"
+    direction = "pane => getComputedStyle(document.querySelector(`#pane-${pane} .prose`)).direction"
+    assert page.evaluate(direction, pane) == "rtl"
+    assert page.evaluate(direction, "b" if pane == "a" else "a") == "ltr"
