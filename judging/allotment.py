@@ -62,11 +62,12 @@ def record_spent(run: JudgeRun, worker: str, spent: Spend) -> None:
     share = BudgetShare.objects.filter(run=run, worker=worker)
     for part in PARTS:
         limited = share.filter(**{f"{part}__isnull": False})
+        # An answer that was dearer than its reservation leaves nothing, rather than less than nothing. This comes
+        # first: asked afterwards, it would take away what the subtraction has left.
+        limited.filter(**{f"{part}__lt": getattr(spent, part)}).update(**{part: 0})
         limited.filter(**{f"{part}__gte": getattr(spent, part)}).update(
             **{part: F(part) - getattr(spent, part)}
         )
-        # An answer that was dearer than its reservation leaves nothing, rather than less than nothing.
-        limited.filter(**{f"{part}__lt": getattr(spent, part)}).update(**{part: 0})
 
 
 def renew_share(run: JudgeRun, worker: str, clock: Clock) -> None:

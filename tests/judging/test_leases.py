@@ -91,6 +91,18 @@ def test_a_share_shrinks_by_what_replies_cost_and_its_rest_is_there_for_others()
     assert not shares_held(run, at())
 
 
+def test_what_a_reply_leaves_of_a_share_stays_set_aside_even_where_it_is_less_than_the_reply_cost():
+    run = make_run(Ceiling(calls=5))
+    grant(run, "a", Spend(3), at())
+    item = run.items.first()
+    for attempt in range(2):
+        Reply.objects.create(item=item, attempt=attempt, request_hash="x")
+    record_spent(run, "a", Spend(2))
+    # 5 allowed, 2 stored, and 3 - 2 = 1 still held by a: 2 are free
+    assert run.shares.get(worker="a").calls == 1
+    assert grant(run, "b", Spend(5), at()).calls == 2
+
+
 def test_the_share_of_a_worker_that_died_is_free_when_its_lease_ends():
     run = make_run(Ceiling(calls=5))
     grant(run, "a", Spend(5), at())
