@@ -1,3 +1,5 @@
+"""Addresses of the library's rubrics and guidelines."""
+
 from django.urls import path
 
 from annotation import library_pages
