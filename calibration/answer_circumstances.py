@@ -40,10 +40,12 @@ class Circumstances:
 
 
 def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> Circumstances:
-    """Of every submitted answer of the study, repeats included; two queries and a pass over the rows."""
+    """Of every submitted or derived answer of the study, repeats included; two queries and a pass over the rows."""
     kinds = [Rater.Kind.PERSON, Rater.Kind.SLOT] * people + [Rater.Kind.JUDGE] * judges
     found = Assignment.objects.filter(
-        task__study=study, status=Assignment.Status.SUBMITTED, rater__kind__in=kinds
+        task__study=study,
+        status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+        rater__kind__in=kinds,
     )
     columns = "pk", "task_id", "rater_id", "repeat", "active_seconds", "shown_first", "order", "submitted_at"
     rows = list(found.order_by("pk").values_list(*columns))

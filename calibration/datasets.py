@@ -144,14 +144,16 @@ def score_frame(
     people: bool = True,
     judges: bool = True,
     experiment: str | None = MAIN_EXPERIMENT,
-    keep_derived: bool = False,
+    keep_derived: bool | None = None,
     repeats: bool = False,
 ) -> ScoreFrame:
     """The current scores of a study, or of all studies of a benchmark's responses.
 
     Without `repeats`, only a rater's first answer to a task is read. `experiment` keeps a benchmark's runs apart
-    (None: all); responses of no run belong to the main one.
+    (None: all); responses of no run belong to the main one. Verdicts derived from several (a jury's, both orders') are
+    read where judges are read by themselves, and left out beside people, where their parts stand already.
     """
+    keep_derived = not people if keep_derived is None else keep_derived
     assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats)
     score_columns = _columns(
         Score.objects.filter(assignment__in=assignments).order_by(),

@@ -68,7 +68,9 @@ def _pairs(study: Study, frame: ScoreFrame, asked: str, draws: int, seed: int) -
 def judges_here(study: Study) -> list[tuple[str, int, str]]:
     """Public id, pk and name of the judges that answered in this study."""
     rows = Rater.objects.filter(
-        kind=Rater.Kind.JUDGE, assignments__task__study=study, assignments__status="submitted"
+        kind=Rater.Kind.JUDGE,
+        assignments__task__study=study,
+        assignments__status__in=["submitted", "derived"],
     )
     return [(row.public_id, row.pk, row.name) for row in rows.distinct().order_by("label")]
 
