@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nltk.stem.porter import PorterStemmer
 
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
@@ -123,6 +122,9 @@ def _aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs of places, each word used once: exact words first, then stems, in runs as long as they come."""
     pairs: dict[int, int] = {}
     taken: set[int] = set()
+    # Imported here: it brings two seconds of other modules with it.
+    from nltk.stem.porter import PorterStemmer
+
     stem = PorterStemmer().stem
     for form in (lambda word: word, stem):
         here = [form(word) for word in one]
