@@ -1,4 +1,4 @@
-"""A study's judges in depth: what sways them beside what sways people, gaps to people's scores, powered model means."""
+"""A study's judges in depth: what sways them beside people, gaps to people's scores, powered means, findings on them."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,6 +12,7 @@ from annotation.models import Assignment, Rater, Score, Study
 from calibration.answer_circumstances import circumstances
 from calibration.bias import score_gaps, self_preference
 from calibration.datasets import ROLES, Floats, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
 from calibration.pair_rankings import PlayedGames, length_parts, played_games, position_part
 from calibration.prediction_powered import (
     ModelScores,
@@ -19,8 +20,10 @@ from calibration.prediction_powered import (
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from calibration.report_reasons import NoJudge, NoPairs, TooFewModels
+from calibration.report_reasons import NoFamily, NoJudge, NoPairs, TooFewModels
+from calibration.reviewed_verdicts import reasonable_rates, review_state
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.swapped_verdicts import swap_part
 from calibration.verdicts import judged_elsewhere
 from generation.models import LanguageModel
 
@@ -32,11 +35,12 @@ def judges_settings(
 ) -> Plain:
     """Two models by name to separate, '' for the two with the nearest means; judges' families by public id.
 
-    `beside` is the state of what the study's judges said elsewhere on its benchmark, on which powered means rest.
+    `beside` is the state of what the study's judges said elsewhere on its benchmark, on which powered means rest, and
+    `reviews` that of what people found when they reviewed these judges' verdicts.
     """
     return {
-        "one": one, "other": other, "families": dict(families or {}), "beside": _state_beside(study), "draws": DRAWS,
-        "seed": 0,
+        "one": one, "other": other, "families": dict(families or {}), "beside": _state_beside(study),
+        "reviews": review_state(study), "draws": DRAWS, "seed": 0,
     }  # fmt: skip
 
 
@@ -59,60 +63,79 @@ def _state_beside(study: Study) -> dict[str, int]:
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     people = score_frame(study=study, judges=False)
     hashed = data_hash(people)
-    judges = Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label")
+    draws, seed = int(settings["draws"]), int(settings["seed"])
+    judges = list(Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label"))
     if not judges:
         return hashed, {
             "why": "NoJudge",
             "reason": str(NoJudge("no judge has judged responses of this study")),
         }
-    draws, seed = int(settings["draws"]), int(settings["seed"])
-    pairs = bool((people.response_b > 0).any())
-    report: Plain = {"study": study.slug, "pairs": pairs, "one": settings["one"], "other": settings["other"]}
-    if pairs:
+    report: Plain = {
+        "study": study.slug, "kind": _kind(study, people), "one": settings["one"], "other": settings["other"],
+        "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
+    }  # fmt: skip
+    if report["kind"] == "pairs":
         report["people"] = _sways(study, None, draws, seed)
-        report["judges"] = [
-            {"judge": judge.name, **_sways(study, judge, draws, seed),
-             "own_family": part(_own_family(study, people, judge, settings["families"], draws, seed))}
-            for judge in judges
-        ]  # fmt: skip
-    else:
+        report["judges"] = [_on_pairs(study, people, judge, settings) for judge in judges]
+    elif report["kind"] == "scores":
         report["judges"] = [_on_scores(study, people, judge, settings) for judge in judges]
     return hashed, settled(report)
+
+
+def _kind(study: Study, people: ScoreFrame) -> str:
+    """What people answered here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses."""
+    if study.kind == Study.Kind.REVIEW:
+        return "reviews"
+    return "pairs" if (people.response_b > 0).any() else "scores"
 
 
 JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
 
 
+def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
+    draws, seed = int(settings["draws"]), int(settings["seed"])
+    frame = score_frame(study=study, raters=[judge.pk], people=False)
+    return {
+        "judge": judge.name,
+        **_sways(study, judge, draws, seed),
+        "matches": part(lambda: pair_matches(people, frame, draws, seed)),
+        "soft": part(lambda: pair_shares(people, frame, draws, seed)),
+        "own_family": part(_own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)),
+    }  # fmt: skip
+
+
 def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
-    """Position and length bias of people, or of one judge, on this study's pairs."""
+    """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
     frame = score_frame(
         study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
     )
+    twice = score_frame(study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
 
-    def games() -> PlayedGames:
-        own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
+    def games(of: ScoreFrame) -> PlayedGames:
+        own = of.select((of.role == ROLES.index("preference")) & of.applicable)
         if not len(own):
             raise NoPairs("There are no pairs.")
         return played_games(own, circumstances(study))
 
     return {
         "n": int(((frame.role == ROLES.index("preference")) & frame.applicable).sum()),
-        "position": part(lambda: position_part(games(), draws, seed)),
-        "length": part(lambda: length_parts(games(), draws, seed)),
+        "position": part(lambda: position_part(games(twice), draws, seed)),
+        "swap": part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
+        "length": part(lambda: length_parts(games(frame), draws, seed)),
     }
 
 
 def _own_family(
-    study: Study, people: ScoreFrame, judge: Rater, families: Mapping[str, str], draws: int, seed: int
+    people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int
 ) -> Callable[[], Any]:
     """The judge's lift for models of its own family over people's mean preference on the same pairs."""
 
     def found() -> Any:
-        family = families.get(judge.public_id, "")
-        frame = score_frame(study=study, raters=[judge.pk], people=False)
+        if not family:
+            raise NoFamily("The judge's own family is not known.")
         own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
-        if not family or not len(own):
-            raise NoPairs("The judge's own family is not known, or it has judged no pair.")
+        if not len(own):
+            raise NoPairs("The judge has judged no pair.")
         known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))
         theirs = people.select((people.role == ROLES.index("preference")) & people.applicable)
         tasks, place = np.unique(theirs.task, return_inverse=True)
@@ -140,6 +163,8 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
     )
     return {
         "judge": judge.name,
+        "correlations": part(lambda: score_correlations(people, frame, draws, seed)),
+        "soft": part(lambda: item_shares(people, frame, draws, seed)),
         "gaps": part(lambda: _gaps(people, frame, draws, seed)),
         **_powered(people, frame, str(settings["one"]), str(settings["other"])),
     }

@@ -11,6 +11,15 @@ from django.utils.translation import gettext
 from annotation.models import Study
 from calibration.drawing import number
 from calibration.interval_words import ends_words, stated
+from calibration.judge_blocks import (
+    correlation_block,
+    family_block,
+    matches_blocks,
+    reasonable_block,
+    reasonable_opening,
+    soft_blocks,
+    swap_block,
+)
 from calibration.judge_reports import JUDGES, judges_settings
 from calibration.reasons import reason_of
 from calibration.report_words import criterion_name
@@ -32,13 +41,22 @@ def judges_depth_page(study: Study, report: Plain) -> ResultPage:
         opening=_opening(report),
         choices=_choices(report),
         blocks=judge_depth_blocks(study, report),
-        method=_method(report["pairs"]),
+        method=_method(report["kind"]),
         sources=[
             "LLMEval (arXiv 2312.07398), tables 3 to 5", "HREF (arXiv 2412.15524), appendix J",
             "Angelopoulos, Duchi & Zrnic (arXiv 2311.01453)",
         ],
-        code=["calibration.bias", "calibration.prediction_powered"],
+        code=_code(report["kind"]),
     )  # fmt: skip
+
+
+def _code(kind: str) -> list[str]:
+    shared = ["calibration.soft_verdicts", "calibration.shares"]
+    if kind == "pairs":
+        return ["calibration.bias", "calibration.comparison", "calibration.agreement", *shared]
+    if kind == "scores":
+        return ["calibration.bias", "calibration.comparison", "calibration.prediction_powered", *shared]
+    return ["calibration.shares"]
 
 
 JUDGES_DEPTH_PAGE = PageKind(
@@ -52,17 +70,30 @@ JUDGES_DEPTH_PAGE = PageKind(
 def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
     if missing(report):
         return []
-    if report["pairs"]:
-        return [_position(report), _length(report), *_own_family(report["judges"])]
-    blocks = []
-    for place, one in enumerate(report["judges"]):
-        blocks += [_powered(one, place), _separate(one, place), _gaps(study, one, place)]
+    reasonable = reasonable_block(study, report["reasonable"])
+    if report["kind"] == "reviews":
+        return [reasonable]
+    judges = report["judges"]
+    if report["kind"] == "pairs":
+        people = report["people"]
+        return [
+            *matches_blocks(judges), _position(report), swap_block(people, judges), _length(report),
+            *soft_blocks(judges), family_block(judges), reasonable,
+        ]  # fmt: skip
+    blocks = [*soft_blocks(judges), reasonable]
+    for place, one in enumerate(judges):
+        blocks += [
+            _powered(one, place), _separate(one, place), correlation_block(study, one, place),
+            _gaps(study, one, place),
+        ]  # fmt: skip
     return blocks
 
 
 def _opening(report: Plain) -> str:
+    if report["kind"] == "reviews":
+        return reasonable_opening(report["reasonable"])
     judges = report["judges"]
-    if report["pairs"]:
+    if report["kind"] == "pairs":
         rows = [("", report["people"]), *((one["judge"], one) for one in judges)]
         said = [_length_sentence(name, one) for name, one in rows]
         return " ".join(one for one in said if one) or reason_of({"why": "NoLengths"})
@@ -88,7 +119,7 @@ def _length_sentence(name: str, one: Mapping[str, Any]) -> str:
 
 
 def _choices(report: Plain) -> list[Choice]:
-    if report["pairs"]:
+    if report["kind"] != "scores":
         return []
     models = sorted({
         row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]
@@ -160,21 +191,6 @@ def _length(report: Plain) -> Block:
         shown, title, gettext("Share preferring the longer less share preferring the shorter"), 0.0
     )
     return Block("length", title, figure=figure, table=table, notes=silent)
-
-
-def _own_family(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
-    title = gettext("Preference for models of the judge's own family")
-    known = [one for one in judges if not missing(one["own_family"])]
-    if not known:
-        return []
-    table = Table(
-        [Column(gettext("Judge")), Column(gettext("Pairs"), 0), Column(gettext("Judge's points for its family"), 3),
-         Column(gettext("People's"), 3), Column(gettext("Lift"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3)],
-        [[one["judge"], own["n"], own["judge"]["value"], own["reference"]["value"], own["lift"]["value"],
-          *stated(own["lift"])] for one in known for own in [one["own_family"]]],
-    )  # fmt: skip
-    return [Block("own-family", title, table=table)]
 
 
 def _spans(rows: Sequence[tuple[Any, ...]], title: str, x_title: str, rule: float) -> str:
@@ -282,14 +298,37 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
     return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
 
 
-def _method(pairs: bool) -> list[str]:
-    if pairs:
+def _method(kind: str) -> list[str]:
+    reviewed = gettext(
+        "Reasonable rate: the share of reviewers' findings that call a judge's answer to an item reasonable. Intervals "
+        "draw whole instructions."
+    )
+    if kind == "reviews":
+        return [reviewed]
+    soft = gettext(
+        "Graded verdicts: levels of a scale taken as shares of it, 0 to 1, against the mean of people's shares of the "
+        "same question. The slope is people's change where the verdict changes by 1; the mean error is how far a "
+        "verdict's group lies from people on the mean, which is above 0 by chance alone."
+    )
+    if kind == "pairs":
         return [
+            gettext(
+                "The majority is the preference that more people gave than any other; pairs without one are left out. "
+                "Leave-one-out compares the judge with the most frequent preference of all people but one. A "
+                "preference counts by its side here, and both bad is an answer of its own."
+            ),
             gettext(
                 "Where the lengths differ by so many characters, how often the longer response wins, ties and loses; "
                 "the bias rate is the share preferring the longer less the share preferring the shorter. Position bias "
                 "is the first side's share of the pairs that were not tied. Intervals draw whole instructions."
-            )
+            ),
+            gettext(
+                "Swapped sides: the same pair answered twice by the same judge or person, each response first once. "
+                "Own family: the judge's points for models of its own family less people's points for them in the "
+                "same pairs."
+            ),
+            soft,
+            reviewed,
         ]
     return [
         gettext(
@@ -301,4 +340,10 @@ def _method(pairs: bool) -> list[str]:
             "Gaps: the judge's score of a response less the mean of people's, on the criterion's own scale, and how "
             "often it is at least so large."
         ),
+        gettext(
+            "Correlations are of the judge's score of a response with the mean of people's, and of models' mean scores; "
+            "p takes responses as independent, the interval draws whole instructions."
+        ),
+        soft,
+        reviewed,
     ]

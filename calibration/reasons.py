@@ -40,6 +40,9 @@ def reason_of(part: Mapping[str, Any]) -> str:
         ),
         "TooFewRaters": gettext("Fewer raters than this needs; let more people rate."),
         "TooFewModels": gettext("Only one model has been rated, so there is nothing to rank."),
+        "TooFewModelMeans": gettext(
+            "Fewer than three models were scored by both, so their means cannot be correlated."
+        ),
         "NoFurtherVerdicts": gettext(
             "Every response the judge scored was scored by people too; a judge adds something once it scores more."
         ),
@@ -62,6 +65,13 @@ def reason_of(part: Mapping[str, Any]) -> str:
             "The data number positions, not persons, so nothing is said about single raters."
         ),
         "NoPooling": gettext("There is only one category, so there is nothing to draw its weights toward."),
+        "NeverSwapped": gettext("No pair was shown to the same rater from both sides."),
+        "NeverReviewed": gettext(
+            "Nobody has reviewed a verdict yet; make a study that reviews this judge's verdicts."
+        ),
+        "NoFamily": gettext(
+            "It is not known which family of models this judge belongs to; give its model a family in the library."
+        ),
         "NoJudge": gettext("No judge has given a verdict on this in the study."),
     }
     return said.get(str(part["why"])) or reason_words(str(part["why"]))

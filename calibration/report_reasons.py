@@ -35,6 +35,10 @@ class TooFewModels(NoStatistic):
     """Fewer than two models."""
 
 
+class TooFewModelMeans(NoStatistic):
+    """Fewer than three models, of which no correlation is computed."""
+
+
 class TooFewAnswers(NoStatistic):
     """Nobody has answered enough for a rate of their own."""
 
@@ -53,3 +57,15 @@ class NoPooling(NoStatistic):
 
 class NoJudge(NoStatistic):
     """Nobody but people has rated."""
+
+
+class NeverSwapped(NoStatistic):
+    """No pair was shown to the same rater from both sides."""
+
+
+class NeverReviewed(NoStatistic):
+    """Nobody has said whether a judge's verdicts are reasonable."""
+
+
+class NoFamily(NoStatistic):
+    """It is not known which model a judge is, or of which family."""
