@@ -9,13 +9,37 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
 from string import Template
 
 MESSAGE_LINE = re.compile(r"^@@ (system|user)\s*$", re.MULTILINE)
 
 
+class Fault(StrEnum):
+    DOLLAR = "dollar"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+    BEGINNING = "beginning"
+
+
 class BadTemplate(ValueError):
-    """The template names an unknown placeholder, lacks a needed one, or has no message."""
+    """The template names an unknown placeholder, lacks a needed one, or has no message.
+
+    `name` is that placeholder's; `known` and `needed` are those that the method has.
+    """
+
+    def __init__(
+        self,
+        sentence: str,
+        fault: Fault,
+        name: str = "",
+        known: Sequence[str] = (),
+        needed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(sentence)
+        self.fault, self.name = fault, name
+        self.known, self.needed = tuple(known), tuple(needed)
 
 
 @dataclass(frozen=True)
@@ -33,7 +57,7 @@ class Item:
     question: str
     levels: tuple[Level, ...]
 
-    @property
+    @cached_property
     def values(self) -> tuple[float, ...]:
         return tuple(level.value for level in self.levels)
 
@@ -79,24 +103,32 @@ def number_text(value: float) -> str:
 
 def render(template: str, fields: Mapping[str, str], needed: Sequence[str]) -> list[dict[str, str]]:
     """The template's messages with `fields` put in. Raises BadTemplate."""
-    parsed = Template(template)
-    if not parsed.is_valid():
-        raise BadTemplate("The prompt has a lone $; write $$ for a dollar sign.")
-    names = set(parsed.get_identifiers())
-    if unknown := sorted(names - set(fields)):
-        raise BadTemplate(
-            f"The prompt names ${unknown[0]}, which is unknown; known are: {', '.join(fields)}."
-        )
-    if missing := [name for name in needed if name not in names]:
-        raise BadTemplate(f"The prompt lacks ${missing[0]}, without which the judge does not see it.")
-    pieces = MESSAGE_LINE.split(template)
-    if len(pieces) < 3 or pieces[0].strip():
-        raise BadTemplate("The prompt must begin with a line '@@ system' or '@@ user'.")
     # Split before filling in: a text that holds such a line starts no message.
     return [
-        {"role": role, "content": Template(text).substitute(fields).strip()}
-        for role, text in zip(pieces[1::2], pieces[2::2], strict=True)
+        {"role": role, "content": piece.substitute(fields).strip()}
+        for role, piece in _pieces(template, tuple(fields), tuple(needed))
     ]
+
+
+@lru_cache(maxsize=64)
+def _pieces(
+    template: str, known: tuple[str, ...], needed: tuple[str, ...]
+) -> tuple[tuple[str, Template], ...]:
+    """The messages of a template, by role. Raises BadTemplate."""
+    parsed = Template(template)
+    if not parsed.is_valid():
+        raise BadTemplate("The prompt has a lone $; write $$ for a dollar sign.", Fault.DOLLAR)
+    names = set(parsed.get_identifiers())
+    if unknown := sorted(names - set(known)):
+        sentence = f"The prompt names ${unknown[0]}, which is unknown; known are: {', '.join(known)}."
+        raise BadTemplate(sentence, Fault.UNKNOWN, unknown[0], known, needed)
+    if missing := [name for name in needed if name not in names]:
+        sentence = f"The prompt lacks ${missing[0]}, without which the judge does not see it."
+        raise BadTemplate(sentence, Fault.MISSING, missing[0], known, needed)
+    pieces = MESSAGE_LINE.split(template)
+    if len(pieces) < 3 or pieces[0].strip():
+        raise BadTemplate("The prompt must begin with a line '@@ system' or '@@ user'.", Fault.BEGINNING)
+    return tuple((role, Template(text)) for role, text in zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 def request_hash(
