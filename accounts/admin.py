@@ -3,7 +3,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Event, Membership, User, Workspace
+from accounts.models import ApiToken, Event, Membership, User, Workspace
 
 
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -62,4 +62,18 @@ class EventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Event | None = None) -> bool:
+        return False
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Tokens are issued on their owner's page; here they are seen and revoked."""
+
+    list_display = ["name", "user", "may_change", "created_at", "used_at", "revoked_at"]
+    list_select_related = ["user"]
+    search_fields = ["name", "user__username"]
+    fields = ["public_id", "user", "name", "may_change", "created_at", "used_at", "revoked_at"]
+    readonly_fields = ["public_id", "user", "name", "may_change", "created_at", "used_at"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False

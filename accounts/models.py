@@ -49,6 +49,25 @@ class Membership(models.Model):
         return f"{self.user} · {self.workspace} · {self.get_role_display()}"
 
 
+class ApiToken(models.Model):
+    """Lets a program act as its owner at /api/v1/. Of the token itself only a digest is kept."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    may_change = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Event(models.Model):
     """Append-only log (a database trigger refuses changes): who did what to which object."""
 

@@ -1,9 +1,13 @@
 from django.urls import path
 
-from accounts import views
+from accounts import account_pages, views
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in/", views.sign_in, name="sign_in"),
     path("sign-out/", views.sign_out, name="sign_out"),
+    # account/
+    path("account/", account_pages.account, name="account"),
+    path("account/password/", account_pages.change_password, name="change_password"),
+    path("account/tokens/<str:public_id>/revoke/", account_pages.revoke, name="revoke_token"),
 ]

@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("annotation.library_urls")),
     path("", include("calibration.urls")),
     path("", include("judging.urls")),
+    path("api/v1/", include("config.api_urls")),
     path("health/", health, name="health"),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),

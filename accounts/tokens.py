@@ -1,0 +1,42 @@
+"""Tokens by which programs reach the API: issued once, kept as a digest, revoked at any time."""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from accounts.models import ApiToken, User
+
+Clock = Callable[[], datetime]
+OPENING = "plumbline_"
+REMEMBER_USE_EVERY = timedelta(minutes=10)
+
+
+def issue_token(*, user: User, name: str, may_change: bool = False) -> tuple[ApiToken, str]:
+    """The stored token and its secret, which nobody can read again. 256 bits, so a plain digest is enough."""
+    secret = OPENING + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(user=user, name=name, digest=digest_of(secret), may_change=may_change)
+    return token, secret
+
+
+def token_behind(secret: str, *, clock: Clock) -> ApiToken | None:
+    """The token that is neither unknown nor revoked, of a user who may sign in; notes now and then that it was used."""
+    token = (
+        ApiToken.objects.select_related("user")
+        .filter(digest=digest_of(secret), revoked_at=None, user__is_active=True)
+        .first()
+    )
+    if token is None:
+        return None
+    now = clock()
+    if token.used_at is None or now - token.used_at > REMEMBER_USE_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(used_at=now)
+    return token
+
+
+def revoke_token(*, token: ApiToken, clock: Clock) -> None:
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock())
+
+
+def digest_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

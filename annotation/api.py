@@ -1,0 +1,128 @@
+"""Studies for programs: their state, and every answer in them."""
+
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api import asking, paged
+from accounts.permissions import workspaces_read_by
+from annotation.desk_counts import study_rows
+from annotation.models import Rater, Score, Study
+from generation.api import CURSOR, SIZE
+
+
+class StudySerializer(serializers.ModelSerializer[Study]):
+    id = serializers.CharField(source="public_id")
+    workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    benchmark = serializers.CharField(source="benchmark.slug", default=None)
+
+    class Meta:
+        model = Study
+        fields = ["id", "slug", "workspace", "benchmark", "name", "kind", "created_at"]
+
+
+class StudyStateSerializer(StudySerializer):
+    tasks = serializers.IntegerField()
+    seats = serializers.IntegerField(help_text="Places that people may take: tasks times overlap.")
+    taken = serializers.IntegerField()
+    answers_of_people = serializers.IntegerField()
+    answers_of_judges = serializers.IntegerField()
+    provenance = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="'simulated' or 'scripted' where such answers are among them.",
+    )
+
+    class Meta(StudySerializer.Meta):
+        fields = [
+            *StudySerializer.Meta.fields, "tasks", "seats", "taken", "answers_of_people", "answers_of_judges",
+            "provenance",
+        ]  # fmt: skip
+
+
+class ScoreSerializer(serializers.ModelSerializer[Score]):
+    task = serializers.CharField(source="assignment.task.public_id")
+    response_a = serializers.CharField(source="assignment.task.response_a.public_id", default=None)
+    response_b = serializers.CharField(source="assignment.task.response_b.public_id", default=None)
+    rater = serializers.CharField(source="assignment.rater.public_id")
+    rater_kind = serializers.CharField(source="assignment.rater.kind")
+    status = serializers.CharField(source="assignment.status")
+    repeat = serializers.IntegerField(source="assignment.repeat")
+    shown_first = serializers.CharField(source="assignment.shown_first")
+    submitted_at = serializers.DateTimeField(source="assignment.submitted_at")
+    criterion = serializers.CharField(source="criterion.key")
+    role = serializers.CharField(source="criterion.role")
+
+    class Meta:
+        model = Score
+        fields = [
+            "task", "response_a", "response_b", "rater", "rater_kind", "status", "repeat", "shown_first",
+            "submitted_at", "criterion", "role", "revision", "value", "level", "not_applicable", "reason", "evidence",
+        ]  # fmt: skip
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=StudySerializer(many=True))
+@api_view(["GET"])
+def studies(request: Request) -> ApiResponse:
+    """Studies of the workspaces whose results you may read."""
+    return paged(request, _readable(request).select_related("workspace", "benchmark"), StudySerializer)
+
+
+@extend_schema(responses=StudyStateSerializer)
+@api_view(["GET"])
+def study(request: Request, slug: str) -> ApiResponse:
+    """One study and how far it is, counted from its rows."""
+    found = study_to_read(request, slug)
+    (row,) = study_rows([found])
+    said = {
+        "tasks": row.tasks, "seats": row.seats, "taken": row.taken, "answers_of_people": row.people,
+        "answers_of_judges": row.judges, "provenance": row.provenance,
+    }  # fmt: skip
+    return ApiResponse({**StudySerializer(found).data, **said})
+
+
+@extend_schema(
+    parameters=[
+        SIZE,
+        CURSOR,
+        OpenApiParameter("criterion", str, description="Only answers to the criterion of this key."),
+        OpenApiParameter("rater_kind", str, enum=list(Rater.Kind.values)),
+        OpenApiParameter("every_revision", bool, description="Also answers that were changed later."),
+    ],
+    responses=ScoreSerializer(many=True),
+)
+@api_view(["GET"])
+def scores(request: Request, slug: str) -> ApiResponse:
+    """Every answer of a study; raters go by opaque ids, and of an answer that was changed only the last is there.
+
+    Pair scores are canonical: positive means response_a, whatever was shown first.
+    """
+    rows = Score.objects.filter(assignment__task__study=study_to_read(request, slug)).order_by()
+    if criterion := request.query_params.get("criterion"):
+        rows = rows.filter(criterion__key=criterion)
+    if kind := request.query_params.get("rater_kind"):
+        rows = rows.filter(assignment__rater__kind=kind)
+    if request.query_params.get("every_revision", "").lower() not in ("1", "true"):
+        latest = Score.objects.filter(assignment=OuterRef("assignment"), criterion=OuterRef("criterion"))
+        rows = rows.filter(revision=Subquery(latest.order_by("-revision").values("revision")[:1]))
+    rows = rows.select_related(
+        "criterion", "assignment__rater", "assignment__task__response_a", "assignment__task__response_b"
+    ).defer("assignment__task__response_a__text", "assignment__task__response_b__text")
+    return paged(request, rows, ScoreSerializer)
+
+
+def study_to_read(request: Request, slug: str) -> Study:
+    """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
+    found = _readable(request).filter(slug=slug).order_by("pk").first()
+    if found is None:
+        raise Http404(f"There is no study {slug!r} in your workspaces.")
+    return found
+
+
+def _readable(request: Request) -> QuerySet[Study]:
+    return Study.objects.filter(workspace__in=workspaces_read_by(asking(request)))

@@ -1,0 +1,83 @@
+"""What studies' answers came to, for programs: fits of weights, and the reports that pages show."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api import asking, paged
+from accounts.permissions import workspaces_read_by
+from annotation.api import study_to_read
+from calibration.fit_exports import fit_to_json
+from calibration.models import Fit
+from calibration.report_cache import current_reports
+from generation.api import CURSOR, SIZE
+
+
+class FitSerializer(serializers.ModelSerializer[Fit]):
+    id = serializers.CharField(source="public_id")
+    study = serializers.CharField(source="study.slug", default=None)
+    benchmark = serializers.CharField(source="benchmark.slug", default=None)
+
+    class Meta:
+        model = Fit
+        fields = [
+            "id", "kind", "published_name", "source", "study", "benchmark", "settings", "data_hash", "versions",
+            "created_at",
+        ]  # fmt: skip
+
+
+class ReportSerializer(serializers.Serializer[object]):
+    kind = serializers.CharField()
+    settings = serializers.JSONField(help_text="What was asked for.")
+    data_hash = serializers.CharField(help_text="Of the rows that it was computed from.")
+    result = serializers.JSONField()
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=FitSerializer(many=True))
+@api_view(["GET"])
+def fits(request: Request) -> ApiResponse:
+    """Fitted and published weights of the workspaces whose results you may read."""
+    return paged(request, _readable(request).select_related("study", "benchmark"), FitSerializer)
+
+
+@extend_schema(responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+def fit(request: Request, public_id: str) -> ApiResponse:
+    """One fit: its weights category by category, with their certificate where they were fitted here."""
+    found = _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)).first()
+    if found is None:
+        raise Http404(f"There is no fit {public_id!r} in your workspaces.")
+    if found.kind == Fit.Kind.PUBLISHED:
+        return ApiResponse({**FitSerializer(found).data, "categories": _published(found)})
+    return ApiResponse(fit_to_json(found, rows=False))
+
+
+@extend_schema(responses=ReportSerializer(many=True))
+@api_view(["GET"])
+def reports(request: Request, slug: str) -> ApiResponse:
+    """The reports of a study as it is now: those that its pages have computed and show."""
+    found = current_reports(study_to_read(request, slug))
+    return ApiResponse(ReportSerializer(found, many=True).data)
+
+
+def _published(found: Fit) -> list[dict[str, Any]]:
+    """Only what was printed: items and weights."""
+    said: list[dict[str, Any]] = []
+    for category in found.categories.prefetch_related("weights").order_by("position"):
+        weights = sorted(category.weights.all(), key=lambda weight: weight.position)
+        items = [weight.criterion_key for weight in weights]
+        said.append(
+            {"category": category.key, "items": items, "weights": [weight.weight for weight in weights]}
+        )
+    return said
+
+
+def _readable(request: Request) -> QuerySet[Fit]:
+    return Fit.objects.filter(workspace__in=workspaces_read_by(asking(request)))

@@ -1,0 +1,101 @@
+"""The library for programs: benchmarks, instructions, models, responses."""
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api import asking, paged
+from accounts.permissions import workspaces_read_by
+from generation.models import Benchmark, Instruction, LanguageModel, Response
+
+SIZE = OpenApiParameter("size", int, description="Rows a page: 100 unless told, at most 1000.")
+CURSOR = OpenApiParameter("cursor", str, description="Where the last page ended; part of its `next`.")
+
+
+class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
+    workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+
+    class Meta:
+        model = Benchmark
+        fields = ["slug", "workspace", "version", "licence", "source"]
+
+
+class InstructionSerializer(serializers.ModelSerializer[Instruction]):
+    id = serializers.CharField(source="public_id")
+    category = serializers.CharField(source="category.key", default=None)
+
+    class Meta:
+        model = Instruction
+        fields = ["id", "external_id", "category", "messages", "reference", "hint", "words_asked", "language"]
+
+
+class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
+    workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+
+    class Meta:
+        model = LanguageModel
+        fields = ["name", "workspace", "family", "billions_of_parameters", "fictional"]
+
+
+class ResponseSerializer(serializers.ModelSerializer[Response]):
+    id = serializers.CharField(source="public_id")
+    instruction = serializers.CharField(source="instruction.external_id")
+    model = serializers.CharField(source="model.name", default=None)
+
+    class Meta:
+        model = Response
+        fields = [
+            "id", "instruction", "model", "sample", "kind", "text", "words", "input_tokens", "tokens",
+            "finish_reason", "seconds", "cost", "created_at",
+        ]  # fmt: skip
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=BenchmarkSerializer(many=True))
+@api_view(["GET"])
+def benchmarks(request: Request) -> ApiResponse:
+    """Benchmarks of the workspaces whose results you may read."""
+    found = Benchmark.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    return paged(request, found.select_related("workspace"), BenchmarkSerializer)
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=InstructionSerializer(many=True))
+@api_view(["GET"])
+def instructions(request: Request, slug: str) -> ApiResponse:
+    """The instructions of a benchmark."""
+    rows = benchmark_to_read(request, slug).instructions.select_related("category")
+    return paged(request, rows, InstructionSerializer)
+
+
+@extend_schema(
+    parameters=[SIZE, CURSOR, OpenApiParameter("model", str, description="Only of the model of this name.")],
+    responses=ResponseSerializer(many=True),
+)
+@api_view(["GET"])
+def responses(request: Request, slug: str) -> ApiResponse:
+    """What models answered to a benchmark's instructions, with human references and degraded controls."""
+    rows = Response.objects.filter(instruction__benchmark=benchmark_to_read(request, slug))
+    if model := request.query_params.get("model"):
+        rows = rows.filter(model__name=model)
+    return paged(request, rows.select_related("instruction", "model"), ResponseSerializer)
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=ModelSerializer(many=True))
+@api_view(["GET"])
+def models(request: Request) -> ApiResponse:
+    """Models of the workspaces whose results you may read."""
+    found = LanguageModel.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    return paged(request, found.select_related("workspace"), ModelSerializer)
+
+
+def benchmark_to_read(request: Request, slug: str) -> Benchmark:
+    """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
+    readable = Benchmark.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    found = readable.filter(slug=slug).order_by("pk").first()
+    if found is None:
+        raise Http404(f"There is no benchmark {slug!r} in your workspaces.")
+    return found

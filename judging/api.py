@@ -1,0 +1,179 @@
+"""Judges for programs: runs with their progress, the words to steer them, leaderboards, exports."""
+
+import tempfile
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api import Unusable, asking, paged
+from accounts.permissions import workspaces_led_by, workspaces_read_by
+from annotation.api import study_to_read
+from generation.api import CURSOR, SIZE, benchmark_to_read
+from generation.models import MAIN_EXPERIMENT
+from judging.export import export_study
+from judging.leaderboards import UnknownJudge, judge_named, leaderboard
+from judging.models import Judge, JudgeRun
+from judging.runs import NotPossible, Progress, cancel_run, pause_run, progress_of, start_run
+from judging.scoring import NoVerdicts, WithoutWeight
+from judging.tasks import enqueue
+from judging.weightings import EQUAL, MissingWeights, UnknownWeights
+
+
+class JudgeSerializer(serializers.ModelSerializer[Judge]):
+    id = serializers.CharField(source="rater.public_id")
+    name = serializers.CharField(source="rater.name")
+    model = serializers.CharField(source="language_model.name", default=None)
+    provenance = serializers.CharField(source="rater.provenance")
+
+    class Meta:
+        model = Judge
+        fields = ["id", "name", "method", "model", "prompt_hash", "parameters", "provenance", "created_at"]
+
+
+class RunSerializer(serializers.ModelSerializer[JudgeRun]):
+    id = serializers.CharField(source="public_id")
+    judge = serializers.CharField(source="judge.rater.name")
+    study = serializers.CharField(source="study.slug")
+
+    class Meta:
+        model = JudgeRun
+        fields = [
+            "id", "judge", "study", "status", "message", "budget_calls", "budget_tokens", "budget_money",
+            "created_at", "started_at", "finished_at",
+        ]  # fmt: skip
+
+
+class RunProgressSerializer(serializers.Serializer[Progress]):
+    total = serializers.IntegerField()
+    scored = serializers.IntegerField()
+    unscored = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    busy = serializers.IntegerField(help_text="Items that a worker holds.")
+    reasons = serializers.JSONField(help_text="[why unscored, how often], most frequent first.")
+    calls = serializers.IntegerField()
+    reused = serializers.IntegerField(help_text="Questions answered from stored replies, at no cost.")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    money = serializers.DecimalField(max_digits=18, decimal_places=6)
+    projected_money = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
+
+
+class RunStateSerializer(RunSerializer):
+    progress = RunProgressSerializer()
+    manifest = serializers.JSONField()
+
+    class Meta(RunSerializer.Meta):
+        fields = [*RunSerializer.Meta.fields, "progress", "manifest"]
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=JudgeSerializer(many=True))
+@api_view(["GET"])
+def judges(request: Request) -> ApiResponse:
+    """Judges of the workspaces whose results you may read."""
+    found = Judge.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    return paged(request, found.select_related("rater", "language_model"), JudgeSerializer)
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=RunSerializer(many=True))
+@api_view(["GET"])
+def runs(request: Request) -> ApiResponse:
+    """Runs of judges, in the order of their making."""
+    return paged(request, _readable_runs(request), RunSerializer)
+
+
+@extend_schema(responses=RunStateSerializer)
+@api_view(["GET"])
+def run(request: Request, public_id: str) -> ApiResponse:
+    """One run: how far it is, what it cost, what it was made of."""
+    return ApiResponse(_state(_run_to_read(request, public_id)))
+
+
+@extend_schema(
+    request=None,
+    responses=RunStateSerializer,
+    parameters=[OpenApiParameter("verb", str, "path", enum=["start", "pause", "cancel"])],
+)
+@api_view(["POST"])
+def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
+    """Starts (or resumes), pauses or cancels a run; 400 with a sentence where its state does not allow it."""
+    user = asking(request)
+    found = _run_to_read(request, public_id)
+    if not workspaces_led_by(user).filter(pk=found.judge.workspace_id).exists():
+        raise PermissionDenied("Only owners and leads of this workspace steer its runs.")
+    try:
+        with transaction.atomic():
+            if verb == "start":
+                start_run(found, clock=timezone.now, user=user)
+                enqueue(found)
+            elif verb == "pause":
+                pause_run(found, clock=timezone.now, user=user)
+            else:
+                cancel_run(found, clock=timezone.now, user=user)
+    except NotPossible as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(_state(found))
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("judge", str, required=True, description="The name of a judge of this benchmark."),
+        OpenApiParameter("weights", str, description="equal, published, or a fit's id, name or study."),
+        OpenApiParameter("experiment", str, description="main unless told."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+def board(request: Request, slug: str) -> ApiResponse:
+    """The models of a benchmark ranked by a judge's verdicts, unrounded: what `manage.py leaderboard --json` prints."""
+    asked = request.query_params
+    benchmark = benchmark_to_read(request, slug)
+    try:
+        judge = judge_named(benchmark, asked.get("judge", ""))
+        found = leaderboard(
+            benchmark,
+            judge,
+            asked.get("weights") or EQUAL,
+            experiment=asked.get("experiment") or MAIN_EXPERIMENT,
+        )
+    except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights) as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(found.as_json())
+
+
+@extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+@api_view(["GET"])
+def export(request: Request, slug: str) -> FileResponse:
+    """A study as one file from which `manage.py recompute` computes every number of its pages again."""
+    study = study_to_read(request, slug)
+    # Closed by the response when it has been sent.
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    export_study(study, file)
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=f"{study.slug}.plumbline.zip")
+
+
+def _state(found: JudgeRun) -> dict[str, Any]:
+    progress = RunProgressSerializer(progress_of(found, clock=timezone.now)).data
+    return {**RunSerializer(found).data, "progress": progress, "manifest": found.manifest}
+
+
+def _run_to_read(request: Request, public_id: str) -> JudgeRun:
+    found = _readable_runs(request).filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(f"There is no run {public_id!r} in your workspaces.")
+    return found
+
+
+def _readable_runs(request: Request) -> QuerySet[JudgeRun]:
+    readable = workspaces_read_by(asking(request))
+    return JudgeRun.objects.filter(judge__workspace__in=readable).select_related("judge__rater", "study")
