@@ -55,7 +55,7 @@ def judge(data, *arguments):
     )
 
 
-def wait_until(condition, process, seconds=60.0):
+def wait_until(condition, process, seconds=180.0):
     ends_at = time.monotonic() + seconds
     while not condition():
         if process.poll() is not None:
