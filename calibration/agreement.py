@@ -48,6 +48,7 @@ __all__ = [
     "krippendorff_alpha",
     "leave_one_out",
     "left_out_modes",
+    "matches_by_task",
     "outer_leave_one_out",
     "rater_matrix",
 ]
@@ -184,6 +185,19 @@ def outer_leave_one_out(
         clusters=k,
         draws=ends.draws,
     )
+
+
+def matches_by_task(tasks: IntArray, labels: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Leave-one-out agreement task by task: (kept (m,), inner (m,), outer (m, highest label + 1)).
+
+    `kept` are the task codes with at least two raters, `inner` the raters' match in each, and outer[t, l] what a judge
+    that says l reaches in it. Their means over tasks are the rates of leave_one_out and outer_leave_one_out.
+    """
+    lines, given = compact(check_codes("Tasks", tasks))
+    counts = count_table(lines, check_codes("Labels", labels))
+    kept = with_two_raters(counts)
+    matches, shares = left_out_modes(counts[kept])
+    return given[kept].astype(np.int64), matches, shares
 
 
 def left_out_modes(counts: IntArray) -> tuple[FloatArray, FloatArray]:

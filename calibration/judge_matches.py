@@ -26,8 +26,12 @@ def preferences(frame: ScoreFrame) -> ScoreFrame:
 
 def side_labels(frame: ScoreFrame) -> Ints:
     """Each preference as a place in SIDES, whatever its strength: (n,)."""
-    bad = (frame.variant > 0) & (frame.value == 0)
-    return np.where(bad, 3, np.sign(frame.value) + 1).astype(np.int64)
+    return sides(frame.label_values, float(frame.high.max()))
+
+
+def sides(values: Floats, highest: float) -> Ints:
+    """Places in SIDES of label values (ScoreFrame.label_values) on a scale that ends at `highest`: (n,)."""
+    return np.where(values > highest, 3, np.sign(values) + 1).astype(np.int64)
 
 
 def shares_of(frame: ScoreFrame) -> Floats:

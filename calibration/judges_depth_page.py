@@ -20,11 +20,9 @@ from calibration.judge_blocks import (
     soft_blocks,
     swap_block,
 )
-from calibration.judge_reports import JUDGES, judges_settings
 from calibration.reasons import reason_of
 from calibration.report_words import criterion_name
 from calibration.result_blocks import Block, Choice, Column, ResultPage, Table
-from calibration.result_pages import PageKind
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
 
@@ -57,14 +55,6 @@ def _code(kind: str) -> list[str]:
     if kind == "scores":
         return ["calibration.bias", "calibration.comparison", "calibration.prediction_powered", *shared]
     return ["calibration.shares"]
-
-
-JUDGES_DEPTH_PAGE = PageKind(
-    report=JUDGES,
-    settings=lambda study, query: judges_settings(study, query.get("one", ""), query.get("other", "")),
-    page=judges_depth_page,
-    title=judges_depth_title,
-)
 
 
 def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:

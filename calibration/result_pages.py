@@ -1,11 +1,13 @@
 """Serving a result page: the report from the cache or a worker, the page made of it, and its files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
@@ -21,18 +23,26 @@ SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charse
 
 @dataclass(frozen=True)
 class PageKind:
-    """A page: its report, the settings that the address asks for, and how a report becomes a page."""
+    """A page: its report, the settings that the address asks for, and how a report becomes a page.
+
+    `build` is the background task that computes the report where a worker must, by default this room's; `links` are
+    addresses beside the page, (name of the address, words).
+    """
 
     report: ReportKind
     settings: Callable[[Study, Mapping[str, str]], Plain]
     page: Callable[[Study, Plain], ResultPage]
     title: Callable[[], str]
+    build: Any = None
+    links: Callable[[], Sequence[tuple[str, str]]] = tuple
 
 
 def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
     """The page of a study's report, one of its files with ?file=, or a note that a worker is at it."""
     settings = kind.settings(study, request.GET.dict())
-    report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET)
+    report = ready_report(
+        study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build
+    )
     page = kind.page(study, report) if report is not None else None
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], study)
@@ -46,6 +56,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
         "page_title": kind.title(),
         "query": query.urlencode(),
         "path": request.path,
+        "links": [(reverse(name, args=[study.slug]), words) for name, words in kind.links()],
     }
     template = "calibration/result.html"
     if request.htmx:  # type: ignore[attr-defined]
@@ -53,14 +64,17 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
     return render(request, template, context)
 
 
-def ready_report(study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool) -> Plain | None:
+def ready_report(
+    study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool, build: Any = None
+) -> Plain | None:
     """The report, computed here where that is quick; None while a worker computes it."""
     found = known(study, kind, settings)
     if found is not None:
         return found
     if Score.objects.filter(assignment__task__study=study).count() > kind.slow_from:
         if not asked_before:
-            transaction.on_commit(lambda: tasks.build_report.delay(study.pk, kind.name, settings))
+            task = build or tasks.build_report
+            transaction.on_commit(lambda: task.delay(study.pk, kind.name, settings))
         return None
     return report_of(study, kind, settings)
 

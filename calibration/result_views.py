@@ -12,7 +12,6 @@ from accounts.permissions import results_page, workspaces_read_by
 from annotation.models import Study
 from annotation.provenance import provenance_of
 from calibration.agreement_detail_page import DETAIL_PAGE
-from calibration.judges_depth_page import JUDGES_DEPTH_PAGE
 from calibration.planner_page import PlannerForm, plan_page, starting_values
 from calibration.rankings_page import RANKINGS_PAGE
 from calibration.raters_page import RATERS_PAGE
@@ -47,13 +46,6 @@ def weights_depth(request: HttpRequest, slug: str) -> HttpResponse:
 def agreement_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Agreement by criterion, category and cohort, and whether a judge may replace people."""
     return serve(request, readable_study(request, slug), DETAIL_PAGE)
-
-
-@require_safe
-@results_page
-def judges_depth(request: HttpRequest, slug: str) -> HttpResponse:
-    """What sways the judges and what they add; ?one= and ?other= name two models to separate."""
-    return serve(request, readable_study(request, slug), JUDGES_DEPTH_PAGE)
 
 
 @require_safe

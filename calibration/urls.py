@@ -15,7 +15,6 @@ urlpatterns = [
     path("studies/<slug:slug>/rankings/", result_views.rankings, name="rankings"),
     path("studies/<slug:slug>/agreement/", views.agreement, name="agreement"),
     path("studies/<slug:slug>/agreement/detail/", result_views.agreement_detail, name="agreement_detail"),
-    path("studies/<slug:slug>/judges/depth/", result_views.judges_depth, name="judges_depth"),
     path("studies/<slug:slug>/summary/", views.summary, name="summary"),
     path("studies/<slug:slug>/plan/", plan_fragment.plan_fragment, name="plan_fragment"),
     path("studies/<slug:slug>/figures/", desk_figures.desk_figures, name="desk_figures"),

@@ -33,7 +33,13 @@ def judged_elsewhere(study: Study) -> QuerySet[Assignment]:
 
 
 def judges_verdicts(study: Study, key: str) -> Verdicts:
-    """What judges said of this study's responses, here or in another study; the one given here goes first."""
+    """What judges said of this study's responses, here or in another study; the one given here goes first.
+
+    None in a study of reviews: what people answered there is about verdicts, under the same keys, not about responses.
+    """
+    if study.kind == Study.Kind.REVIEW:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Verdicts(nothing, nothing, np.zeros(0), {}, {})
     here = score_frame(study=study, people=False)
     frames = [here]
     elsewhere = judged_elsewhere(study)

@@ -14,12 +14,12 @@ from calibration.datasets import NothingToRead, checklist_rows, data_hash, score
 from calibration.fit_exports import fit_to_json, refit_from_json
 from calibration.fits import labelled_rows, versions
 from calibration.models import Fit
-from calibration.report_kinds import report_kind
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import report_of
 from judging.comparison import KIND as AGAINST_PEOPLE
 from judging.comparison import compare
 from judging.export import FORMAT
+from judging.report_kinds import report_kind
 from judging.scratch_database import ExportRefused, load_rows, scratch_database
 from judging.weightings import EQUAL, Weighting, fit_name, weighting_of
 

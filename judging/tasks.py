@@ -1,15 +1,19 @@
 """What Celery carries: 'work on this run'. Safe to deliver twice; the rows say what is left to do."""
 
+from typing import Any
+
 from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
 from calibration.datasets import NothingToRead
+from calibration.stored_reports import report_of
 from judging.comparison import compare as compare_judge
 from judging.comparison import judges_in, weighting_for
 from judging.leases import live_leases
 from judging.models import JudgeRun, PlannedItem
+from judging.report_kinds import report_kind
 from judging.runs import finish_if_done
 from judging.scoring import NoVerdicts, WithoutWeight
 from judging.weightings import EQUAL, MissingWeights, Weighting
@@ -53,3 +57,11 @@ def compare(study_id: int) -> None:
             compare_judge(study, judge, Weighting(EQUAL))
         except (NothingToRead, NoVerdicts, WithoutWeight):
             continue
+
+
+@shared_task(name="judging.build_report")  # type: ignore[untyped-decorator]
+def build_report(study_id: int, kind: str, asked: dict[str, Any]) -> None:
+    """Computes a report of any kind into the cache, this room's included, where the page that waits for it finds it."""
+    found = report_kind(kind)
+    if found is not None:
+        report_of(Study.objects.get(pk=study_id), found, asked)

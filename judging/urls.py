@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging import export_page, results, views
+from judging import export_page, judge_pages, leaderboard_views, results, views
 
 app_name = "judging"
 urlpatterns = [
@@ -11,9 +11,11 @@ urlpatterns = [
     # /studies/<slug>/
     path("studies/<slug:slug>/judge/", views.start_run, name="start_run"),
     path("studies/<slug:slug>/judges/", results.judges, name="judges"),
+    path("studies/<slug:slug>/judges/depth/", judge_pages.judges_depth, name="judges_depth"),
+    path("studies/<slug:slug>/judges/methods/", judge_pages.judges_methods, name="judges_methods"),
     path("studies/<slug:slug>/export/", export_page.export, name="export"),
     path("studies/<slug:slug>/export/file/", export_page.export_file, name="export_file"),
     # /leaderboards/
-    path("leaderboards/", results.leaderboards, name="leaderboards"),
-    path("leaderboards/<slug:slug>/", results.leaderboard, name="leaderboard"),
+    path("leaderboards/", leaderboard_views.leaderboards, name="leaderboards"),
+    path("leaderboards/<slug:slug>/", leaderboard_views.leaderboard, name="leaderboard"),
 ]

@@ -40,7 +40,8 @@ class Agreement:
 class Choice:
     """A category's method. `chosen_rate` over `chosen_tasks` is what it was chosen for; `rate` over `tasks` tests it.
 
-    `left_out` are the methods that judged too few tasks to be chosen.
+    `left_out` are the methods that judged too few tasks to be chosen; `held_out` are all tasks of the half that had no
+    part in choosing, of which `tasks` have a verdict of the method.
     """
 
     category: str
@@ -50,6 +51,7 @@ class Choice:
     rate: float
     tasks: int
     left_out: tuple[str, ...]
+    held_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _choice(
     values = _values(testing, method)
     if not values:
         raise TooFewTasks(f"In category {category!r} method {method} judged none of the held-out tasks.")
-    return Choice(category, method, rate, n, fmean(values), len(values), left_out)
+    return Choice(category, method, rate, n, fmean(values), len(values), left_out, tuple(sorted(testing)))
 
 
 def verdict_of(

@@ -20,7 +20,7 @@ def report(study):
 
 
 def address(study):
-    return reverse("calibration:judges_depth", args=[study.slug])
+    return reverse("judging:judges_depth", args=[study.slug])
 
 
 def words_of(study):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("calibration:judges_depth", args=[study.slug]) + query
+    return reverse("judging:judges_depth", args=[study.slug]) + query
 
 
 def page_of(study, query=""):
@@ -60,7 +60,7 @@ def judged_pairs(**fields):
 
 
 def test_only_those_who_read_results_see_it():
-    check_access("calibration:judges_depth", scored(instructions=4, by_people=2))
+    check_access("judging:judges_depth", scored(instructions=4, by_people=2))
 
 
 def test_powered_means_are_corrected_for_the_judges_error_and_narrower():

@@ -1,0 +1,186 @@
+"""HREF's table 1 for any study: judges by category, people in the last row, the composite on the other half."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from calibration.agreement import leave_one_out, outer_leave_one_out
+from calibration.stored_reports import report_of
+from generation.models import Category, Instruction, LanguageModel
+from judging.families import judge_families
+from judging.method_table import METHODS, method_settings
+from judging.models import Judge
+from tests.calibration.pair_studies import pair_study
+from tests.calibration.result_page_checks import (
+    answer_of,
+    check_access,
+    check_files,
+    never_nan,
+    signed_in,
+    text_of,
+)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+
+pytestmark = pytest.mark.django_db
+
+
+def report(study, criterion=""):
+    return report_of(study, METHODS, method_settings(criterion))
+
+
+def address(study, query=""):
+    return reverse("judging:judges_methods", args=[study.slug]) + query
+
+
+def page_of(study, query=""):
+    page = signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    never_nan(page)
+    return page
+
+
+def judged(instructions=24):
+    """People always prefer response A. `poet` agrees in poems only, `coder` in code only, `coin` half of the time."""
+    study = pair_study(models=2, instructions=instructions, raters=3, outcome=lambda i, j: 1)
+    poems = Category.objects.create(benchmark=study.benchmark, key="poem", names={"en": "Poems"})
+    code = Category.objects.create(benchmark=study.benchmark, key="code", names={"en": "Code"})
+    judges = {name: make_judge_rater(study.workspace, name) for name in ("poet", "coder", "coin")}
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        Instruction.objects.filter(pk=task.response_a.instruction_id).update(
+            category=poems if place % 2 else code
+        )
+        says = {
+            "poet": 1 if place % 2 else -1,
+            "coder": -1 if place % 2 else 1,
+            "coin": 1 if place % 4 < 2 else -1,
+        }
+        for name, value in says.items():
+            make_answer(task, judges[name], {"preference": value}, shown_first="a")
+    return study
+
+
+def test_only_those_who_read_results_see_it():
+    check_access("judging:judges_methods", judged(4))
+
+
+def test_rates_are_by_category_and_people_stand_last():
+    found = report(judged())
+    names = [one["category"] for one in found["categories"]]
+    assert names == ["poem", "code"]
+    rates = {row["judge"]: [cell["value"] for cell in row["cells"]] for row in found["methods"]}
+    assert rates == {"coder": [0, 1], "coin": [0.5, 0.5], "poet": [1, 0]}
+    assert found["people"]["all"]["value"] == 1 and found["people"]["all"]["n"] == 24
+
+
+def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
+    study = judged()
+    found = report(study)["composite"]
+    assert found["methods"] == ["poet", "coder"] and found["chosen_rates"] == [1, 1]
+    assert found["composite"]["all"]["value"] == 1 and found["composite"]["all"]["n"] == 12
+    assert found["people"]["all"]["n"] == 12
+    assert found["single"]["all"]["value"] <= 0.75
+    page = page_of(study)
+    assert "the composite agrees with people on 1.00" in text_of(page)
+    names = check_files(signed_in("lead", study.workspace), address(study))
+    assert {"methods.svg", "methods.csv", "composite.png", "choices.csv"} <= set(names)
+    table = (
+        signed_in("lead", study.workspace)
+        .get(address(study, "?file=methods.csv"))
+        .content.decode("utf-8-sig")
+    )
+    assert table.splitlines()[-1].startswith("People among themselves,24,1.0,")
+
+
+def test_a_choice_made_by_luck_does_not_flatter():
+    """Many judges that toss coins: the best of the choosing half is far above half there and at half on the other."""
+    study = pair_study(models=2, instructions=80, raters=2, outcome=lambda i, j: 1)
+    rng = np.random.default_rng(1)
+    for number in range(12):
+        judge = make_judge_rater(study.workspace, f"coin {number}")
+        for task in study.tasks.all():
+            make_answer(task, judge, {"preference": 1 if rng.random() < 0.5 else -1}, shown_first="a")
+    found = report(study)["composite"]
+    assert found["chosen_rates"][0] >= 0.6
+    assert found["composite"]["all"]["low"] < 0.5 < found["composite"]["all"]["high"]
+
+
+def test_the_rates_are_those_of_leave_one_out():
+    study = pair_study(models=3, instructions=21, raters=3)
+    judge = make_judge_rater(study.workspace)
+    rng = np.random.default_rng(3)
+    tasks, labels, said = [], [], []
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        value = int(rng.integers(-1, 2))
+        make_answer(task, judge, {"preference": value}, shown_first="a")
+        said.append(value + 1)
+        for answer in task.assignments.exclude(rater=judge):
+            tasks.append(place)
+            labels.append(int(answer.scores.get().value) + 1)
+    found = report(study)
+    outer = outer_leave_one_out(np.array(tasks), np.array(labels), np.array(said))
+    assert found["methods"][0]["all"]["value"] == pytest.approx(outer.rate)
+    assert found["people"]["all"]["value"] == pytest.approx(
+        leave_one_out(np.array(tasks), np.array(labels)).rate
+    )
+
+
+def test_single_responses_are_compared_on_the_criterion_asked_for():
+    study = make_checklist_study(instructions=22, models=1, items=1)
+    raters, judge = [make_rater(study), make_rater(study)], make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        for rater in raters:
+            make_answer(task, rater, {"item0": place % 5 / 4, "overall": place % 11})
+        make_answer(task, judge, {"item0": place % 5 / 4, "overall": 0})
+    assert report(study, "item0")["methods"][0]["all"]["value"] == 1
+    assert report(study, "overall")["methods"][0]["all"]["value"] == pytest.approx(2 / 22)
+    assert "gpt-4o agrees best with people" in answer_of(page_of(study, "?criterion=item0"))
+
+
+@pytest.mark.parametrize("missing", ["judge", "people", "overlap", "instructions"])
+def test_what_is_missing_is_named(missing):
+    study = pair_study(models=2, instructions=1 if missing == "instructions" else 4, outcome=lambda i, j: 1,
+                       raters={"people": 0, "overlap": 1}.get(missing, 2))  # fmt: skip
+    if missing != "judge":
+        judge = make_judge_rater(study.workspace)
+        for task in study.tasks.all():
+            make_answer(task, judge, {"preference": 1}, shown_first="a")
+    said = {"judge": "No judge", "people": "Nobody", "overlap": "Too few ratings",
+            "instructions": "too few instructions for two halves"}[missing]  # fmt: skip
+    assert said in text_of(page_of(study))
+
+
+class TestLinks:
+    def test_the_pages_on_judges_lead_to_each_other(self):
+        study = judged(4)
+        client = signed_in("analyst", study.workspace)
+        names = [
+            "judging:judges",
+            "judging:judges_methods",
+            "judging:judges_depth",
+            "calibration:agreement_detail",
+        ]
+        places = {name: reverse(name, args=[study.slug]) for name in names}
+        for name in names[:3]:
+            page = client.get(places[name]).content.decode()
+            for other in names:
+                assert (f'class="button button-outline" href="{places[other]}"' in page) is (other != name)
+
+
+class TestFamilies:
+    def test_a_judges_family_is_that_of_its_model_or_of_its_name(self):
+        study = judged(4)
+        model = LanguageModel.objects.create(workspace=study.workspace, name="strict-1", family="strict")
+        rater = study.workspace.raters.get(label="poet")
+        Judge.objects.create(workspace=study.workspace, rater=rater, language_model=model, method="pairs",
+                             prompt_hash="x")  # fmt: skip
+        LanguageModel.objects.create(workspace=study.workspace, name="coin", family="metal")
+        coin = study.workspace.raters.get(label="coin")
+        assert judge_families(study) == {rater.public_id: "strict", coin.public_id: "metal"}
+
+    def test_the_depth_page_shows_what_a_judge_thinks_of_its_own(self):
+        study = judged(24)
+        LanguageModel.objects.create(workspace=study.workspace, name="poet", family="rhyme")
+        LanguageModel.objects.filter(name="model0").update(family="rhyme")
+        client = signed_in("lead", study.workspace)
+        table = client.get(reverse("judging:judges_depth", args=[study.slug]) + "?file=own-family.csv")
+        # model0 is response A, which people always prefer and the poet half of the time.
+        assert table.content.decode("utf-8-sig").splitlines()[1].startswith("poet,24,0.5,1.0,-0.5,")
