@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from generation.bodies import BadBody, ServedModel, StreamedCompletion, Vectors, read_models, read_vectors
 from generation.engine import CallFailed
+from generation.lanes import Lanes
 
 if TYPE_CHECKING:
     import openai
@@ -151,16 +152,8 @@ class OpenAIChat:
     """A server that speaks the chat completions protocol. Make it inside the event loop that uses it."""
 
     def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100) -> None:
-        import httpx2
-        from openai import AsyncOpenAI
-
-        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._client = AsyncOpenAI(
-            base_url=base_url,
-            api_key=key,
-            max_retries=0,
-            timeout=timeout_seconds,
-            http_client=httpx2.AsyncClient(limits=limits, timeout=timeout_seconds),
+        self._lanes = Lanes(
+            base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections
         )
 
     async def complete(self, request: Request) -> Reply:
@@ -208,23 +201,23 @@ class OpenAIChat:
 
     async def models(self) -> tuple[ServedModel, ...]:
         """What the server says it serves."""
-        with self._failures():
-            answer = await self._client.get("/models", cast_to=object)
+        with self._failures(), self._lanes.client() as client:
+            answer = await client.get("/models", cast_to=object)
         with _bodies_read():
             return read_models(answer)
 
     async def _post(self, path: str, body: dict[str, Any]) -> object:
         """The decoded JSON of the reply."""
-        with self._failures():
-            return await self._client.post(path, cast_to=object, body=body)
+        with self._failures(), self._lanes.client() as client:
+            return await client.post(path, cast_to=object, body=body)
 
     async def _streamed(self, body: dict[str, Any], stall_seconds: float, started: float) -> Reply:
         from openai import AsyncStream
 
         body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         read = StreamedCompletion()
-        with self._failures(), _bodies_read():
-            stream = await self._client.post(
+        with self._failures(), _bodies_read(), self._lanes.client() as client:
+            stream = await client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
             )
             async with stream:
@@ -257,9 +250,9 @@ class OpenAIChat:
         try:
             yield
         except openai.APITimeoutError as error:
-            raise TimedOut(f"no reply in {self._client.timeout} seconds") from error
+            raise TimedOut(f"no reply in {self._lanes.timeout_seconds:g} seconds") from error
         except openai.APIConnectionError as error:
-            raise Unreachable(f"{self._client.base_url}: {error.__cause__ or error}") from error
+            raise Unreachable(f"{self._lanes.base_url}: {error.__cause__ or error}") from error
         except openai.APIStatusError as error:
             raise error_of_status(error) from error
         except openai.APIError as error:
@@ -268,7 +261,7 @@ class OpenAIChat:
             raise ServerFailed(f"status 200 with a body that is not JSON: {error}") from error
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._lanes.close()
 
 
 def body_of(request: Request) -> dict[str, Any]:

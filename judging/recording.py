@@ -8,9 +8,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from accounts.public_ids import new_public_id
 from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score
 from generation import chat
+from generation.inserting import Inserting
 from generation.spending import Prices
 from judging.models import PlannedItem, Reply
 from judging.parsing import Answer, Unscored, Verdict
@@ -19,6 +21,22 @@ from judging.questions import Questions
 LONGEST_ERROR = 2000
 ANSWERED = (Assignment.Status.SUBMITTED, Assignment.Status.CHECKED, Assignment.Status.DERIVED)
 Outcome = Verdict | Unscored
+NEW_ASSIGNMENTS = Inserting(Assignment, "public_id", "task", "repeat", "status", "shown_first", "conditions")
+NEW_SCORES = Inserting(Score, "assignment", "criterion", "value", "level", "reason")
+REPLY_COLUMNS = (
+    "item_id",
+    "attempt",
+    "request_hash",
+    "text",
+    "finish_reason",
+    "error",
+    "reused_from_id",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "seconds",
+)
+NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLUMNS))
 
 
 def storable(text: str) -> str:
@@ -127,25 +145,36 @@ class Ledger:
         self._close(items)
 
     def _insert(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
+        """By prepared statements: this is what decides how many replies a worker can take in a second."""
         now = self.clock()
-        assignments = Assignment.objects.bulk_create(
+        NEW_ASSIGNMENTS.insert(
             [
-                Assignment(
-                    task_id=item.task_id,
-                    rater=self.rater,
-                    repeat=item.repeat,
-                    status=_status_of(item),
-                    shown_first=shown_first_of(item),
-                    conditions=_conditions_of(item),
-                    submitted_at=now,
+                (
+                    new_public_id(),
+                    item.task_id,
+                    item.repeat,
+                    _status_of(item),
+                    shown_first_of(item),
+                    _conditions_of(item),
                 )
                 for item, _said in verdicts
-            ]
+            ],
+            rater=self.rater.pk,
+            reason="",
+            created_at=now,
+            submitted_at=now,
         )
-        Score.objects.bulk_create(
-            self._score(assignment, item, answer)
-            for assignment, (item, said) in zip(assignments, verdicts, strict=True)
-            for answer in said.answers
+        rows = self._assignments([item for item, _said in verdicts])
+        known = {(task, repeat): pk for pk, task, repeat in rows.values_list("pk", "task_id", "repeat")}
+        NEW_SCORES.insert(
+            (
+                (known[item.task_id, item.repeat], *self._score(item, answer))
+                for item, said in verdicts
+                for answer in said.answers
+            ),
+            revision=0,
+            not_applicable=False,
+            created_at=now,
         )
 
     def _store_late(self, item: PlannedItem, said: Verdict) -> None:
@@ -155,7 +184,12 @@ class Ledger:
                 assignment = self._assignment_of(item)
                 if assignment.status in ANSWERED:
                     return
-                Score.objects.bulk_create(self._score(assignment, item, answer) for answer in said.answers)
+                NEW_SCORES.insert(
+                    ((assignment.pk, *self._score(item, answer)) for answer in said.answers),
+                    revision=0,
+                    not_applicable=False,
+                    created_at=self.clock(),
+                )
                 assignment.status = _status_of(item)
                 assignment.reason = ""
                 assignment.shown_first = shown_first_of(item)
@@ -204,16 +238,11 @@ class Ledger:
             leased_by="",
         )
 
-    def _score(self, assignment: Assignment, item: PlannedItem, answer: Answer) -> Score:
+    def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str]:
+        """Criterion, value, level, reason."""
         criterion = self._criterion(item, answer.key)
         level = getattr(answer, "level", "") or self._level(criterion, answer.value)
-        return Score(
-            assignment=assignment,
-            criterion=criterion,
-            value=answer.value,
-            level=level,
-            reason=storable(answer.reason),
-        )
+        return criterion.pk, answer.value, level, storable(answer.reason)
 
     def _criterion(self, item: PlannedItem, key: str) -> Criterion:
         pk = item.task.answer_rubric_id
@@ -247,7 +276,10 @@ def shown_first_of(item: PlannedItem) -> str:
 def _store_replies(replies: Sequence[Reply]) -> None:
     try:
         with transaction.atomic():
-            Reply.objects.bulk_create(replies)
+            NEW_REPLIES.insert(
+                [[getattr(reply, name) for name in REPLY_COLUMNS] for reply in replies],
+                created_at=timezone.now(),
+            )
     except IntegrityError:
         # Another worker had the item meanwhile and used the number: what was paid for is kept all the same.
         for reply in replies:

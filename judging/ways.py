@@ -23,7 +23,7 @@ from judging.methods.guided import GuidedQuestion
 from judging.methods.needs import NEEDS, Transport
 from judging.models import Judge, PlannedItem
 from judging.parsing import Unscored, Verdict, Why
-from judging.prompts import estimated_tokens, least_tokens, request_hash
+from judging.prompts import Item, estimated_tokens, least_tokens, request_hash
 
 ChatMaker = Callable[[LanguageModel], Chat]
 OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
@@ -131,7 +131,7 @@ class ChatWay:
         self.structured = takes_json_schema(self.endpoint)
         self._parameters = dict(judge.parameters)
         self._capped = bool(set(OUTPUT_NAMES) & set(self._parameters))
-        self._schemas: dict[Any, dict[str, Any]] = {}
+        self._schemas: dict[int, tuple[tuple[Item, ...], dict[str, Any]]] = {}
         self._chat: Chat | None = None
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
@@ -143,8 +143,7 @@ class ChatWay:
 
     def ask(self, held: Held) -> Asked:
         items = held.question.items
-        if items not in self._schemas:
-            self._schemas[items] = self.method.schema(items)
+        schema = self._schema_of(items)
         parameters = dict(self._parameters)
         if not self._capped:
             parameters["max_tokens"] = self.method.answer_tokens(items)
@@ -152,7 +151,7 @@ class ChatWay:
             model=served_name(self.model),
             messages=held.messages,
             parameters=parameters,
-            schema=self._schemas[items],
+            schema=schema,
             structured=self.structured,
             subject=subject_of(held.item),
         )
@@ -163,6 +162,13 @@ class ChatWay:
         read = sum(estimated_tokens(message["content"]) for message in held.messages)
         reserve = Spend(1, read + written, self.prices.cost(read, written))
         return Asked(held.item.pk, request, hashed, reserve, held.question)
+
+    def _schema_of(self, items: tuple[Item, ...]) -> dict[str, Any]:
+        """Once a rubric: its items are the same object from task to task, and comparing them takes long."""
+        known = self._schemas.get(id(items))
+        if known is None:
+            known = self._schemas[id(items)] = items, self.method.schema(items)
+        return known[1]
 
     def open(self, chat_for: ChatMaker) -> None:
         self._chat = chat_for(self.model)

@@ -16,6 +16,7 @@ from generation.chat import TooLong
 from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
 from generation.spending import NOTHING, Ceiling, Spend
 from judging.allotment import ceiling_of, grant, record_spent, renew_share
+from judging.asked_items import AskedItems, replies_of
 from judging.leases import lease_items, release, renew
 from judging.methods.needs import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
@@ -52,6 +53,7 @@ class Worklist:
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
         self.ceiling = ceiling_of(self.run)
         self.questions = Questions(self.asked_judge.method, self.run.study)
+        self.items = AskedItems()
         self.ledger = Ledger(self.asked_judge.rater, self.questions, self.clock)
 
     def next_questions(self, count: int) -> tuple[list[Asked], bool]:
@@ -59,20 +61,13 @@ class Worklist:
         pks = lease_items(self.run, self.worker, count, self.clock, self.juror)
         if not pks:
             return [], False
-        items = sorted(
-            PlannedItem.objects.filter(pk__in=pks)
-            .select_related(
-                "task__response_a__instruction",
-                "task__response_a__model__endpoint",
-                "task__response_b__model__endpoint",
-            )
-            .prefetch_related("replies"),
-            key=lambda item: item.position,
-        )
+        items = self.items.read(pks)
+        replies = replies_of(pks)
         with transaction.atomic():
             self.questions.learn(item.task for item in items)
             done = self.ledger.answered_already(items)
-            held = [one for item in items if item.pk not in done and (one := self._take_up(item))]
+            open_ones = [item for item in items if item.pk not in done]
+            held = [one for item in open_ones if (one := self._take_up(item, replies.get(item.pk, [])))]
             found = self._ask(held)
             self.ledger.write()
         return found, len(pks) == count
@@ -129,7 +124,7 @@ class Worklist:
     def still_running(self) -> bool:
         return JudgeRun.objects.filter(pk=self.run.pk, status=JudgeRun.Status.RUNNING).exists()
 
-    def _take_up(self, item: PlannedItem) -> Held | None:
+    def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
         """The item with its conversation; None where it could be closed without a call."""
         question = shown(item, self.questions.about(item.task))
         lack = unanswerable(self.asked_judge.method, question)
@@ -139,7 +134,7 @@ class Worklist:
         if isinstance(begun, Unscored):
             self.ledger.close(item, begun)
             return None
-        for reply in sorted(item.replies.all(), key=lambda reply: reply.attempt):
+        for reply in replies:
             begun.attempts = reply.attempt + 1
             usable = not reply.error and reply.attempt >= item.attempts_before
             if usable and self._settled(begun, _as_chat(reply)):

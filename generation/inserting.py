@@ -1,0 +1,62 @@
+"""Many rows of one table by a prepared statement, for the one place where a model instance a row costs too much."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.db import connections, models, router
+
+PLAIN = (models.ForeignKey, models.CharField, models.TextField, models.IntegerField, models.FloatField)
+"""Fields whose values every database takes as they are."""
+
+
+class Inserting:
+    """Inserts rows of the named fields; what is not named must have a default in `constant` or take null.
+
+    `constant` holds the same value for every row. Raises IntegrityError for all rows of a call or for none,
+    where it runs in a transaction.
+    """
+
+    def __init__(self, model: type[models.Model], *names: str) -> None:
+        self._model = model
+        self._fields = [_field(model, name) for name in names]
+
+    def insert(self, rows: Iterable[Sequence[object]], **constant: object) -> None:
+        alias = router.db_for_write(self._model)
+        connection = connections[alias]
+        fixed = [_field(self._model, name) for name in constant]
+        tail = [
+            field.get_db_prep_save(value, connection)
+            for field, value in zip(fixed, constant.values(), strict=True)
+        ]
+        turned = [
+            (place, turn)
+            for place, field in enumerate(self._fields)
+            if (turn := _turn(field, connection)) is not None
+        ]
+        prepared = []
+        for row in rows:
+            values = list(row)
+            for place, turn in turned:
+                values[place] = turn(values[place])
+            prepared.append([*values, *tail])
+        if not prepared:
+            return
+        quote = connection.ops.quote_name
+        columns = ", ".join(quote(field.column or "") for field in (*self._fields, *fixed))
+        places = ", ".join(["%s"] * (len(self._fields) + len(fixed)))
+        with connection.cursor() as cursor:
+            table = quote(self._model._meta.db_table)
+            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", prepared)
+
+
+def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
+    field = model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    return field
+
+
+def _turn(field: "models.Field[Any, Any]", connection: Any) -> Callable[[object], object] | None:
+    """How the field's values become the database's; None where they are already."""
+    if isinstance(field, PLAIN):
+        return None
+    return lambda value: field.get_db_prep_save(value, connection)
