@@ -60,6 +60,21 @@ def matches_blocks(judges: Judges) -> list[Block]:
     return [Block("matches", title, figure=figure if bars else "", table=table, notes=notes), *folded]
 
 
+def matches_opening(judges: Judges) -> str:
+    """How often each judge prefers what most people prefer, in a sentence each; '' where none can be told."""
+    return " ".join(
+        gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
+        % {
+            "judge": one["judge"],
+            "rate": ends_words(found["rate"], found["low"], found["high"], found["interval_kind"]),
+        }
+        for one in judges
+        if not missing(one["matches"])
+        for found in [one["matches"]["accuracy"]]
+        if not missing(found)
+    )
+
+
 def _rate_cells(found: Mapping[str, Any]) -> list[Any]:
     return [None] * 4 if missing(found) else [found["rate"], *stated(found), found["n_tasks"]]
 

@@ -38,13 +38,13 @@ def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str,
     return [(reverse(name, args=[study.slug]), words) for name, words in links]
 
 
-def _depth_settings(study: Study, query: Mapping[str, str]) -> Plain:
+def depth_settings(study: Study, query: Mapping[str, str]) -> Plain:
     return judges_settings(study, query.get("one", ""), query.get("other", ""), judge_families(study))
 
 
 JUDGES_DEPTH_PAGE = PageKind(
     report=JUDGES,
-    settings=_depth_settings,
+    settings=depth_settings,
     page=judges_depth_page,
     title=judges_depth_title,
     links=lambda: judge_links("judging:judges_depth"),

@@ -1,10 +1,12 @@
 """The result page that holds a study's judges against its people."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -12,11 +14,21 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Study
 from annotation.provenance import provenance_of
+from calibration.judge_blocks import (
+    matches_blocks,
+    matches_opening,
+    reasonable_block,
+    reasonable_opening,
+    swap_block,
+)
+from calibration.judge_reports import JUDGES
 from calibration.report_cache import is_slow
+from calibration.result_pages import ready_report
+from calibration.stored_reports import missing
 from judging import tasks
 from judging.comparison import judges_in, known_comparison, weighting_for
 from judging.comparison_page import ComparisonPanel, comparison_panel
-from judging.judge_pages import addressed, judge_links
+from judging.judge_pages import addressed, depth_settings, judge_links
 
 
 @require_safe
@@ -27,8 +39,15 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
     if study is None:
         raise Http404(gettext("There is no such study."))
-    panels, waiting = _panels(request, study)
+    about_verdicts = study.tasks.filter(Q(response_b__isnull=False) | Q(reviews__isnull=False)).exists()
+    panels: list[ComparisonPanel] = []
+    if about_verdicts:
+        shown, waiting = _blocks(request, study)
+    else:
+        panels, waiting = _panels(request, study)
+        shown = {}
     context = {
+        **shown,
         "study": study,
         "provenance": provenance_of(study),
         "panels": panels,
@@ -39,6 +58,27 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     }
     htmx = getattr(request, "htmx", False)
     return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
+
+
+def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
+    """Of pairs, and of reviews of verdicts: the blocks that answer the page's question; whether a worker is at them."""
+    settings = depth_settings(study, {})
+    report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
+    if report is None:
+        return {}, True
+    if missing(report):
+        return {}, False
+    shown = {"path": reverse("judging:judges_depth", args=[study.slug])}
+    if report["kind"] == "reviews":
+        found = report["reasonable"]
+        return {
+            **shown,
+            "opening": reasonable_opening(found),
+            "blocks": [reasonable_block(study, found)],
+        }, False
+    judges = report["judges"]
+    blocks = [*matches_blocks(judges), swap_block(report["people"], judges)]
+    return {**shown, "opening": matches_opening(judges), "blocks": blocks}, False
 
 
 def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
