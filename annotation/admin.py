@@ -50,6 +50,7 @@ class CriterionInline(admin.StackedInline):  # type: ignore[type-arg]
         ("minimum", "maximum", "step"),
         "anchors",
         "may_not_apply",
+        "subtasks",
     )
 
 

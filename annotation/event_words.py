@@ -35,6 +35,7 @@ def verb_words() -> dict[str, str]:
         "create_study": _("made the study"),
         "change_study": _("changed the study"),
         "change_guideline": _("changed the guideline"),
+        "change_rubric": _("changed the questions"),
         "launch_study": _("launched the study"),
         "study_opened": _("tasks and places are made; the study is open"),
         "open_study": _("opened the study"),

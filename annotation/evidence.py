@@ -57,22 +57,25 @@ class Quotations:
 
     @classmethod
     def stored(
-        cls, rows: Iterable[Mapping[str, Any]], texts: Sequence[str], *, mirrored: bool
+        cls, rows: Iterable[Mapping[str, Any]], texts: Sequence[str], *, mirrored: bool, begins: int = 0
     ) -> "Quotations":
-        """What a score keeps; what lies in no text shown is left out."""
+        """What a score keeps; what lies in no text shown is left out. `begins`: where the part shown begins."""
         found = []
         for row in rows:
             pane = letter_of(str(row.get("response", "a")), mirrored=mirrored)
-            if PANES.index(pane) < len(texts) and 0 <= row["start"] < row["end"] <= len(
-                texts[PANES.index(pane)]
-            ):
-                found.append(Quotation(pane, row["start"], row["end"]))
+            start, end = row["start"] - begins, row["end"] - begins
+            if PANES.index(pane) < len(texts) and 0 <= start < end <= len(texts[PANES.index(pane)]):
+                found.append(Quotation(pane, start, end))
         return cls(tuple(found), tuple(texts))
 
-    def as_stored(self, *, mirrored: bool) -> tuple[dict[str, Any], ...]:
-        """Rows for Score.evidence."""
+    def as_stored(self, *, mirrored: bool, begins: int = 0) -> tuple[dict[str, Any], ...]:
+        """Rows for Score.evidence, counted from the beginning of the whole response."""
         return tuple(
-            {"response": letter_of(piece.pane, mirrored=mirrored), "start": piece.start, "end": piece.end}
+            {
+                "response": letter_of(piece.pane, mirrored=mirrored),
+                "start": piece.start + begins,
+                "end": piece.end + begins,
+            }
             for piece in self.pieces
         )
 

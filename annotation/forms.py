@@ -64,7 +64,8 @@ class Shown:
     """How a task is put before its rater, as far as its form must know.
 
     `mirrored`: the task's response B stands first. `starred`: levels are drawn as stars. `reviewed`: verdicts by
-    criterion key, each to be found reasonable or not, with a reason. `texts`: the responses in the order of panes.
+    criterion key, each to be found reasonable or not, with a reason. `texts`: the responses in the order of panes;
+    where only a part of a response is shown, it `begins` there, in code points.
     """
 
     paired: bool = False
@@ -72,6 +73,7 @@ class Shown:
     starred: bool = False
     reviewed: Mapping[str, Verdict] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
+    begins: int = 0
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,9 @@ class AnswerForm(TimedForm):
         entered = self.cleaned_data[PREFIX + criterion.key]
         extras: dict[str, Any] = {
             "reason": self.cleaned_data.get(REASON + criterion.key, "").strip(),
-            "evidence": self._quotations[criterion.key].as_stored(mirrored=self.shown.mirrored),
+            "evidence": self._quotations[criterion.key].as_stored(
+                mirrored=self.shown.mirrored, begins=self.shown.begins
+            ),
         }
         if entered == DOES_NOT_APPLY:
             return replace(NOT_APPLICABLE, **extras)
@@ -363,7 +367,9 @@ def entered(
         score = scores.get(criterion.pk)
         if score is None:
             continue
-        quotations = Quotations.stored(score.evidence or [], shown.texts, mirrored=shown.mirrored)
+        quotations = Quotations.stored(
+            score.evidence or [], shown.texts, mirrored=shown.mirrored, begins=shown.begins
+        )
         values[EVIDENCE + criterion.key] = quotations.written()
         values[REASON + criterion.key] = score.reason
         if score.not_applicable:

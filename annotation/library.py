@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.models import Workspace
 from annotation.models import Criterion, Guideline, Rubric
@@ -15,7 +16,8 @@ from generation.loading import Categories, Counts
 from generation.models import Benchmark, Category
 
 CRITERION_FIELDS = (
-    "key", "questions", "role", "position", "levels", "minimum", "maximum", "step", "anchors", "may_not_apply"
+    "key", "questions", "role", "position", "levels", "minimum", "maximum", "step", "anchors", "may_not_apply",
+    "subtasks",
 )  # fmt: skip
 
 
@@ -78,7 +80,9 @@ def keep_rubric(
     versions = list(
         Rubric.objects.filter(workspace=workspace, key=key).order_by("version").prefetch_related("criteria")
     )
-    wanted = [{**dict.fromkeys(("minimum", "maximum", "step")), **criterion} for criterion in criteria]
+    wanted = [
+        {**dict.fromkeys(("minimum", "maximum", "step", "subtasks")), **criterion} for criterion in criteria
+    ]
     for rubric in versions:
         stored = [{name: getattr(one, name) for name in CRITERION_FIELDS} for one in rubric.criteria.all()]
         if _comparable(stored) == _comparable(wanted):
@@ -139,8 +143,10 @@ def load_guideline(workspace: Workspace, key: str, texts: Mapping[str, str]) -> 
 class RubricsOf:
     """The rubric that counts for each instruction of a benchmark: its own, its category's, its parent's, all's."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
-        rubrics = Rubric.objects.filter(benchmark=benchmark, study=None).order_by("version")
+    def __init__(self, benchmark: Benchmark, among: QuerySet[Rubric] | None = None) -> None:
+        """`among` narrows the rubrics looked at, as to those by which a kind of study is answered."""
+        known = Rubric.objects.all() if among is None else among
+        rubrics = known.filter(benchmark=benchmark, study=None).order_by("version")
         self._of: dict[tuple[str, int | None], Rubric] = {}
         for rubric in rubrics.prefetch_related("criteria"):
             if rubric.instruction_id:

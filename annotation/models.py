@@ -17,11 +17,15 @@ class RubricQuerySet(models.QuerySet["Rubric"]):
     def nearest_to(self, instruction: Instruction) -> "Rubric | None":
         """The rubric of the instruction, else of its category, of the category's parent, of the benchmark."""
         category = instruction.category
-        candidates = self.filter(workspace=instruction.benchmark.workspace, study=None).filter(
-            Q(instruction=instruction)
-            | Q(instruction=None, category=category, category__isnull=False)
-            | Q(instruction=None, category=category.parent if category else None, category__isnull=False)
-            | Q(instruction=None, category=None, benchmark=instruction.benchmark)
+        candidates = (
+            self.filter(workspace=instruction.benchmark.workspace, study=None)
+            .filter(
+                Q(instruction=instruction)
+                | Q(instruction=None, category=category, category__isnull=False)
+                | Q(instruction=None, category=category.parent if category else None, category__isnull=False)
+                | Q(instruction=None, category=None, benchmark=instruction.benchmark)
+            )
+            .exclude(criteria__role=Criterion.Role.CHECK)
         )
 
         def distance(rubric: Rubric) -> tuple[int, int]:
@@ -72,7 +76,9 @@ class Criterion(models.Model):
     The scale is `levels` ([{"key", "value", "label": {language: text}, "description": {language: text}}, ...])
     or, where that list is empty, the range `minimum` to `maximum` in steps of `step` (any number where null),
     whose `anchors` ([{"from", "to", "description": {language: text}}, ...]) say what its parts mean.
-    `position` is the benchmark's own checklist index, on which published weights rely.
+    `position` is the benchmark's own checklist index, on which published weights rely. `subtasks` says in which
+    sub-tasks of a long response a check is made: {"mark": "Week", "numbers": [19], "kind": "single", "range" or
+    "periodic", "asked": 52, the sub-tasks that the instruction asks for}; null where the whole text is checked.
     """
 
     class Role(models.TextChoices):
@@ -92,6 +98,7 @@ class Criterion(models.Model):
     step = models.FloatField(null=True, blank=True)
     anchors = models.JSONField(default=list, blank=True)
     may_not_apply = models.BooleanField(default=False)
+    subtasks = models.JSONField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "criteria"
@@ -300,7 +307,7 @@ class Task(models.Model):
     """What is rated: one response, a pair, a part of a response, or the verdict of an assignment.
 
     `key` says what the task is about, so that a repeated import finds it: "r:<response>", "p:<a>:<b>", ...
-    `part` is {"number", "start", "end", "kind"} of a sub-task inside a long response; offsets in code points.
+    `part` is {"number", "start", "end", "kind", "mark"} of a sub-task inside a long response; offsets in code points.
     `gold` marks a task that measures raters and has no seats: {"purpose": "gold", "control", "training" or
     "qualification", "expected": {criterion key: value or [low, high]}, "why": {language: text}}.
     """

@@ -3,6 +3,7 @@
 from annotation.library import keep_rubric
 from annotation.models import Criterion, Rubric
 
+PREFIX = "review-"
 REASONABLE = [
     {
         "key": "reasonable",
@@ -27,7 +28,7 @@ REASONABLE = [
 
 def review_rubric(judged_by: Rubric) -> Rubric:
     """The rubric for reviewing verdicts given by `judged_by`: its criteria by the same keys, reasonable or not."""
-    key = f"review-{judged_by.key}-v{judged_by.version}"[:150]
+    key = f"{PREFIX}{judged_by.key}-v{judged_by.version}"[:150]
     criteria = [
         {
             "key": criterion.key,

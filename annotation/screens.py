@@ -42,12 +42,16 @@ class Pane:
 
 @dataclass(frozen=True)
 class Screen:
-    """A task as its rater sees it. What only the page needs is made when the page asks for it."""
+    """A task as its rater sees it; `part` names the sub-task that is shown of a longer response.
+
+    What only the page needs is made when the page asks for it.
+    """
 
     layout: str
     criteria: tuple[Criterion, ...]
     shown: Shown
     headed: str = field(default="")
+    part: str = field(default="")
 
     @cached_property
     def panes(self) -> tuple[Pane, ...]:
@@ -58,6 +62,11 @@ class Screen:
     def near_duplicates(self) -> bool:
         """Whether the two responses differ in a few words only."""
         return len(self.shown.texts) == 2 and is_near_duplicate(*self.shown.texts)
+
+
+def part_shown(task: Task) -> slice:
+    """The part of a response that a task is about: all of it, or one sub-task."""
+    return slice(int(task.part["start"]), int(task.part["end"])) if task.part else slice(None)
 
 
 def shown_text(response: Response, study: Study) -> str:
@@ -75,7 +84,9 @@ def _order(task: Task, assignment: Assignment) -> bool:
     return task.response_b is not None and first == Assignment.Side.B
 
 
-def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool) -> Verdict:
+def _verdict(
+    criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool, begins: int
+) -> Verdict:
     """A judge's answer to its own criterion, in the words of its scale and the order shown."""
     value = score.value
     answer = answer_text(criterion, value)
@@ -86,17 +97,19 @@ def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirr
         answer = localized(level.get("label", {})) or str(level["key"])
     elif value is not None and mirrored and compares(*criterion.ends):
         answer = answer_text(criterion, -value)
-    quotations = Quotations.stored(score.evidence or [], texts, mirrored=mirrored).quoted()
+    quotations = Quotations.stored(score.evidence or [], texts, mirrored=mirrored, begins=begins).quoted()
     return Verdict(answer, score.reason, quotations)
 
 
-def _reviewed(assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool) -> dict[str, Verdict]:
+def _reviewed(
+    assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool, begins: int
+) -> dict[str, Verdict]:
     verdict = assignment.task.reviews
     if verdict is None:
         return {}
     scores = latest_scores(verdict.scores.select_related("criterion"))
     return {
-        score.criterion.key: _verdict(score.criterion, score, texts, mirrored=mirrored)
+        score.criterion.key: _verdict(score.criterion, score, texts, mirrored=mirrored, begins=begins)
         for score in scores.values()
     }
 
@@ -134,8 +147,9 @@ def screen_of(assignment: Assignment) -> Screen:
     mirrored = _order(task, assignment)
     if mirrored:
         responses.reverse()
-    texts = tuple(shown_text(response, task.study) for response in responses)
-    reviewed = _reviewed(assignment, texts, mirrored=mirrored)
+    part = part_shown(task)
+    texts = tuple(shown_text(response, task.study)[part] for response in responses)
+    reviewed = _reviewed(assignment, texts, mirrored=mirrored, begins=part.start or 0)
     criteria = [
         criterion
         for criterion in _CRITERIA.all(task.answer_rubric_id)
@@ -147,10 +161,12 @@ def screen_of(assignment: Assignment) -> Screen:
         starred=task.study.kind == Study.Kind.STARS,
         reviewed=reviewed,
         texts=texts,
+        begins=part.start or 0,
     )
     return Screen(
         layout="pair" if len(texts) == 2 else "single",
         criteria=tuple(criteria),
         shown=shown,
         headed=_("Review") if reviewed else "",
+        part=f"{task.part.get('mark', '')} {task.part.get('number', '')}".strip() if task.part else "",
     )

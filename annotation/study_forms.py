@@ -12,12 +12,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Workspace
 from annotation.check_plan import RATES, USUAL_GAP
+from annotation.check_rubrics import PREFIX as CHECK_PREFIX
 from annotation.models import Guideline, Rubric, Study
+from annotation.review_rubrics import PREFIX as REVIEW_PREFIX
 from annotation.study_selection import Selection, judges_to_review, with_roles
 from generation.models import Benchmark, Category, LanguageModel
 
 Label = str | Promise
-KINDS = [choice for choice in Study.Kind.choices if choice[0] != Study.Kind.CHECK]
+KINDS = Study.Kind.choices
 LANGUAGES = ("en", "zh-hans")
 ORDERS = [
     ("spread", gettext_lazy("Spread: every task once before any twice")),
@@ -239,7 +241,8 @@ class StudyForm(forms.Form):
         self._offer("baselines", models, str)
         own = Rubric.objects.filter(workspace=study.workspace_id, study__in=[study])
         library = Rubric.objects.filter(workspace=study.workspace_id, study=None, instruction=None)
-        known = with_roles(library | own, study.kind).order_by("key", "-version")
+        made = Q(key__startswith=CHECK_PREFIX) | Q(key__startswith=REVIEW_PREFIX)
+        known = with_roles(library | own, study.kind).exclude(made).order_by("key", "-version")
         self._offer("rubric", known, lambda rubric: f"{rubric.name} (v{rubric.version})")
         guidelines = Guideline.objects.filter(workspace=study.workspace_id)
         self._offer("guideline", guidelines, str)
@@ -272,6 +275,8 @@ class StudyForm(forms.Form):
                     "controls",
                     "control_percent",
                 )
+            case Study.Kind.CHECK:
+                return ("pairs", "baselines", "pairs_wanted", "judges", "controls", "control_percent")
             case _:
                 return ("pairs", "baselines", "pairs_wanted", "judges")
 

@@ -88,6 +88,10 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         form.apply()
         save_study(study, by=_user(request), before=before)
+        if request.POST.get("do") == "launch":
+            return _launched(request, study)
+        if request.POST.get("do") == "preview":
+            return redirect("annotation:preview", study.slug)
         messages.success(request, _("Saved."))
         return redirect("annotation:setup", study.slug)
     context = {
@@ -122,7 +126,10 @@ def launching(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Make the study's tasks and seats and open it: at once where that is quick, else by a worker."""
-    study = study_to_lead(_user(request), slug)
+    return _launched(request, study_to_lead(_user(request), slug))
+
+
+def _launched(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         if not study.policies.get("launching"):
             request_launch(study, by=_user(request))

@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from accounts.models import User
 from accounts.permissions import results_page
+from annotation.alignment import word_diff
 from annotation.desk import studies_read_by, study_to_lead
 from annotation.forms import AnswerForm
 from annotation.hints import CONDITION as HINT
@@ -132,10 +133,48 @@ def preview_hold(request: HttpRequest, number: int, study_id: str) -> HttpRespon
 @results_page
 @never_cache
 @require_safe
+def preview_differences(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
+    """Where the two near-copies of a previewed task differ."""
+    study = _study(request, study_id)
+    side = Assignment.Side.A if number % 2 else Assignment.Side.B
+    assignment, count = preview_assignment(study, max(0, number - 1), side)
+    screen = screen_of(assignment)
+    if not screen.near_duplicates:
+        raise Http404
+    context = {
+        "assignment": assignment,
+        "changes": word_diff(*screen.shown.texts),
+        "preview": True,
+        "task_number": (max(1, number) - 1) % count + 1,
+    }
+    part = getattr(request, "htmx", False)
+    return render(
+        request, "annotation/differences.html#text" if part else "annotation/differences.html", context
+    )
+
+
+@results_page
+@never_cache
+@require_safe
+def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The guideline as a rater of the study reads it."""
+    study = study_to_lead(cast(User, request.user), slug)
+    if study.guideline is None:
+        raise Http404
+    text = render_text(study.guideline.text)
+    context = {"study": study, "guideline": study.guideline, "text": text, "preview": True}
+    part = getattr(request, "htmx", False)
+    return render(request, "annotation/guideline.html#text" if part else "annotation/guideline.html", context)
+
+
+@results_page
+@never_cache
+@require_safe
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Every screen a rater of the study will pass, with a way to open each."""
     study = study_to_lead(cast(User, request.user), slug)
-    planned = preview_tasks(study)
+    made = planned_tasks(study)
+    planned = made.tasks
     by_rubric: dict[int, int] = {}
     for number, one in enumerate(planned, start=1):
         by_rubric.setdefault(one.answer_rubric, number)
@@ -143,6 +182,8 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "can_lead": True,
         "tasks": len(planned),
+        "absent": made.absent,
+        "without_rubric": made.without_rubric,
         "first_of_rubrics": list(by_rubric.values())[:12],
         "consent": render_text(consent_text(study)),
         "guideline": render_text(study.guideline.text) if study.guideline else None,

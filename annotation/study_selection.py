@@ -13,12 +13,15 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotation.check_rubrics import single_rubrics
 from annotation.library import RubricsOf
 from annotation.models import Assignment, Criterion, Rater, Rubric, Study, Task
 from annotation.review_rubrics import review_rubric
+from annotation.subtasks import Part, subtasks_in
 from generation.models import MAIN_EXPERIMENT, Instruction, Response
 
 WORDS_WHERE_UNKNOWN = 600
+TEXTS_AT_ONCE = 200
 ROLES_OF = {
     Study.Kind.CHECKLIST: {Criterion.Role.ITEM},
     Study.Kind.STARS: {Criterion.Role.ITEM, Criterion.Role.OVERALL},
@@ -68,7 +71,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A task that the study is to have; `reviews` is the assignment whose verdict is rated."""
+    """A task that the study is to have; `reviews` is the assignment whose verdict is rated, `part` as in Task."""
 
     key: str
     response_a: int
@@ -78,14 +81,18 @@ class PlannedTask:
     words: int
     guide_rubric: int | None = None
     reviews: int | None = None
+    part: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class PlannedTasks:
-    """All of them, and how many responses, pairs or verdicts no rubric of this kind of study was found for."""
+    """All of them, how many responses, pairs or verdicts no rubric of this kind of study was found for, and how many
+    sub-tasks that are to be checked do not stand in their response.
+    """
 
     tasks: list[PlannedTask]
     without_rubric: int
+    absent: int = 0
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -135,11 +142,13 @@ def candidates(study: Study) -> list[Candidate]:
 
 
 def planned_tasks(study: Study) -> PlannedTasks:
-    """The tasks that the study's choices make, in order; writes at most the rubrics of a review."""
+    """The tasks that the study's choices make, in order; writes at most the rubrics of reviews and checks."""
     if study.kind == Study.Kind.REVIEW:
         return _reviews(study)
     if study.benchmark_id is None:
         return PlannedTasks([], 0)
+    if study.kind == Study.Kind.CHECK:
+        return _checks(study)
     rubric_of = _Rubrics(study)
     tasks, without = [], 0
     if study.kind == Study.Kind.PAIR:
@@ -165,11 +174,8 @@ class _Rubrics:
     def __init__(self, study: Study) -> None:
         assert study.benchmark is not None
         self._chosen = study.rubric_id
-        self._library = None if self._chosen else RubricsOf(study.benchmark)
-        fitting = Rubric.objects.filter(benchmark=study.benchmark, study=None)
-        self._fitting = (
-            set() if self._chosen else set(with_roles(fitting, study.kind).values_list("pk", flat=True))
-        )
+        fitting = with_roles(Rubric.objects.all(), study.kind)
+        self._library = None if self._chosen else RubricsOf(study.benchmark, fitting)
         self._found: dict[tuple[int, int | None], int | None] = {}
 
     def __call__(self, one: Candidate) -> int | None:
@@ -178,8 +184,72 @@ class _Rubrics:
         place = one.instruction, one.category
         if place not in self._found:
             nearest = self._library.nearest(*place)
-            self._found[place] = nearest.pk if nearest is not None and nearest.pk in self._fitting else None
+            self._found[place] = nearest.pk if nearest is not None else None
         return self._found[place]
+
+
+def _checks(study: Study) -> PlannedTasks:
+    """One task for each check of each response: of the whole text, or of every sub-task that the check names."""
+    rubric_of = _Rubrics(study)
+    chosen = [(one, rubric_of(one)) for one in candidates(study)]
+    checks_of: dict[int, list[Criterion]] = {}
+    rubrics = {rubric for _one, rubric in chosen if rubric is not None}
+    for check in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.CHECK).select_related(
+        "rubric"
+    ):
+        checks_of.setdefault(check.rubric_id, []).append(check)
+    single = single_rubrics(check for checks in checks_of.values() for check in checks)
+    tasks: list[PlannedTask] = []
+    absent = 0
+    for start in range(0, len(chosen), TEXTS_AT_ONCE):
+        some = [
+            (one, checks_of[rubric])
+            for one, rubric in chosen[start : start + TEXTS_AT_ONCE]
+            if rubric is not None
+        ]
+        texts = dict(
+            Response.objects.filter(pk__in=[one.pk for one, _checks_ in some]).values_list("pk", "text")
+        )
+        for one, checks in some:
+            found, missing = _checked_parts(one, texts[one.pk] or "", checks, single)
+            tasks.extend(found)
+            absent += missing
+    return PlannedTasks(tasks, sum(rubric is None for _one, rubric in chosen), absent)
+
+
+def _checked_parts(
+    one: Candidate, text: str, checks: list[Criterion], single: dict[int, int]
+) -> tuple[list[PlannedTask], int]:
+    """The tasks of one response, and how many sub-tasks to be checked are not in it."""
+    parts: dict[str, dict[int, Part]] = {}
+    tasks, absent = [], 0
+    for check in checks:
+        rubric, where = single[check.pk], check.subtasks
+        if not where or not where.get("numbers"):
+            tasks.append(
+                PlannedTask(f"c:{one.pk}:{check.pk}", one.pk, None, one.instruction, rubric, one.words)
+            )
+            continue
+        mark = str(where.get("mark", ""))
+        if mark not in parts:
+            parts[mark] = subtasks_in(text, mark)
+        found = parts[mark]
+        for number in where["numbers"]:
+            part = found.get(number)
+            if part is None:
+                absent += 1
+                continue
+            named = {
+                "number": number,
+                "start": part.start,
+                "end": part.end,
+                "kind": where["kind"],
+                "mark": mark,
+            }
+            words = len(text[part.start : part.end].split())
+            key = f"c:{one.pk}:{check.pk}:{number}"
+            tasks.append(PlannedTask(key, one.pk, None, one.instruction, rubric, words, part=named))
+    return tasks, absent
 
 
 def _pairs(study: Study) -> Iterator[tuple[Candidate, Candidate]]:
@@ -264,16 +334,19 @@ def _reviews(study: Study) -> PlannedTasks:
             "task__response_a__instruction_id",
             "task__response_a__words",
             "task__answer_rubric_id",
+            "task__part",
         )
     )
     rubrics: dict[int, int] = {}
     tasks = []
-    for pk, first, second, instruction, words, judged_by in rows:
+    for pk, first, second, instruction, words, judged_by, part in rows:
         if judged_by not in rubrics:
             rubrics[judged_by] = review_rubric(Rubric.objects.get(pk=judged_by)).pk
         length = WORDS_WHERE_UNKNOWN if words is None else words
         tasks.append(
-            PlannedTask(f"v:{pk}", first, second, instruction, rubrics[judged_by], length, judged_by, pk)
+            PlannedTask(
+                f"v:{pk}", first, second, instruction, rubrics[judged_by], length, judged_by, pk, part
+            )
         )
     return PlannedTasks(tasks, 0)
 
@@ -288,6 +361,7 @@ class StudySize:
     words_a_task: float
     words_an_instruction: float
     without_rubric: int
+    absent: int = 0
 
 
 def size_of(study: Study) -> StudySize:
@@ -307,6 +381,7 @@ def size_of(study: Study) -> StudySize:
         words_a_task=sum(task.words for task in planned.tasks) / len(planned) if len(planned) else 0.0,
         words_an_instruction=_words_asked(instructions),
         without_rubric=planned.without_rubric,
+        absent=planned.absent,
     )
 
 
@@ -333,5 +408,6 @@ def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
         reviews_id=planned.reviews,
         answer_rubric_id=planned.answer_rubric,
         guide_rubric_id=planned.guide_rubric,
+        part=planned.part,
         position=position,
     )

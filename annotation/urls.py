@@ -7,6 +7,7 @@ from annotation import (
     joining,
     known_answers,
     rater_desk,
+    rubric_pages,
     study_pages,
     study_previews,
     task_desk,
@@ -22,6 +23,14 @@ urlpatterns = [
     ),
     path("rate/preview-<int:number>-<str:study_id>/skip/", study_previews.preview_skip, name="preview_skip"),
     path("rate/preview-<int:number>-<str:study_id>/hold/", study_previews.preview_hold, name="preview_hold"),
+    path(
+        "rate/preview-<int:number>-<str:study_id>/differences/",
+        study_previews.preview_differences,
+        name="preview_differences",
+    ),
+    path(
+        "studies/<slug:slug>/preview/guideline/", study_previews.preview_guideline, name="preview_guideline"
+    ),
     # rate/
     path("rate/<str:assignment_id>/", views.rate, name="rate"),
     path("rate/<str:assignment_id>/draft/", views.save_draft, name="save_draft"),
@@ -46,6 +55,7 @@ urlpatterns = [
     path("studies/<slug:slug>/launching/", study_pages.launching, name="launching"),
     path("studies/<slug:slug>/status/", study_pages.change_status, name="change_status"),
     path("studies/<slug:slug>/guideline/edit/", study_pages.edit_guideline, name="edit_guideline"),
+    path("studies/<slug:slug>/questions/", rubric_pages.write_rubric, name="write_rubric"),
     path("studies/<slug:slug>/known/", known_answers.known_answers, name="known_answers"),
     path("studies/<slug:slug>/known/<str:task_id>/", known_answers.mark_task, name="mark_task"),
     path("studies/<slug:slug>/known/<str:task_id>/unmark/", known_answers.unmark_task, name="unmark_task"),

@@ -1,0 +1,119 @@
+"""The numbered sub-tasks of a long response, and which of them an instruction is checked in.
+
+PURE. A sub-task begins with a line such as "Week 12:", "#*# Floor 34", "## Day 3" or "第12周". LongGenBench
+(arXiv 2409.02076), 2.1 to 2.4.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+LARGEST_NUMBER = 100_000
+MOST_NUMBERS = 5_000
+_END = re.compile(r"^\W*\*{3}\W*finished\b", re.IGNORECASE | re.MULTILINE)
+_JOIN = re.compile(r"\s*([-–—~至到/])\s*")
+_PIECE = re.compile(r"(\d+)(?:[-–—~至到](\d+))?(?:/(\d+))?")
+
+
+class UnreadableNumbers(ValueError):
+    """What is written is no list of sub-tasks; the sentence is the piece that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One sub-task: its number, and where it stands in the response, in code points."""
+
+    number: int
+    start: int
+    end: int
+
+
+def _opening(mark: str) -> re.Pattern[str]:
+    word = re.escape(mark.strip())
+    before = r"(?:menu\s+)?" if mark.isascii() else "第\\s*"
+    number = r"(\d+)"
+    named = (
+        rf"{before}{word}\s*(?:no\.?\s*|#\s*)?{number}\b" if mark.isascii() else rf"{before}{number}\s*{word}"
+    )
+    return re.compile(rf"^[\s#*_>\-–—=]*{named}", re.IGNORECASE | re.MULTILINE)
+
+
+def subtasks_in(text: str, mark: str) -> dict[int, Part]:
+    """The sub-tasks that stand in the text, by number; `mark` is what they are called ("Week", "Floor", "周").
+
+    Each ends where the next begins, or at a line "*** finished". Of a number that comes twice, the longer counts, so
+    that a table of contents hides nothing.
+    """
+    ended = _END.search(text)
+    end = ended.start() if ended else len(text)
+    openings = [(int(found.group(1)), found.start()) for found in _opening(mark).finditer(text, 0, end)]
+    found: dict[int, Part] = {}
+    for place, (number, start) in enumerate(openings):
+        stop = openings[place + 1][1] if place + 1 < len(openings) else end
+        first, last = start + _space(text[start:stop]), start + len(text[start:stop].rstrip())
+        known = found.get(number)
+        if known is None or last - first > known.end - known.start:
+            found[number] = Part(number, first, last)
+    return dict(sorted(found.items()))
+
+
+def _space(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def read_numbers(written: str) -> list[int]:
+    """Sub-task numbers as a person writes them: "19, 23-25, 13-52/5" (every fifth from 13 on) -> each once, ordered.
+
+    Raises UnreadableNumbers.
+    """
+    numbers: set[int] = set()
+    for piece in re.split(r"[,;，；、\s]+", _JOIN.sub(r"\1", written.strip())):
+        if not piece:
+            continue
+        read = _PIECE.fullmatch(piece)
+        if read is None:
+            raise UnreadableNumbers(piece)
+        first = int(read.group(1))
+        last = int(read.group(2) or first)
+        step = int(read.group(3) or 1)
+        if not (0 < first <= last <= LARGEST_NUMBER and step):
+            raise UnreadableNumbers(piece)
+        numbers.update(range(first, last + 1, step))
+        if len(numbers) > MOST_NUMBERS:
+            raise UnreadableNumbers(piece)
+    return sorted(numbers)
+
+
+def write_numbers(numbers: Iterable[int]) -> str:
+    """The numbers in the shortest form that read_numbers reads: runs, evenly spaced rows, and single ones."""
+    rest, pieces = sorted(set(numbers)), []
+    while rest:
+        run = _row(rest)
+        first, last = run[0], run[-1]
+        step = run[1] - first if len(run) > 1 else 1
+        if len(run) == 1:
+            pieces.append(str(first))
+        else:
+            pieces.append(f"{first}-{last}" + (f"/{step}" if step > 1 else ""))
+        rest = rest[len(run) :]
+    return ", ".join(pieces)
+
+
+def _row(numbers: Sequence[int]) -> Sequence[int]:
+    """The evenly spaced numbers that `numbers` begins with: at least three where they are apart, else one."""
+    if len(numbers) < 2:
+        return numbers[:1]
+    step, count = numbers[1] - numbers[0], 2
+    while count < len(numbers) and numbers[count] - numbers[count - 1] == step:
+        count += 1
+    return numbers[:count] if count > 2 or step == 1 else numbers[:1]
+
+
+def kind_of(numbers: Sequence[int]) -> str:
+    """What LongGenBench calls it: single (apart), range (in a row), periodic (evenly spaced); whole without numbers."""
+    if not numbers:
+        return "whole"
+    row = _row(numbers)
+    if len(numbers) == 1 or len(row) < len(numbers):
+        return "single"
+    return "range" if numbers[1] - numbers[0] == 1 else "periodic"
