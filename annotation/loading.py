@@ -107,6 +107,11 @@ class RatingLoader:
             )
         return found
 
+    def criteria(self) -> list[str]:
+        """Keys of the criteria that the study's own rubric and the benchmark's rubrics met so far have."""
+        met = [key for by_key in self._by_key.values() for key in by_key]
+        return list(dict.fromkeys([*self.own.by_key, *met]))
+
     def _given(self, record: RatingRecord, criterion: Criterion) -> Given:
         reading = read_value(criterion, record.value) if record.value else None
         if reading is not None:

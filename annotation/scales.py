@@ -9,6 +9,7 @@ from annotation.models import Criterion
 
 NOT_APPLICABLE = "n/a"
 LONGEST_LEVEL = 50
+LARGEST_END = 1e9
 
 
 class BadScale(ValueError):
@@ -73,7 +74,7 @@ def parse_scale(text: str) -> Scale:
         ends = [number_in(part) for part in text.split(":")]
         numbers = [end for end in ends if end is not None]
         sound = len(numbers) == len(ends) in (2, 3) and numbers[0] < numbers[1]
-        if not sound or min(numbers[2:], default=1) <= 0:
+        if not sound or min(numbers[2:], default=1) <= 0 or max(map(abs, numbers)) > LARGEST_END:
             raise BadScale(f"{text!r} is not a range; write it as 1:6, or 1:6:1 with its step.")
         return Scale(minimum=numbers[0], maximum=numbers[1], step=numbers[2] if len(numbers) == 3 else None)
     labels = [part.strip() for part in text.split(",")]

@@ -10,6 +10,8 @@ from generation.items import Items
 from generation.loading import import_run
 from generation.models import MAIN_EXPERIMENT, Benchmark
 
+LONGEST_NAME = 200
+
 
 class TableRefused(ValueError):
     """The table cannot be loaded as asked; the message is one sentence."""
@@ -34,6 +36,8 @@ class Destination:
             raise TableRefused(
                 f"The study name {self.study!r} must be letters, digits, - and _, 100 at most."
             )
+        if len(self.name) > LONGEST_NAME:
+            raise TableRefused(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
         study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
         benchmark = self._benchmark(workspace, study)
         if study is None:

@@ -122,7 +122,18 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
 def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
     for column in wanted:
         if column not in known:
-            raise place.bad(f"there is no column {column!r}", f"the columns are {', '.join(known)}")
+            raise place.bad(f"there is no column {column!r}", _columns_said(known))
+
+
+def _columns_said(known: Sequence[str]) -> str:
+    """What the columns are or, where all stand in one, what that comes of."""
+    if not known:
+        return "the line is empty; begin the file with the columns' names"
+    marks = [mark for mark in ";\t|" if len(known) == 1 and mark in known[0]]
+    if marks:
+        called = {"\t": "a tab"}.get(marks[0], repr(marks[0]))
+        return f"the columns are parted by {called}; save it with commas, or with tabs as .tsv"
+    return f"the columns are {', '.join(known)}"
 
 
 def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -168,8 +179,17 @@ def _csv_errors(path: Path, line: Any) -> Iterator[None]:
     try:
         yield
     except csv.Error as error:
-        reason = f"this is not CSV ({error})"
-        raise BadRow(path.name, line(), reason, "check the quotes there and above") from error
+        if "new-line character" in str(error):
+            reason, remedy = (
+                "its lines end in a lone carriage return",
+                "save it with the line ends of Unix or Windows",
+            )
+        elif "field larger" in str(error):
+            reason = f"a value is longer than {csv.field_size_limit():,} characters"
+            remedy = "check the quotes there and above, or leave that column out"
+        else:
+            reason, remedy = f"this is not CSV ({error})", "check the quotes there and above"
+        raise BadRow(path.name, line(), reason, remedy) from error
 
 
 def _as_text(value: object) -> str:

@@ -11,6 +11,8 @@ YES_WORDS = {"1", "true", "yes"}
 NO_WORDS = {"0", "false", "no"}
 EMPTY_WORDS = {"", "na", "nan", "none", "null"}
 CHOICES = ("A", "B", "tie", "both_bad")
+LARGEST_WHOLE = 2**31 - 1  # what every database keeps
+LONGEST_SECONDS = 1e9
 _CHOICE_OF = {choice.lower(): choice for choice in CHOICES}
 
 RATING_COLUMNS = (
@@ -102,7 +104,7 @@ def _number(row: Row, layout: Layout, name: str) -> float | None:
         number = float(text)
     except ValueError:
         number = -1.0
-    if not 0 <= number < float("inf"):
+    if not 0 <= number < float("inf") or (name == "seconds" and number > LONGEST_SECONDS):
         raise row.place.bad(
             f"{layout.columns[name]} is {text!r}", "give a number from 0 up, or leave it empty"
         )
@@ -111,8 +113,10 @@ def _number(row: Row, layout: Layout, name: str) -> float | None:
 
 def _whole(row: Row, layout: Layout, name: str) -> int | None:
     number = _number(row, layout, name)
-    if number is not None and number != int(number):
-        raise row.place.bad(f"{layout.columns[name]} is {number}", "give a whole number, or leave it empty")
+    if number is not None and (number != int(number) or number > LARGEST_WHOLE):
+        raise row.place.bad(
+            f"{layout.columns[name]} is {number:.15g}", "give a whole number, or leave it empty"
+        )
     return None if number is None else int(number)
 
 

@@ -102,6 +102,43 @@ def test_bad_ratings(refused, content, message):
     assert refused("ratings", content, *RATINGS) == message
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            GOOD.replace(",", ";"),
+            "r.csv line 1: there is no column 'item'; the columns are parted by ';'; "
+            "save it with commas, or with tabs as .tsv.",
+        ),
+        (
+            GOOD.replace(",", "\t"),
+            "r.csv line 1: there is no column 'item'; the columns are parted by a tab; "
+            "save it with commas, or with tabs as .tsv.",
+        ),
+        (
+            "\n\n" + GOOD,
+            "r.csv line 1: there is no column 'item'; the line is empty; begin the file with the columns' names.",
+        ),
+        (
+            GOOD.replace("\n", "\r"),
+            "r.csv line 1: its lines end in a lone carriage return; save it with the line ends of Unix or Windows.",
+        ),
+        (
+            GOOD + "x,p1,a," + "1" * 131_073 + "\n",
+            "r.csv line 3: a value is longer than 131,072 characters; "
+            "check the quotes there and above, or leave that column out.",
+        ),
+    ],
+)
+def test_tables_that_are_parted_otherwise(refused, content, message):
+    assert refused("ratings", content, *RATINGS) == message
+
+
+def test_scales_are_not_for_preferences(refused):
+    message = refused("preferences", PAIR_HEADER + "x,m,n,p0,A\n", *PAIRS, "--scale", "*=1:6")
+    assert message == "Preferences have neither --scale nor --overall; leave them out."
+
+
 def test_a_truncated_gzip(refused):
     whole = gzip.compress((HEADER + "".join(f"x{n},p0,a,1\n" for n in range(9000))).encode())
     message = refused("ratings", whole[:-2000], *RATINGS, name="r.csv.gz")
@@ -125,6 +162,12 @@ def test_odd_numbers_of_order_and_seconds(refused):
     assert refused("ratings", content.replace("1.5,3", "1,-3"), *RATINGS, *columns) == (
         "r.csv line 2: t is '-3'; give a number from 0 up, or leave it empty."
     )
+    assert refused("ratings", content.replace("1.5,3", f"{2**31},3"), *RATINGS, *columns) == (
+        "r.csv line 2: n is 2147483648; give a whole number, or leave it empty."
+    )
+    assert refused("ratings", content.replace("1.5,3", "1,1e300"), *RATINGS, *columns) == (
+        "r.csv line 2: t is '1e300'; give a number from 0 up, or leave it empty."
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,6 +189,14 @@ def test_odd_numbers_of_order_and_seconds(refused):
         ),
         (("--where", "item=nothing"), "No row of r.csv has what --where asks for; check its values."),
         (("--scale", "a=6:1"), "'6:1' is not a range; write it as 1:6, or 1:6:1 with its step."),
+        (("--scale", "a=0:1e308"), "'0:1e308' is not a range; write it as 1:6, or 1:6:1 with its step."),
+        (("--scale", "b=1:6"), "r.csv has no criterion 'b' for --scale; its criteria are a."),
+        (("--column", "item=rater"), "--column says twice which column is the item; say it once."),
+        (
+            ("--map", "1=A"),
+            "--map says what the choices of preferences mean; these are ratings, leave it out.",
+        ),
+        (("--name", "n" * 201), "The study's title is too long; keep it to 200 characters."),
         (("--scale", "a=1"), "'1' is not a scale; write a range as 1:6 or at least two levels as 1,3,5."),
         (("--scale", "1:6"), "--scale '1:6' names no criterion; write KEY=1:6, or *=1:6 for all."),
         (("--judge", "item,rater"), "Only --wide tables have several --judge columns; name one."),

@@ -160,8 +160,10 @@ def load(
     if kind == "ratings":
         counts = ratings.load(read_ratings(file, layout, on_bad), on_bad, progress)
         _check_overall(ratings, file)
+        _check_scales(ratings, file)
         return counts
     counts = ratings.load(read_judgements(file, layout, on_bad), on_bad, progress)
+    _check_scales(ratings, file)
     ratings.mark_incomplete()
     return counts
 
@@ -182,6 +184,16 @@ def _check_overall(ratings: RatingLoader, file: Path) -> None:
         )
 
 
+def _check_scales(ratings: RatingLoader, file: Path) -> None:
+    """Raise TableRefused where --scale names a criterion that neither the table nor the study has."""
+    known = ratings.criteria()
+    for key in ratings.rules.scales:
+        if key != "*" and known and key not in known:
+            raise TableRefused(
+                f"{file.name} has no criterion {key!r} for --scale; its criteria are {', '.join(known)}."
+            )
+
+
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
     pairs = []
     for text in texts:
@@ -194,17 +206,23 @@ def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]
 
 def _layout(options: dict[str, Any]) -> Layout:
     kind = options["kind"]
-    columns = dict(_pairs(options["column"], "column", "NAME=COLUMN"))
-    for name in columns:
+    columns: dict[str, str] = {}
+    for name, column in _pairs(options["column"], "column", "NAME=COLUMN"):
         if name not in COLUMNS[kind]:
             raise TableRefused(
                 f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}."
             )
+        if columns.setdefault(name, column) != column:
+            raise TableRefused(f"--column says twice which column is the {name}; say it once.")
     judges = [column for text in options["judge"] for column in text.split(",") if column]
     if kind == "judgements" and judges:
         columns.setdefault("judge", judges.pop(0))
     wide = [column for column in options["wide"].split(",") if column]
     choices = dict(_pairs(options["map"], "map", "LABEL=CHOICE"))
+    if choices and kind != "preferences":
+        raise TableRefused(
+            f"--map says what the choices of preferences mean; these are {kind}, leave it out."
+        )
     for label, choice in choices.items():
         if choice not in CHOICES:
             raise TableRefused(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
@@ -249,6 +267,8 @@ def _rules(options: dict[str, Any]) -> Rules:
 
 
 def _destination(options: dict[str, Any], layout: Layout) -> Destination:
+    if options["kind"] == "preferences" and (options["scale"] or options["overall"]):
+        raise TableRefused("Preferences have neither --scale nor --overall; leave them out.")
     kinds = {"preferences": Study.Kind.PAIR, "judgements": Study.Kind.CHECKLIST}
     plain = Study.Kind.CHECKLIST if options["overall"] else Study.Kind.STARS
     grouped = bool(options["benchmark"]) or "instruction" in layout.columns
