@@ -1,6 +1,6 @@
-from django.urls import path
+from django.urls import path, re_path
 
-from accounts import account_pages, views
+from accounts import account_pages, people_pages, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -10,4 +10,12 @@ urlpatterns = [
     path("account/", account_pages.account, name="account"),
     path("account/password/", account_pages.change_password, name="change_password"),
     path("account/tokens/<str:public_id>/revoke/", account_pages.revoke, name="revoke_token"),
+    # people/
+    path("people/", people_pages.people, name="people"),
+    path("people/<slug:slug>/", people_pages.people, name="people_of"),
+    re_path(
+        r"^people/(?P<slug>[-\w]+)/(?P<public_id>[^/]+)/(?P<verb>role|password|remove)/$",
+        people_pages.change_person,
+        name="change_person",
+    ),
 ]

@@ -10,6 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.models import User
+
 
 class Command(BaseCommand):
     help = "Serve Plumbline: the web server and one worker that also sweeps, until Ctrl+C."
@@ -26,6 +28,8 @@ class Command(BaseCommand):
             programs["worker"] = _worker()
         running = {name: subprocess.Popen(command) for name, command in programs.items()}
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        if not User.objects.exists():
+            self.stdout.write("Nobody can sign in yet; make an owner with: manage.py add_person NAME")
         self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (Ctrl+C ends it)")
         try:
             ended = _first_to_end(running)
