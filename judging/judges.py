@@ -32,6 +32,12 @@ def stock_prompt(method: str) -> str:
     return (settings.BASE_DIR / PROMPTS / method_named(method).TEMPLATE).read_text(encoding="utf-8")
 
 
+def judge_parameters(model: LanguageModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judge with this model is asked with: temperature 0 unless said otherwise; null leaves one out."""
+    whole = {**GREEDY, **sampling_parameters(model), **given}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
 def create_judge(
     *,
     model: LanguageModel,
@@ -50,8 +56,7 @@ def create_judge(
     if method not in NEEDS:
         raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(NEEDS)}.")
     prompt = stock_prompt(method) if prompt is None else prompt
-    given = {**GREEDY, **sampling_parameters(model), **(parameters or {})}
-    sampling = {key: value for key, value in given.items() if value is not None}
+    sampling = judge_parameters(model, parameters or {})
     same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))
     if name:
         same = same.filter(rater__label=name)

@@ -1,9 +1,13 @@
 from django.urls import path
 
-from judging import export_page, judge_pages, leaderboard_views, results, views
+from judging import export_page, judge_making, judge_pages, leaderboard_views, results, views
 
 app_name = "judging"
 urlpatterns = [
+    # /library/judges/
+    path("library/judges/", judge_making.judge_list, name="judge_list"),
+    path("library/judges/new/", judge_making.new_judge, name="new_judge"),
+    path("library/judges/<str:public_id>/", judge_making.judge, name="judge"),
     # /runs/
     path("runs/", views.runs, name="runs"),
     path("runs/<str:public_id>/", views.run, name="run"),
