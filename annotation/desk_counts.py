@@ -88,7 +88,10 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
     """The studies with their counts: four queries, whatever their number."""
     rows = {study.pk: StudyRow(study) for study in studies}
     for pk, tasks in (
-        Task.objects.filter(study__in=rows).order_by().values_list("study").annotate(Count("pk"))
+        Task.objects.filter(study__in=rows, gold__isnull=True)
+        .order_by()
+        .values_list("study")
+        .annotate(Count("pk"))
     ):
         rows[pk].tasks = tasks
     states = (
@@ -141,7 +144,10 @@ def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None,
         return rows.setdefault(category, CategoryRow("", is_group=False))
 
     for category, tasks in (
-        Task.objects.filter(study=study).order_by().values_list(_CATEGORY).annotate(Count("pk"))
+        Task.objects.filter(study=study, gold__isnull=True)
+        .order_by()
+        .values_list(_CATEGORY)
+        .annotate(Count("pk"))
     ):
         row(category).tasks = tasks
     seats = Seat.objects.filter(study=study).order_by().values_list(f"task__{_CATEGORY}")

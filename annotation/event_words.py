@@ -46,6 +46,7 @@ def verb_words() -> dict[str, str]:
         "release_rater": _("took a rater's open tasks back"),
         "adjudicate": _("decided a disagreement"),
         "mark_known_answer": _("gave a task a known answer"),
+        "make_controls": _("made degraded copies as controls"),
         "unmark_known_answer": _("took a task's known answer away"),
         "resolve_flag": _("settled a note"),
         "set_task_aside": _("set a task aside that nobody could rate"),
