@@ -28,7 +28,9 @@ from accounts.permissions import workspaces_led_by
 
 class PersonForm(forms.Form):
     username = forms.CharField(label=gettext_lazy("Name to sign in with"), max_length=150, strip=True)
-    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Membership.Role.choices)
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Membership.Role.choices, initial=Membership.Role.ANALYST
+    )
 
     def __init__(self, *args: object, roles: tuple[str, ...], **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
