@@ -64,7 +64,8 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     people = score_frame(study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    judges = list(Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label"))
+    found = Rater.objects.filter(pk__in=judges_beside(study).values("rater"))
+    judges = sorted(found, key=lambda judge: (judge.name, judge.pk))
     if not judges:
         return hashed, {
             "why": "NoJudge",

@@ -72,7 +72,8 @@ def judges_here(study: Study) -> list[tuple[str, int, str]]:
         assignments__task__study=study,
         assignments__status__in=["submitted", "derived"],
     )
-    return [(row.public_id, row.pk, row.name) for row in rows.distinct().order_by("label")]
+    ordered = sorted(rows.distinct(), key=lambda row: (row.name, row.pk))
+    return [(row.public_id, row.pk, row.name) for row in ordered]
 
 
 def _scores(frame: ScoreFrame, asked: str, draws: int, seed: int) -> Plain:

@@ -26,6 +26,7 @@ from calibration.fits import versions
 from calibration.judge_reports import judges_beside
 from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.report_cache import current_reports
+from calibration.reviewed_verdicts import review_scores
 from calibration.verdicts import judged_elsewhere
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.models import Judge
@@ -83,13 +84,16 @@ def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def parts_of(study: Study) -> list[Part]:
     """Every table's rows, each after those it refers to."""
-    elsewhere, beside = judged_elsewhere(study), judges_beside(study)
+    elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
+    reviewed = reviews.values("assignment__task__reviews")
     tasks = Task.objects.filter(
         Q(study=study) | Q(pk__in=elsewhere.values("task")) | Q(pk__in=beside.values("task"))
-    )
+        | Q(pk__in=reviews.values("assignment__task")) | Q(assignments__in=reviewed)
+    ).distinct()  # fmt: skip
     answers = Assignment.objects.filter(
         Q(task__study=study) | Q(pk__in=elsewhere.values("pk")) | Q(pk__in=beside.values("pk"))
-    )
+        | Q(pk__in=reviews.values("assignment")) | Q(pk__in=reviewed)
+    )  # fmt: skip
     responses = Response.objects.filter(
         Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b"))
     )

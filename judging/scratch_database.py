@@ -13,6 +13,7 @@ from django.db import connections, router, transaction
 from django.db.models import ForeignKey, Model
 from django.db.utils import load_backend
 
+from annotation.models import Assignment, Task
 from calibration.models import Fit
 
 SCRATCH = "scratch"
@@ -62,6 +63,7 @@ def load_rows(archive: zipfile.ZipFile, names: list[str]) -> None:
     with transaction.atomic(using=SCRATCH):
         for name in names:
             _load_table(archive, name, known)
+        _restore_reviews(archive, known)
 
 
 def _load_table(archive: zipfile.ZipFile, name: str, known: dict[type[Model], set[Any]]) -> None:
@@ -110,6 +112,20 @@ def _object(
         if one.attname in values and isinstance(values[one.attname], str):
             values[one.attname] = one.to_python(values[one.attname])
     return model(**values)
+
+
+def _restore_reviews(archive: zipfile.ZipFile, known: dict[type[Model], set[Any]]) -> None:
+    """Tasks are written before the answers that some of them review: that link is made once both are there."""
+    if Task not in known:
+        return
+    there, links = known.get(Assignment, set()), {}
+    with archive.open(f"rows/{Task._meta.label_lower}.jsonl") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if row.get("reviews_id") in there:
+                links[row["id"]] = row["reviews_id"]
+    tasks = [Task(pk=task, reviews_id=answer) for task, answer in links.items()]
+    Task.objects.using(SCRATCH).bulk_update(tasks, ["reviews_id"], batch_size=AT_ONCE)
 
 
 def _restore_times(model: type[Model], archive: zipfile.ZipFile, name: str) -> None:
