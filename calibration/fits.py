@@ -4,6 +4,7 @@ A stored fit holds its own rows, in labels: it can be repeated to the last digit
 """
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.models import Rater, Study
@@ -26,6 +28,8 @@ from calibration.category_fits import (
 from calibration.certificates import certificate_to_dict, pooled_to_dict
 from calibration.datasets import CategoryRows, ScoreFrame, checklist_rows, data_hash, score_frame
 from calibration.models import CategoryFit, Fit, FittedWeight
+
+RESERVED_NAMES = ("equal", "published")  # what leaderboards call weights that are no fit's own
 
 
 def run_fit(
@@ -194,9 +198,22 @@ def versions() -> dict[str, str]:
 
 def publish_fit(*, fit: Fit, name: str, user: User | None = None) -> Fit:
     """Give a fit the name by which leaderboards refer to it, once and for good. Raises FitRefused."""
+    if not re.fullmatch(r"[-\w]{1,100}", name, re.ASCII):
+        raise FitRefused(
+            gettext("A fit's name is 1 to 100 letters, digits, - and _; %(name)s is not.")
+            % {"name": repr(name[:50])}
+        )
+    if name in RESERVED_NAMES:
+        raise FitRefused(
+            gettext("Leaderboards call other weights %(name)s already; choose another name.")
+            % {"name": repr(name)}
+        )
     if fit.published_name and fit.published_name != name:
         raise FitRefused(
-            f"This fit is already published as {fit.published_name!r}; fit again to use another name."
+            gettext(
+                "This fit is already published as %(name)s; fit again with other settings to use another name."
+            )
+            % {"name": repr(fit.published_name)}
         )
     try:
         with transaction.atomic():
@@ -212,7 +229,8 @@ def publish_fit(*, fit: Fit, name: str, user: User | None = None) -> Fit:
                 )
     except IntegrityError as error:
         raise FitRefused(
-            f"Another fit of this workspace is published as {name!r}; choose another name."
+            gettext("Another fit of this workspace is published as %(name)s; choose another name.")
+            % {"name": repr(name)}
         ) from error
     fit.refresh_from_db()
     return fit

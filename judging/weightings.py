@@ -85,7 +85,11 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
             [fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk]
         )
     else:
-        every = Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
+        every = (
+            Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
+            if name
+            else Fit.objects.none()
+        )
         found = (
             every.filter(public_id=name).first()
             or every.filter(published_name=name).first()

@@ -168,7 +168,7 @@ def test_the_fit_is_printed_in_words():
     shown = run("fit_weights", "essays", "--floor", "3", "--draws", "0")
     assert "essay: n 72, R2 0." in shown
     assert "item0  at the floor" in shown
-    assert "warnings: few_clusters, few_raters" in shown
+    assert "  Fewer than 20 instructions: no 95 % interval is stated." in shown
 
 
 def test_an_exported_fit_is_repeated_without_the_study(tmp_path):
@@ -245,6 +245,8 @@ def test_small_categories_are_left_out_when_asked():
     payload = result_of("fit_weights", "essays", "--skip-small", "--draws", "0")
     assert [one["category"] for one in payload["categories"]] == ["essay"]
     assert payload["settings"]["skipped"] == {"letter": 3}
+    said = run("fit_weights", "essays", "--skip-small", "--draws", "0")
+    assert "letter: left out, 3 complete answers are fewer than its items." in said
 
 
 @pytest.mark.parametrize(
@@ -257,6 +259,7 @@ def test_small_categories_are_left_out_when_asked():
         (["fit_weights", "essays", "--floor", "11"], "not between 0 and 10"),
         (["fit_weights", "essays", "--floor", "nan"], "not between 0 and 10"),
         (["fit_weights", "essays", "--draws", "-1"], "from 0 up"),
+        (["fit_weights", "essays", "--draws", "999999999"], "20,000 at most"),
         (["fit_weights", "essays", "--workspace", "elsewhere"], "no workspace 'elsewhere'"),
         (["fit_weights", "essays"], "'essays' cannot be fitted"),
         (["report_agreement", "essays"], "nobody has rated anything"),
@@ -284,6 +287,22 @@ def test_publishing_from_the_command_line():
     assert result_of("fit_weights", "essays", "--draws", "0", "--publish", "ours")["name"] == "ours"
     with pytest.raises(CommandError, match="Another fit"):
         run("fit_weights", "essays", "--draws", "0", "--floor", "0", "--publish", "ours")
+
+
+@pytest.mark.parametrize("name", ["", "n" * 101, "our fit", "a\0b", "weights/1"])
+def test_a_name_that_no_address_can_hold_publishes_nothing(name):
+    answered_study()
+    with pytest.raises(CommandError, match="letters, digits, - and _"):
+        run("fit_weights", "essays", "--draws", "0", "--publish", name)
+    assert not Fit.objects.exclude(published_name="").exists()
+
+
+@pytest.mark.parametrize("name", ["equal", "published"])
+def test_a_fit_does_not_take_the_name_of_other_weights(name):
+    answered_study()
+    with pytest.raises(CommandError, match="call other weights"):
+        run("fit_weights", "essays", "--draws", "0", "--publish", name)
+    assert not Fit.objects.exclude(published_name="").exists()
 
 
 # --- report_agreement ---------------------------------------------------------------------------------------

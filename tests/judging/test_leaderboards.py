@@ -126,8 +126,15 @@ def test_a_leaf_takes_its_parents_weights_and_missing_ones_are_named(board):
     board.fit("half", {board.chat: [80, 20]})
     with pytest.raises(MissingWeights, match="open_ended_qa"):
         leaderboard(board.benchmark, board.judge, "half")
-    with pytest.raises(UnknownWeights, match=r"of-parents"):
-        leaderboard(board.benchmark, board.judge, "nowhere")
+    for name in ("nowhere", ""):
+        with pytest.raises(UnknownWeights, match=r"of-parents"):
+            leaderboard(board.benchmark, board.judge, name)
+
+
+def test_a_fit_without_a_name_is_not_found_by_an_empty_one(board):
+    board.fit("", {board.chat: [80, 20], board.qa: [30, 70]})
+    with pytest.raises(UnknownWeights, match="no weights ''"):
+        leaderboard(board.benchmark, board.judge, "")
 
 
 def test_other_experiments_stay_out_and_can_be_asked_for(board):

@@ -12,6 +12,9 @@ from calibration.datasets import NothingToRead
 from calibration.fit_exports import fit_to_json, refit_from_json
 from calibration.fits import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand
+from calibration.words import warning_sentence
+
+MOST_DRAWS = 20_000
 
 
 class Command(StudyCommand):
@@ -35,7 +38,7 @@ class Command(StudyCommand):
         parser.add_argument(
             "--skip-small", action="store_true", help="Leave out categories with too few answers."
         )
-        parser.add_argument("--publish", default="", metavar="NAME", help="Publish the fit under this name.")
+        parser.add_argument("--publish", metavar="NAME", help="Publish the fit under this name.")
         parser.add_argument(
             "--export", metavar="FILE", help="Write the fit with its rows, so that it can be repeated."
         )
@@ -53,6 +56,10 @@ class Command(StudyCommand):
             raise CommandError(f"--floor {options['floor']:g} is not between 0 and 10.")
         if options["draws"] < 0 or options["seed"] < 0:
             raise CommandError("--draws and --seed take whole numbers from 0 up.")
+        if options["draws"] > MOST_DRAWS:
+            raise CommandError(
+                f"--draws takes {MOST_DRAWS:,} at most; more no longer move an interval's ends."
+            )
         study = self.study_of(options)
         try:
             fit = run_fit(
@@ -64,7 +71,7 @@ class Command(StudyCommand):
                 skip_small=options["skip_small"],
                 progress=self._progress,
             )
-            if options["publish"]:
+            if options["publish"] is not None:
                 fit = publish_fit(fit=fit, name=options["publish"])
         except NothingToRead as error:
             raise CommandError(f"Study {study.slug!r} cannot be fitted: {error}.") from error
@@ -121,7 +128,9 @@ class Command(StudyCommand):
             for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
                 floored = "  at the floor" if item in one["at_floor"] else ""
                 self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")
-            if one["warnings"]:
-                self.stdout.write(f"  warnings: {', '.join(one['warnings'])}")
+            for code in one["warnings"]:
+                self.stdout.write(f"  {warning_sentence(code)}")
+        for category, answers in payload["settings"].get("skipped", {}).items():
+            self.stdout.write(f"\n{category}: left out, {answers} complete answers are fewer than its items.")
         if payload.get("repeated"):
             self.stdout.write("\nEvery figure came out the same, to the last digit.")
