@@ -136,13 +136,12 @@ def plan_run(
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused.
     """
     jurors = (judge, *asking.jurors)
-    needs = NEEDS[judge.method]
-    both_orders = asking.both_orders and needs.task_kind == Task.Kind.PAIR
-    combined = len(jurors) > 1 or both_orders or asking.repeats > 1
-    leader = panel_of(jurors, both_orders, asking.repeats, asking.combine) if combined else judge
+    both_orders = _both_orders(judge, asking)
+    leader = leader_of(judge, asking)
+    combined = leader != judge
     tasks = open_tasks(leader, study, only_rated=only_rated)
     for juror in jurors:
-        _check_rubrics(tasks, juror, study)
+        check_rubrics(tasks, juror, study)
     pks = list(tasks.values_list("pk", flat=True)[:limit])
     if not pks:
         raise NothingToJudge(_why_nothing(leader, study, only_rated))
@@ -174,6 +173,18 @@ def plan_run(
             row.position = position
         PlannedItem.objects.bulk_create(rows, batch_size=BATCH)
     return run
+
+
+def leader_of(judge: Judge, asking: Asking) -> Judge:
+    """The judge itself, or the panel that its jurors, orders and repeats make. Raises PanelRefused."""
+    jurors, both_orders = (judge, *asking.jurors), _both_orders(judge, asking)
+    if len(jurors) == 1 and not both_orders and asking.repeats == 1:
+        return judge
+    return panel_of(jurors, both_orders, asking.repeats, asking.combine)
+
+
+def _both_orders(judge: Judge, asking: Asking) -> bool:
+    return asking.both_orders and NEEDS[judge.method].task_kind == Task.Kind.PAIR
 
 
 def _items(
@@ -229,7 +240,7 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
     )
 
 
-def _check_rubrics(tasks: QuerySet[Task], judge: Judge, study: Study) -> None:
+def check_rubrics(tasks: QuerySet[Task], judge: Judge, study: Study) -> None:
     """Raises before anything is planned what would fail on every call: no items, mixed scales, a broken prompt."""
     questions = Questions(judge.method, study)
     for pk in tasks.order_by().values_list("answer_rubric_id", flat=True).distinct():

@@ -12,6 +12,8 @@ from judging.models import Judge, JudgeRun, PlannedItem
 from judging.questions import Questions
 
 PURPOSE = "canary"
+CANARIES = 4
+"""How many texts a run plants for each juror; of pairs each in both orders."""
 
 
 def takes_canaries(judge: Judge) -> bool:

@@ -1,6 +1,14 @@
 from django.urls import path
 
-from judging import export_page, judge_making, judge_pages, leaderboard_views, results, views
+from judging import (
+    export_page,
+    judge_making,
+    judge_pages,
+    leaderboard_views,
+    results,
+    run_starting,
+    views,
+)
 
 app_name = "judging"
 urlpatterns = [
@@ -8,12 +16,14 @@ urlpatterns = [
     path("library/judges/", judge_making.judge_list, name="judge_list"),
     path("library/judges/new/", judge_making.new_judge, name="new_judge"),
     path("library/judges/<str:public_id>/", judge_making.judge, name="judge"),
+    # /library/benchmarks/<slug>/
+    path("library/benchmarks/<slug:slug>/judge/", run_starting.judge_benchmark, name="judge_benchmark"),
     # /runs/
     path("runs/", views.runs, name="runs"),
     path("runs/<str:public_id>/", views.run, name="run"),
     path("runs/<str:public_id>/control/", views.control_run, name="control_run"),
     # /studies/<slug>/
-    path("studies/<slug:slug>/judge/", views.start_run, name="start_run"),
+    path("studies/<slug:slug>/judge/", run_starting.start_run, name="start_run"),
     path("studies/<slug:slug>/judges/", results.judges, name="judges"),
     path("studies/<slug:slug>/judges/depth/", judge_pages.judges_depth, name="judges_depth"),
     path("studies/<slug:slug>/judges/methods/", judge_pages.judges_methods, name="judges_methods"),

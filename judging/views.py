@@ -9,32 +9,20 @@ from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Rater, Study
-from annotation.provenance import provenance_of
-from generation.models import LanguageModel
-from judging.forms import BudgetForm, RunForm
-from judging.judges import JudgeRefused, create_judge
-from judging.methods.checklist import MixedScales
+from annotation.models import Rater
+from judging.forms import BudgetForm
 from judging.models import JudgeRun, PlannedItem
-from judging.plans import NothingToJudge, plan_run
-from judging.prompts import BadTemplate
 from judging.run_page import run_panel
 from judging.runs import NotPossible, cancel_run, pause_run
 from judging.runs import start_run as start
 from judging.tasks import enqueue
 
 RUNS_SHOWN = 100
-NOTHING_LEFT = gettext_lazy(
-    "There is nothing left here for this judge: it answers single responses by a checklist, each of them once."
-)
-MIXED_SCALES = gettext_lazy(
-    "A rubric of this study has items on different scales; a checklist judge needs one scale for all its items."
-)
 
 
 @require_safe
@@ -87,49 +75,6 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
             % {"status": found.get_status_display()},
         )
     return redirect("judging:run", public_id)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@results_page
-def start_run(request: HttpRequest, slug: str) -> HttpResponse:
-    """Choose a model and a budget, and leave the run to a worker."""
-    user = cast(User, request.user)
-    study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
-    if study is None:
-        raise Http404(gettext("There is no such study."))
-    if not workspaces_led_by(user).filter(pk=study.workspace_id).exists():
-        raise PermissionDenied
-    models = LanguageModel.objects.filter(workspace=study.workspace, endpoint__isnull=False).select_related(
-        "endpoint"
-    )
-    form = RunForm(request.POST or None, models=models)
-    if request.method == "POST" and form.is_valid():
-        made = _planned(form, study, user)
-        if made is not None:
-            return redirect("judging:run", made.public_id)
-    status = 422 if form.is_bound and form.errors else 200
-    context = {"study": study, "form": form, "models": models, "provenance": provenance_of(study)}
-    return render(request, "judging/start_run.html", context, status=status)
-
-
-def _planned(form: RunForm, study: Study, user: User) -> JudgeRun | None:
-    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
-    try:
-        with transaction.atomic():
-            judge = create_judge(model=form.cleaned_data["model"])
-            made = plan_run(
-                judge=judge, study=study, limit=form.cleaned_data["limit"], budget=form.ceiling, user=user
-            )
-            start(made, clock=timezone.now, user=user)
-            enqueue(made)
-            return made
-    except NothingToJudge:
-        form.add_error(None, NOTHING_LEFT)
-    except MixedScales:
-        form.add_error(None, MIXED_SCALES)
-    except (JudgeRefused, BadTemplate) as error:
-        form.add_error(None, str(error))
-    return None
 
 
 def _resume(request: HttpRequest, run: JudgeRun, user: User) -> None:

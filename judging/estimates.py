@@ -1,0 +1,122 @@
+"""How many calls a run would make and what they may cost, before anything is planned or sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Avg
+
+from annotation.models import Study, Task
+from generation.models import LanguageModel
+from generation.spending import NOTHING, Prices, Spend
+from judging.inline import needs_no_call
+from judging.methods.needs import NEEDS, unanswerable
+from judging.models import Judge, PlannedItem, Reply
+from judging.parsing import Unscored
+from judging.plans import Asking, check_rubrics, leader_of, open_tasks
+from judging.planting import CANARIES, takes_canaries
+from judging.questions import Questions
+from judging.ways import shown, way_of
+
+DRAWN = 24
+EARLIER_REPLIES = 500
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`most` is an upper estimate: the longest answer allowed, no reply reused, no answer asked for again.
+
+    `usual` is the same by the mean of the judges' earlier replies; None where one of them has none. `unanswerable`
+    is the share, 0..1, of the drawn questions that lack something and so cost no call.
+    """
+
+    tasks: int
+    canaries: int
+    most: Spend
+    usual: Spend | None
+    unanswerable: float
+    priced: bool
+
+
+def estimate_run(
+    judges: Sequence[Judge], study: Study, asking: Asking, *, limit: int | None, only_rated: bool
+) -> Estimate:
+    """Makes a panel where there is none yet: call it in a transaction that is rolled back. Raises what planning raises."""
+    leader = leader_of(judges[0], asking)
+    tasks = open_tasks(leader, study, only_rated=only_rated)
+    for juror in judges:
+        check_rubrics(tasks, juror, study)
+    pks = list(tasks.values_list("pk", flat=True)[:limit])
+    pair = NEEDS[judges[0].method].task_kind == Task.Kind.PAIR
+    times = asking.repeats * (2 if asking.both_orders and pair else 1)
+    planted = CANARIES * (2 if pair else 1) if asking.canaries and pks and takes_canaries(judges[0]) else 0
+    drawn = _drawn(pks)
+    most, usual, lacking = NOTHING, NOTHING, 0
+    complete = True
+    for judge in judges:
+        mean, lacks = _mean_reserve(judge, study, drawn)
+        asked = round(len(pks) * times * (1 - lacks / len(drawn))) + planted if drawn else 0
+        if needs_no_call(judge.method):
+            asked = 0
+        most += _times(mean, asked)
+        earlier = _mean_reply(judge)
+        complete = complete and (earlier is not None or asked == 0)
+        usual += _times(earlier or NOTHING, asked)
+        lacking += lacks
+    return Estimate(
+        tasks=len(pks),
+        canaries=planted * len(judges),
+        most=most,
+        usual=usual if complete and most.calls else None,
+        unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,
+        priced=any(_prices(judge) != Prices() for judge in judges),
+    )
+
+
+def _drawn(pks: Sequence[int]) -> list[Task]:
+    """Tasks spread evenly over the plan."""
+    step = max(1, len(pks) // DRAWN)
+    found = Task.objects.filter(pk__in=pks[::step][:DRAWN]).select_related(
+        "response_a__instruction", "response_a__model__endpoint", "response_b__model__endpoint"
+    )
+    return list(found)
+
+
+def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Spend, int]:
+    """The most that one call may cost on average, and how many of the tasks cannot be asked about."""
+    if needs_no_call(judge.method):
+        return NOTHING, 0
+    questions, way = Questions(judge.method, study), way_of(judge)
+    questions.learn(tasks)
+    total, asked = NOTHING, 0
+    for task in tasks:
+        item = PlannedItem(task=task, shown_first="a")
+        question = shown(item, questions.about(task))
+        begun = unanswerable(judge.method, question) or way.begin(item, question)
+        if not isinstance(begun, Unscored):
+            total += way.ask(begun).reserve
+            asked += 1
+    if not asked:
+        return NOTHING, len(tasks)
+    return Spend(1, round(total.tokens / asked), total.money / asked), len(tasks) - asked
+
+
+def _mean_reply(judge: Judge) -> Spend | None:
+    """Of the judge's newest replies that were paid for."""
+    newest = Reply.objects.filter(item__assignment__rater=judge.rater_id, reused_from=None, error="")
+    means = Reply.objects.filter(
+        pk__in=newest.order_by("-pk").values_list("pk", flat=True)[:EARLIER_REPLIES]
+    ).aggregate(read=Avg("input_tokens"), written=Avg("output_tokens"), money=Avg("cost"))
+    if means["read"] is None:
+        return None
+    return Spend(1, round(means["read"] + means["written"]), Decimal(means["money"]))
+
+
+def _times(one: Spend, count: int) -> Spend:
+    return Spend(count, one.tokens * count, one.money * count)
+
+
+def _prices(judge: Judge) -> Prices:
+    model: LanguageModel | None = judge.language_model
+    endpoint = model.endpoint if model else None
+    return Prices(endpoint.input_price, endpoint.output_price) if endpoint else Prices()
