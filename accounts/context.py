@@ -5,17 +5,17 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from accounts.permissions import leads_somewhere, workspaces_led_by
+from accounts.permissions import LEADING, READING, roles_of
 
 
 def membership(request: HttpRequest) -> dict[str, Any]:
     """`is_lead`: whether the navigation offers the pages of results; `leads_people`: whether it offers that of people.
 
-    Asked of the database only where they are used.
+    Asked of the database only where they are used, and then once.
     """
     user = getattr(request, "user", None)
-    signed_in = user if user and user.is_authenticated else None
+    roles = SimpleLazyObject(lambda: roles_of(user) if user and user.is_authenticated else frozenset())
     return {
-        "is_lead": SimpleLazyObject(lambda: bool(signed_in and leads_somewhere(signed_in))),
-        "leads_people": SimpleLazyObject(lambda: bool(signed_in and workspaces_led_by(signed_in).exists())),
+        "is_lead": SimpleLazyObject(lambda: not roles.isdisjoint(READING)),
+        "leads_people": SimpleLazyObject(lambda: not roles.isdisjoint(LEADING)),
     }

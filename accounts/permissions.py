@@ -25,6 +25,11 @@ def workspaces_read_by(user: User) -> QuerySet[Workspace]:
     return Workspace.objects.filter(memberships__user=user, memberships__role__in=READING).distinct()
 
 
+def roles_of(user: User) -> frozenset[str]:
+    """What the user is in any workspace."""
+    return frozenset(Membership.objects.filter(user=user).values_list("role", flat=True))
+
+
 def leads_somewhere(user: User) -> bool:
     return Membership.objects.filter(user=user, role__in=READING).exists()
 

@@ -14,6 +14,7 @@ from django.db.models.query import get_related_populators
 from django.db.models.sql import DeleteQuery, UpdateQuery
 
 M = TypeVar("M", bound=Model)
+K = TypeVar("K")
 EXAMPLE_ID = 2**40 + 61
 OTHER_ID = 2**40 + 63
 EXAMPLE_NUMBER = 2**30 + 3
@@ -55,7 +56,8 @@ class _Statement:
 
     def __init__(self, queryset: QuerySet[Any], examples: tuple[Any, ...]) -> None:
         self.compiler = queryset.query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
-        self.filled = _Filled(*self.compiler.as_sql(), examples)
+        sql, parameters = self.compiler.as_sql()
+        self.filled = _Filled(sql, parameters, examples)
         columns = [column[0] for column in self.compiler.select[: self.compiler.col_count]]
         self.converters = self.compiler.get_converters(columns)
         self.shape: tuple[int, int, list[str], list[Any]] | None = None
@@ -64,7 +66,8 @@ class _Statement:
         """The rows as the database driver hands them out."""
         with connection.cursor() as cursor:
             cursor.execute(self.filled.sql, self.filled.with_values(values))
-            return cursor.fetchall()
+            found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
 
     def converted(self, fetched: list[tuple[Any, ...]]) -> list[Any]:
         return list(self.compiler.apply_converters(fetched, self.converters)) if self.converters else fetched
@@ -93,10 +96,10 @@ class Prepared(Generic[M]):
         statement = self._statement()
         return self._made(statement, statement.fetched(values))
 
-    def kept(self, known: dict[Any, tuple[M, ...]], *values: Any) -> tuple[M, ...]:
-        """The rows for these values; one query. Rows found unchanged are those made before, kept in `known`.
+    def kept(self, make: Callable[[list[M]], K], known: dict[Any, K], *values: Any) -> K:
+        """What is made of the rows for these values; one query. For the same rows it is what was made before.
 
-        For rows that change seldom and that nobody changes in memory. At most KEPT answers are kept.
+        For rows that change seldom and that nobody changes in memory. `known` keeps at most KEPT of them.
         """
         statement = self._statement()
         fetched = statement.fetched(values)
@@ -105,7 +108,7 @@ class Prepared(Generic[M]):
         if found is None:
             if len(known) >= KEPT:
                 known.clear()
-            found = known[key] = tuple(self._made(statement, fetched))
+            found = known[key] = make(self._made(statement, fetched))
         return found
 
     def _made(self, statement: _Statement, fetched: list[tuple[Any, ...]]) -> list[M]:
@@ -168,7 +171,7 @@ class PreparedChange:
             statement = self._statements[connection.vendor] = self._compiled()
         with connection.cursor() as cursor:
             cursor.execute(statement.sql, statement.with_values(values))
-            return cursor.rowcount
+            return int(cursor.rowcount)
 
     def _compiled(self) -> _Filled:
         rows, changes = self.build(*self.examples)
@@ -218,5 +221,5 @@ class PreparedInsert(Generic[M]):
         assert meta.pk is not None
         columns = ", ".join(quote(field.column or "") for field in fields)
         places = ", ".join(["(" + ", ".join(["%s"] * len(fields)) + ")"] * rows)
-        returning = f" RETURNING {quote(meta.pk.column)}" if rows == 1 else ""
+        returning = f" RETURNING {quote(meta.pk.column or '')}" if rows == 1 else ""
         return f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES {places}{returning}"

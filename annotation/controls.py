@@ -11,11 +11,11 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from accounts.prepared import EXAMPLE_ID, PreparedValues
 from annotation.check_plan import BEFORE_RATING, CONTROL, GOLD
 from annotation.degrading import Damage, TooShort, degrade
 from annotation.marking import below, missed
 from annotation.models import Assignment, Criterion, Rater, Seat, Study, Task, latest_scores
-from annotation.prepared import EXAMPLE_ID, PreparedValues
 from generation.models import Response
 
 PURPOSES = (GOLD, CONTROL, *BEFORE_RATING)

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from django import forms
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.localized import localized
 from annotation.canonical import compares, mirrored_level
@@ -30,6 +31,14 @@ SKIP_REASONS = [
     ("distressing", gettext_lazy("The text is offensive or distressing")),
     ("other", gettext_lazy("Another reason")),
 ]
+
+
+class Criteria(tuple[Criterion, ...]):
+    """The criteria of a screen. Each is itself alone: what is made once for it holds as long as it is there."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,46 @@ class TimedForm(forms.Form):
         return Timing(self.cleaned_data.get("active"), self.cleaned_data.get("idle"))
 
 
+class SharedFields(dict[str, forms.Field]):
+    """Fields that no form changes, so that every form of the same criteria may have them."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedFields":
+        return self
+
+
+def _values(criterion: Criterion) -> dict[str, float] | None:
+    """What each choice of the form stands for; None where a number is written."""
+    if criterion.levels:
+        return {str(level["key"]): float(level["value"]) for level in criterion.levels}
+    steps = _steps(criterion)
+    return None if steps is None else {number_text(step): step for step in steps}
+
+
+def _field(criterion: Criterion) -> forms.Field:
+    missing = {"required": _("This question is not answered yet.")}
+    values = _values(criterion)
+    if values is None:
+        return forms.CharField(required=True, max_length=40, error_messages=missing)
+    choices = [(value, value) for value in values]
+    if criterion.may_not_apply:
+        choices.append((DOES_NOT_APPLY, DOES_NOT_APPLY))
+    return forms.ChoiceField(
+        choices=choices,
+        error_messages=missing | {"invalid_choice": _("This value is not on the question's scale.")},
+    )
+
+
+@lru_cache(maxsize=128)
+def _fields(criteria: Criteria, reviewed: bool, _language: str) -> SharedFields:
+    fields = SharedFields(AnswerForm.base_fields)
+    for criterion in criteria:
+        fields[EVIDENCE + criterion.key] = forms.CharField(required=False, max_length=10_000)
+        if reviewed:
+            fields[REASON + criterion.key] = forms.CharField(required=False, max_length=LONGEST_WHY)
+        fields[PREFIX + criterion.key] = _field(criterion)
+    return fields
+
+
 class AnswerForm(TimedForm):
     """The answers to a rubric's criteria, and a note to the lead."""
 
@@ -143,35 +192,12 @@ class AnswerForm(TimedForm):
     def __init__(
         self, criteria: Iterable[Criterion], *args: Any, shown: Shown | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(*args, **kwargs)
         self.shown = shown or Shown()
         self._quotations: dict[str, Quotations] = {}
-        self.criteria = sorted(criteria, key=lambda criterion: criterion.position)
-        missing = {"required": _("This question is not answered yet.")}
-        for criterion in self.criteria:
-            name = PREFIX + criterion.key
-            self.fields[EVIDENCE + criterion.key] = forms.CharField(required=False, max_length=10_000)
-            if self.shown.reviewed:
-                self.fields[REASON + criterion.key] = forms.CharField(required=False, max_length=LONGEST_WHY)
-            values = self._values(criterion)
-            if values is None:
-                self.fields[name] = forms.CharField(required=True, max_length=40, error_messages=missing)
-                continue
-            choices = [(value, value) for value in values]
-            if criterion.may_not_apply:
-                choices.append((DOES_NOT_APPLY, DOES_NOT_APPLY))
-            self.fields[name] = forms.ChoiceField(
-                choices=choices,
-                error_messages=missing | {"invalid_choice": _("This value is not on the question's scale.")},
-            )
-
-    @staticmethod
-    def _values(criterion: Criterion) -> dict[str, float] | None:
-        """What each choice of the form stands for; None where a number is written."""
-        if criterion.levels:
-            return {str(level["key"]): float(level["value"]) for level in criterion.levels}
-        steps = _steps(criterion)
-        return None if steps is None else {number_text(step): step for step in steps}
+        known = criteria if isinstance(criteria, Criteria) else Criteria(criteria)
+        self.criteria = sorted(known, key=lambda criterion: criterion.position)
+        self.base_fields = _fields(known, bool(self.shown.reviewed), get_language() or "")  # type: ignore[misc]
+        super().__init__(*args, **kwargs)
 
     def clean(self) -> dict[str, Any]:
         for criterion in self.criteria:
@@ -180,7 +206,7 @@ class AnswerForm(TimedForm):
             self._clean_evidence(criterion)
             if self._needs_reason(criterion, entered) and not self.cleaned_data.get(REASON + criterion.key):
                 self.add_error(name, _("Say why, in a few words."))
-            if entered is None or entered == DOES_NOT_APPLY or self._values(criterion) is not None:
+            if entered is None or entered == DOES_NOT_APPLY or _values(criterion) is not None:
                 continue
             low, high = criterion.ends
             try:
@@ -194,7 +220,7 @@ class AnswerForm(TimedForm):
 
     def _needs_reason(self, criterion: Criterion, entered: str | None) -> bool:
         """A verdict found unreasonable is to be said why."""
-        values = self._values(criterion)
+        values = _values(criterion)
         if not self.shown.reviewed or not values or entered not in values:
             return False
         return values[entered] == min(values.values())

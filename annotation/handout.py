@@ -23,6 +23,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from accounts.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared, PreparedValues
 from annotation.check_plan import (
     PROBE,
     BadPolicy,
@@ -34,7 +35,6 @@ from annotation.check_plan import (
 )
 from annotation.controls import check_for
 from annotation.models import Assignment, Rater, Seat, Study, Task
-from annotation.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared, PreparedValues
 from annotation.probes import probe_for
 from annotation.qualification import Stage, close_stage, is_stopped, stage_of, task_of_stage
 from annotation.sides import Shown, draw_side

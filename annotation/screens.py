@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from accounts.localized import localized
+from accounts.prepared import EXAMPLE_ID, Prepared
 from annotation.alignment import align_sections, is_near_duplicate
 from annotation.canonical import compares, mirrored_level
 from annotation.evidence import Quotations
 from annotation.feedback import answer_text
-from annotation.forms import Shown, Verdict, level_chosen
+from annotation.forms import Criteria, Shown, Verdict, level_chosen
 from annotation.models import Assignment, Criterion, Score, Study, Task, latest_scores
-from annotation.prepared import EXAMPLE_ID, Prepared
 from annotation.rendering import Heading, RenderedText, render_text
 from annotation.self_naming import mask_self_naming
 from generation.models import Response
@@ -48,7 +49,7 @@ class Screen:
     """
 
     layout: str
-    criteria: tuple[Criterion, ...]
+    criteria: Criteria
     shown: Shown
     headed: str = field(default="")
     part: str = field(default="")
@@ -138,6 +139,7 @@ def _panes(texts: tuple[str, ...]) -> tuple[Pane, ...]:
 
 
 _CRITERIA = Prepared(lambda rubric: Criterion.objects.filter(rubric=rubric).order_by("position"), EXAMPLE_ID)
+_KNOWN_CRITERIA: dict[Any, Criteria] = {}
 
 
 def screen_of(assignment: Assignment) -> Screen:
@@ -150,11 +152,9 @@ def screen_of(assignment: Assignment) -> Screen:
     part = part_shown(task)
     texts = tuple(shown_text(response, task.study)[part] for response in responses)
     reviewed = _reviewed(assignment, texts, mirrored=mirrored, begins=part.start or 0)
-    criteria = [
-        criterion
-        for criterion in _CRITERIA.all(task.answer_rubric_id)
-        if task.reviews is None or criterion.key in reviewed
-    ]
+    criteria = _CRITERIA.kept(Criteria, _KNOWN_CRITERIA, task.answer_rubric_id)
+    if task.reviews is not None:
+        criteria = Criteria(criterion for criterion in criteria if criterion.key in reviewed)
     shown = Shown(
         paired=task.response_b is not None and task.reviews is None,
         mirrored=mirrored,
@@ -165,7 +165,7 @@ def screen_of(assignment: Assignment) -> Screen:
     )
     return Screen(
         layout="pair" if len(texts) == 2 else "single",
-        criteria=tuple(criteria),
+        criteria=criteria,
         shown=shown,
         headed=_("Review") if reviewed else "",
         part=f"{task.part.get('mark', '')} {task.part.get('number', '')}".strip() if task.part else "",
