@@ -1,28 +1,51 @@
-"""Models ranked by a judge's verdicts: rows to scores by way of judging.scoring."""
+"""Models ranked by a judge's verdicts: rows to scores by way of a measure, for all or a part of a benchmark."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from annotation.models import Assignment, Rater
-from calibration.datasets import ROLES, Floats, Ints, ScoreFrame, score_frame, unscored_counts
-from calibration.resampling import IntervalKind
-from generation.models import MAIN_EXPERIMENT, Benchmark, Category
+from calibration.datasets import (
+    ROLES,
+    Ints,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
+from calibration.statistic_errors import NoStatistic
+from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
+from judging.board_entries import BoardEntries, entries_of, item_weights, measures_in
+from judging.board_parts import (
+    against_itself,
+    columns_of,
+    kept,
+    mapped,
+    placed,
+    unscored_of,
+    wanted_instructions,
+    wanted_models,
+)
+from judging.board_query import MODEL, WORDS, BoardQuery
+from judging.corrected_scores import Corrected, Entries, corrected_score
+from judging.measures import MEASURES, REWARD, WINS, Measure
 from judging.scoring import (
-    Interval,
     ModelScores,
     NoVerdicts,
     Points,
+    Rule,
+    ScoreIntervals,
     average_intervals,
     model_scores,
     response_points,
 )
 from judging.weightings import Weighting, weighting_named
 
-ITEM = ROLES.index("item")
+EVERYTHING = BoardQuery()
+TIES = {WINS: 0.5, REWARD: 0.0}
+"""What a tie counts for a model, by measure of pairs."""
 
 
 class UnknownJudge(LookupError):
@@ -30,39 +53,68 @@ class UnknownJudge(LookupError):
 
 
 @dataclass(frozen=True)
-class JudgedResponses:
-    """One entry a judged response, arrays of shape (n,); category is the top one's pk, points 0..100."""
-
-    response: Ints
-    instruction: Ints
-    model: Ints
-    category: Ints
-    points: Floats
-
-
-@dataclass(frozen=True)
 class Leaderboard:
-    """`models` best first; `categories` the keys of the top categories, in the benchmark's order."""
+    """`models` best first, or as the query sorts; `categories` the columns' keys by code, in the benchmark's order.
+
+    `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
+    people; `wins` pairs as games between all models; `left_out` counts models with too few judged responses. `words` are
+    mean words by (model's name, column's key), '' for the mean over columns.
+    """
 
     benchmark: Benchmark
     judge: Rater
     weighting: Weighting
     experiment: str
+    measure: Measure
+    measures: tuple[Measure, ...]
+    query: BoardQuery
     categories: Mapping[int, str]
     models: tuple[ModelScores, ...]
-    judged: JudgedResponses
+    entries: BoardEntries
+    column: Ints
     model_names: Mapping[int, str]
+    data_hash: str
+    left_out: int = 0
+    people: BoardEntries | None = None
+    wins: BoardEntries | None = None
+    words: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @cached_property
-    def intervals(self) -> tuple[dict[str, Interval], IntervalKind, int]:
-        """By model name; how they were made; over how many instructions."""
-        found, kind, clusters = average_intervals(
-            model=self.judged.model,
-            category=self.judged.category,
-            instruction=self.judged.instruction,
-            points=self.judged.points,
+    def intervals(self) -> ScoreIntervals:
+        """By model's pk and column's code."""
+        return average_intervals(
+            model=self.entries.model,
+            category=self.column,
+            instruction=self.entries.instruction,
+            points=self.entries.top,
+            under=self.entries.under,
+            rule=self.rule,
         )
-        return {self.model_names[pk]: ends for pk, ends in found.items()}, kind, clusters
+
+    @property
+    def rule(self) -> Rule:
+        return rule_of(self.measure, self.query)
+
+    @cached_property
+    def pks(self) -> Mapping[str, int]:
+        return {name: pk for pk, name in self.model_names.items()}
+
+    @cached_property
+    def corrected(self) -> Mapping[str, Corrected]:
+        """By model name, where people scored enough of its responses."""
+        if self.people is None:
+            return {}
+        found = {}
+        for one in self.models:
+            mine = self.entries.model == self.pks[one.model]
+            theirs = self.people.model == self.pks[one.model]
+            try:
+                found[one.model] = _corrected(
+                    self.entries.select(mine), self.column[mine], self.people.select(theirs), self.rule
+                )
+            except NoStatistic:
+                continue
+        return found
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -84,7 +136,7 @@ def judges_of(benchmark: Benchmark) -> list[Rater]:
     """Judges that have answered about this benchmark's responses, by name."""
     judged = Assignment.objects.filter(
         task__response_a__instruction__benchmark=benchmark, rater__kind="judge"
-    )
+    ).order_by()
     return list(Rater.objects.filter(pk__in=judged.values("rater").distinct()).order_by("label"))
 
 
@@ -99,93 +151,178 @@ def judge_named(benchmark: Benchmark, name: str) -> Rater:
 
 
 def leaderboard(
-    benchmark: Benchmark, judge: Rater, weights: str | Weighting, *, experiment: str = MAIN_EXPERIMENT
+    benchmark: Benchmark,
+    judge: Rater,
+    weights: str | Weighting,
+    *,
+    experiment: str = MAIN_EXPERIMENT,
+    query: BoardQuery = EVERYTHING,
+    beside_people: bool = False,
 ) -> Leaderboard:
-    """Raises NoVerdicts, UnknownWeights, MissingWeights, WithoutWeight.
+    """The board that `query` asks for; with `beside_people` their scores are read as well.
 
-    A response judged in several studies counts once, with the mean of its points.
+    A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, UnknownWeights,
+    MissingWeights, WithoutWeight, NotOnScale.
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
     frame = score_frame(benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment)
-    frame = frame.select((frame.role == ITEM) & frame.applicable & (frame.model > 0) & (frame.parent > 0))
-    if not len(frame):
+    measures = tuple(measures_in(frame)) if len(frame) else ()
+    if not measures:
         raise NoVerdicts(
             f"{judge} has no usable verdict on benchmark {benchmark.slug}, experiment {experiment or 'any'}."
         )
+    measure = next((one for one in measures if one.name == query.measure), measures[0])
+    frame = frame.select(frame.role == ROLES.index(measure.role))
     leaves = {
         category.pk: category
         for category in Category.objects.filter(benchmark=benchmark).select_related("parent")
     }
-    points = weighted_points(frame, weighting, leaves)
-    judged = _judged(frame, points)
-    unscored = _unscored(benchmark, judge, experiment, leaves)
-    tops = _top_categories(leaves, judged, unscored)
-    models = model_scores(
-        model=judged.model,
-        category=judged.category,
-        points=judged.points,
-        unscored=unscored,
-        model_names=_names(benchmark, frame, unscored),
-        category_keys=tops,
+    names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
+    entries = entries_of(frame, measure, weighting, leaves, margin=query.margin)
+    unscored = unscored_of(benchmark, judge, experiment, measure)
+    entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unscored)
+    if not len(entries):
+        raise NoVerdicts(f"{judge} has judged nothing of what is asked for; take a filter away.")
+    scored = model_scores(
+        model=entries.model,
+        category=column,
+        points=entries.top,
+        under=entries.under,
+        rule=rule_of(measure, query),
+        unscored=missing,
+        model_names=names,
+        category_keys=columns,
     )
-    return Leaderboard(
-        benchmark,
-        judge,
-        weighting,
-        experiment,
-        tops,
-        tuple(models),
-        judged,
-        _names(benchmark, frame, unscored),
-    )
+    enough = tuple(one for one in scored if sum(cell.n for cell in one.categories.values()) >= query.least)
+    board = Leaderboard(
+        benchmark, judge, weighting, experiment, measure, measures, query, columns, enough, entries, column, names,
+        data_hash(frame), left_out=len(scored) - len(enough), words=_words(benchmark, entries, column, names, columns),
+    )  # fmt: skip
+    people = _people(benchmark, experiment, measure, weighting, leaves, query) if beside_people else None
+    wins = None
+    if measure.paired and beside_people:
+        won = entries_of(frame, MEASURES[WINS], weighting, leaves)
+        wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
+    return replace(board, models=_sorted(board), people=people, wins=wins)
+
+
+def _narrowed(
+    benchmark: Benchmark,
+    query: BoardQuery,
+    measure: Measure,
+    leaves: Mapping[int, Category],
+    names: Mapping[int, str],
+    entries: BoardEntries,
+    unscored: Mapping[tuple[int, int, int], int],
+) -> tuple[BoardEntries, Ints, dict[int, str], dict[tuple[int, int], int]]:
+    """The entries that the query keeps, the column of each, the columns, and the unusable verdicts in them."""
+    wanted, models = wanted_instructions(benchmark, query, leaves), wanted_models(benchmark, query)
+    entries = entries.select(kept(entries, wanted, models, query, names))
+    if measure.paired and len(query.against) > 1:
+        columns = {pk: name for name in query.against for pk, other in names.items() if other == name}
+        entries, column = against_itself(entries, entries.opponent, list(columns), TIES[measure.name])
+        return entries, column, columns, {}
+    columns, of_leaf = columns_of(entries, [leaf for _i, _m, leaf in unscored], leaves, query)
+    column = mapped(entries.category, of_leaf)
+    inside = column >= 0
+    missing = placed(unscored, of_leaf, wanted, models)
+    return entries.select(inside), column[inside], columns, missing
+
+
+def rule_of(measure: Measure, query: BoardQuery) -> Rule:
+    """The measure's rule: in one category its leaves are pooled; against several baselines their mean counts."""
+    if measure.paired and len(query.against) > 1:
+        return replace(measure.rule, pooled=False)
+    return replace(measure.rule, pooled=True) if query.category else measure.rule
 
 
 def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]) -> Points:
     """Points of each response of item scores: answers mapped to 0..1 from their scale's own ends."""
-    weight = np.empty(len(frame))
-    for category in np.unique(frame.category):
-        mask = frame.category == category
-        codes, first = np.unique(frame.criterion[mask], return_index=True)
-        positions = frame.position[mask][first]
-        keys = [frame.criterion_keys[code] for code in codes]
-        found = weighting.weights(leaves.get(int(category)), keys, [int(position) for position in positions])
-        weight[mask] = np.array(found)[np.searchsorted(codes, frame.criterion[mask])]
     answer = (frame.value - frame.low) / (frame.high - frame.low)
-    return response_points(frame.response, answer, weight)
+    return response_points(frame.response, answer, item_weights(frame, weighting, leaves))
 
 
-def _judged(frame: ScoreFrame, points: Points) -> JudgedResponses:
-    _, first = np.unique(frame.response, return_index=True)
-    return JudgedResponses(
-        points.response, frame.instruction[first], frame.model[first], frame.parent[first], points.points
+def _people(
+    benchmark: Benchmark,
+    experiment: str,
+    measure: Measure,
+    weighting: Weighting,
+    leaves: Mapping[int, Category],
+    query: BoardQuery,
+) -> BoardEntries | None:
+    """What people said of the same responses, on the same measure; None where nobody did."""
+    frame = score_frame(benchmark=benchmark, judges=False, experiment=experiment)
+    frame = frame.select(frame.role == ROLES.index(measure.role))
+    if not len(frame):
+        return None
+    try:
+        return entries_of(frame, measure, weighting, leaves, margin=query.margin)
+    except (LookupError, ValueError):
+        return None
+
+
+def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: Rule) -> Corrected:
+    """Matched by response and rival; what people scored and the judge did not is left out."""
+    place = {
+        key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))
+    }
+    keys = list(zip(judge.response.tolist(), judge.rival.tolist(), strict=True))
+    rows = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+    both = rows >= 0
+
+    def part(of: BoardEntries, mask: Any, where: Ints) -> Entries:
+        return Entries(where, of.instruction[mask], of.top[mask], of.under[mask])
+
+    return corrected_score(
+        part(people, rows[both], column[both]),
+        part(judge, both, column[both]),
+        part(judge, ~both, column[~both]),
+        rule,
     )
 
 
-def _unscored(
-    benchmark: Benchmark, judge: Rater, experiment: str, leaves: Mapping[int, Category]
-) -> dict[tuple[int, int], int]:
-    """By (model, top category); what belongs to no model or category is on no board."""
-    counts = unscored_counts(benchmark=benchmark, experiment=experiment).get(judge.pk, {})
-    found: dict[tuple[int, int], int] = {}
-    for (leaf, model), number in counts.items():
-        if leaf in leaves and model:
-            place = (model, leaves[leaf].parent_id or leaf)
-            found[place] = found.get(place, 0) + number
+def _words(
+    benchmark: Benchmark,
+    entries: BoardEntries,
+    column: Ints,
+    names: Mapping[int, str],
+    columns: Mapping[int, str],
+) -> dict[tuple[str, str], float]:
+    """Mean words of the judged responses, each once; the mean over the columns that have any under ''."""
+    _, first = np.unique(entries.response, return_index=True)
+    first = first[entries.response[first] > 0]
+    counts = _word_counts(benchmark)
+    known: dict[tuple[str, str], list[int]] = {}
+    for response, model, code in zip(
+        entries.response[first].tolist(), entries.model[first].tolist(), column[first].tolist(), strict=True
+    ):
+        if response in counts:
+            known.setdefault((names[model], columns[code]), []).append(counts[response])
+    found = {place: float(np.mean(values)) for place, values in known.items()}
+    for model in {model for model, _ in known}:
+        found[model, ""] = float(np.mean([mean for (one, _), mean in found.items() if one == model]))
     return found
 
 
-def _top_categories(
-    leaves: Mapping[int, Category], judged: JudgedResponses, unscored: Mapping[tuple[int, int], int]
-) -> dict[int, str]:
-    """Those in which anything was judged, in the benchmark's order."""
-    seen = set(judged.category.tolist()) | {category for _, category in unscored}
-    tops = sorted((leaves[pk] for pk in seen), key=lambda category: (category.position, category.pk))
-    return {category.pk: category.key for category in tops}
+def _word_counts(benchmark: Benchmark) -> dict[int, int]:
+    rows = Response.objects.filter(instruction__benchmark=benchmark, words__isnull=False).order_by()
+    return {pk: words for pk, words in rows.values_list("pk", "words") if words is not None}
 
 
-def _names(
-    benchmark: Benchmark, frame: ScoreFrame, unscored: Mapping[tuple[int, int], int]
-) -> dict[int, str]:
-    missing = {model for model, _ in unscored} - set(frame.model_names)
-    others = benchmark.workspace.language_models.filter(pk__in=missing).values_list("pk", "name")
-    return {**frame.model_names, **dict(others)}
+def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
+    """As the query sorts; what has no such value stands last."""
+    query = board.query
+    if query.sort == MODEL:
+        return tuple(sorted(board.models, key=lambda one: one.model.lower(), reverse=query.rising))
+
+    def value(one: ModelScores) -> float | None:
+        if query.sort == WORDS:
+            return board.words.get((one.model, ""))
+        if query.sort in one.categories:
+            return one.categories[query.sort].score
+        return one.average if query.sort not in board.categories.values() else None
+
+    sign = 1 if query.rising else -1
+    return tuple(
+        sorted(board.models, key=lambda one: ((v := value(one)) is None, sign * (v or 0.0), one.model))
+    )

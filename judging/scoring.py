@@ -17,6 +17,24 @@ PASS_MARK = 75.0
 STRETCH = 4.0
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A category's score is (sum of `top` / sum of `under` - zero) x stretch over its entries.
+
+    The overall score is the unweighted mean of the categories', or that of all entries at once where `pooled`.
+    """
+
+    zero: float
+    stretch: float
+    pooled: bool = False
+
+    def scaled(self, value: FloatArray) -> FloatArray:
+        return np.asarray((value - self.zero) * self.stretch, dtype=np.float64)
+
+
+HELLOBENCH = Rule(PASS_MARK, STRETCH)
+
+
 class NoVerdicts(LookupError):
     """There is no usable verdict to compute a score from."""
 
@@ -90,32 +108,39 @@ def model_scores(
     unscored: Mapping[tuple[int, int], int],
     model_names: Mapping[int, str],
     category_keys: Mapping[int, str],
+    under: FloatArray | None = None,
+    rule: Rule = HELLOBENCH,
 ) -> list[ModelScores]:
-    """Best average first, models without one last; model, category, points have shape (n,), one entry a response.
+    """Best average first, models without one last; arrays have shape (n,), one entry a response.
 
-    unscored counts by (model, category); category_keys are all categories of the board, in order.
+    unscored counts by (model, category); category_keys are all categories of the board, in order; `under` divides
+    (None: ones, a plain mean).
     """
     models = sorted(set(np.unique(model).tolist()) | {pk for pk, _ in unscored})
     keys = list(category_keys)
-    row, column = np.searchsorted(models, model), _places(keys, category)
-    cells = row * len(keys) + column
-    counts = np.bincount(cells, minlength=len(models) * len(keys)).reshape(len(models), len(keys))
-    sums = np.bincount(cells, weights=points, minlength=counts.size).reshape(counts.shape)
+    shape = (len(models), len(keys))
+    cells = np.searchsorted(models, model) * len(keys) + _places(keys, category)
+    size = shape[0] * shape[1]
+    counts = np.bincount(cells, minlength=size).reshape(shape)
+    sums = np.bincount(cells, weights=points, minlength=size).reshape(shape)
+    below = counts if under is None else np.bincount(cells, weights=under, minlength=size).reshape(shape)
     found = []
     for place, pk in enumerate(models):
         missing = {category_keys[key]: unscored.get((pk, key), 0) for key in keys}
+        there = [spot for spot in range(len(keys)) if counts[place, spot]]
         scores = {
-            category_keys[key]: CategoryScore(
-                rescaled(float(sums[place, spot] / counts[place, spot])),
+            category_keys[keys[spot]]: CategoryScore(
+                float(rule.scaled(sums[place, spot] / below[place, spot])),
                 int(counts[place, spot]),
-                missing[category_keys[key]],
+                missing[category_keys[keys[spot]]],
             )
-            for spot, key in enumerate(keys)
-            if counts[place, spot]
+            for spot in there
         }
-        average = (
-            sum(score.score for score in scores.values()) / len(keys) if len(scores) == len(keys) else None
-        )
+        average = None
+        if len(there) == len(keys) and rule.pooled:
+            average = float(rule.scaled(sums[place].sum() / below[place].sum()))
+        elif len(there) == len(keys):
+            average = sum(score.score for score in scores.values()) / len(keys)
         found.append(ModelScores(model_names[pk], scores, missing, average))
     return sorted(found, key=lambda one: (one.average is None, -(one.average or 0.0), one.model))
 
@@ -127,45 +152,70 @@ def _places(keys: Sequence[int], category: IntArray) -> IntArray:
     return np.array([place[int(key)] for key in known], dtype=np.int64)[codes]
 
 
+@dataclass(frozen=True)
+class ScoreIntervals:
+    """95 % intervals over whole instructions of models judged in every category, how made, over how many.
+
+    `averages` by model, `cells` by (model, category).
+    """
+
+    averages: Mapping[int, Interval]
+    cells: Mapping[tuple[int, int], Interval]
+    kind: IntervalKind
+    clusters: int
+
+
 def average_intervals(
     *,
     model: IntArray,
     category: IntArray,
     instruction: IntArray,
     points: FloatArray,
+    under: FloatArray | None = None,
+    rule: Rule = HELLOBENCH,
     draws: int = 1000,
     seed: int = 0,
-) -> tuple[dict[int, Interval], IntervalKind, int]:
-    """95 % intervals of each model's average over whole instructions, how they were made, and the instructions.
+) -> ScoreIntervals:
+    """Intervals of each model's average and categories over whole instructions, the same drawn for all models.
 
-    Only models judged in every category have one. All models are drawn on the same instructions. Shapes (n,).
+    Only models judged in every category have one. Shapes (n,).
     """
     models, m = np.unique(model, return_inverse=True)
     categories, c = np.unique(category, return_inverse=True)
     instructions, k = np.unique(instruction, return_inverse=True)
     shape = (len(instructions), len(models) * len(categories))
     cell = k * shape[1] + m * len(categories) + c
-    sums = np.bincount(cell, weights=points, minlength=shape[0] * shape[1]).reshape(shape)
-    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    size = shape[0] * shape[1]
+    sums = np.bincount(cell, weights=points, minlength=size).reshape(shape)
+    counts = np.bincount(cell, weights=under, minlength=size).reshape(shape).astype(np.float64)
     complete = (counts.sum(axis=0).reshape(len(models), len(categories)) > 0).all(axis=1)
     if not complete.any():
-        return {}, "none", len(instructions)
+        return ScoreIntervals({}, {}, "none", len(instructions))
     columns = np.repeat(complete, len(categories))
     sums, counts = sums[:, columns], counts[:, columns]
 
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
-        seen = drawn @ counts
-        usable = np.asarray((seen > 0).all(axis=1), dtype=np.bool_)
-        means = (drawn @ sums) / np.where(seen > 0, seen, 1.0)
-        averages = means.reshape(len(drawn), -1, len(categories)).mean(axis=2)
-        return np.asarray((averages - PASS_MARK) * STRETCH, dtype=np.float64), usable
+        above, below = drawn @ sums, drawn @ counts
+        usable = np.asarray((below > 0).all(axis=1), dtype=np.bool_)
+        means = above / np.where(below > 0, below, 1.0)
+        groups = (len(drawn), -1, len(categories))
+        if rule.pooled:
+            total = below.reshape(groups).sum(axis=2)
+            averages = above.reshape(groups).sum(axis=2) / np.where(total > 0, total, 1.0)
+        else:
+            averages = means.reshape(groups).mean(axis=2)
+        return rule.scaled(np.concatenate([averages, means], axis=1)), usable
 
     try:
         _, ends = cluster_intervals(statistic, len(instructions), draws=draws, seed=seed)
     except NoStatistic:
-        return {}, "none", len(instructions)
-    found = {
-        int(pk): Interval(float(low), float(high))
-        for pk, low, high in zip(models[complete], ends.low, ends.high, strict=True)
-    }
-    return found, ends.kind, len(instructions)
+        return ScoreIntervals({}, {}, "none", len(instructions))
+    found = [Interval(float(low), float(high)) for low, high in zip(ends.low, ends.high, strict=True)]
+    pks = models[complete].tolist()
+    places = [(pk, key) for pk in pks for key in categories.tolist()]
+    return ScoreIntervals(
+        dict(zip(pks, found[: len(pks)], strict=True)),
+        dict(zip(places, found[len(pks) :], strict=True)),
+        ends.kind,
+        len(instructions),
+    )

@@ -5,6 +5,7 @@ from judging import (
     judge_making,
     judge_pages,
     leaderboard_views,
+    model_pair_views,
     results,
     run_starting,
     views,
@@ -32,4 +33,6 @@ urlpatterns = [
     # /leaderboards/
     path("leaderboards/", leaderboard_views.leaderboards, name="leaderboards"),
     path("leaderboards/<slug:slug>/", leaderboard_views.leaderboard, name="leaderboard"),
+    path("leaderboards/<slug:slug>/compare/", model_pair_views.compare_models, name="compare_models"),
+    path("leaderboards/<slug:slug>/compare/item/", model_pair_views.compare_item, name="compare_item"),
 ]

@@ -255,7 +255,7 @@ def means_design(instructions: int):
         own = rng.normal(scale=5, size=(models, categories, instructions, 1))
         points = centres[:, :, None, None] + shared + own + rng.normal(scale=4, size=shape)
         whole = category * instructions + instruction
-        found, _, _ = average_intervals(
+        found = average_intervals(
             model=model,
             category=category,
             instruction=whole if clustered else np.arange(whole.size),
@@ -263,7 +263,7 @@ def means_design(instructions: int):
             draws=resamples,
             seed=seed_of(rng),
         )
-        ends = [found[code] for code in range(models)]
+        ends = [found.averages[code] for code in range(models)]
         return {"model mean scores": held([one.low for one in ends], [one.high for one in ends], truth)}
 
     return draw

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from judging.scoring import (
     NoVerdicts,
+    Rule,
     WithoutWeight,
     average_intervals,
     model_scores,
@@ -151,19 +152,37 @@ def test_an_average_lies_in_its_interval_and_few_instructions_state_no_95():
     model, category = np.arange(n) % 2, (np.arange(n) // 2) % 3
     instruction = np.arange(n) // 2
     points = 80 + 5 * model + rng.normal(0, 6, n)
-    ends, kind, clusters = average_intervals(
+    found = average_intervals(
         model=model, category=category, instruction=instruction, points=points, draws=400
     )
+    ends = found.averages
     means = [np.mean([points[(model == m) & (category == c)].mean() for c in range(3)]) for m in (0, 1)]
-    assert (kind, clusters) == ("bootstrap95", 120)
+    assert (found.kind, found.clusters) == ("bootstrap95", 120)
     for m in (0, 1):
         assert ends[m].low < rescaled(means[m]) < ends[m].high
+        for c in range(3):
+            mean = points[(model == m) & (category == c)].mean()
+            assert found.cells[m, c].low < rescaled(mean) < found.cells[m, c].high
         # Independent points of sd 6, 40 a category: the average's standard error is 4 x 6 / sqrt(120) = 2.19.
         assert (ends[m].high - ends[m].low) / 2 == pytest.approx(1.96 * 2.19, rel=0.25)
     few = instruction < 15
     assert (
         average_intervals(
             model=model[few], category=category[few], instruction=instruction[few], points=points[few]
-        )[1]
+        ).kind
         == "leave_one_out_range"
     )
+
+
+def test_ratios_pooled_or_by_category_by_hand():
+    # Category 10: 3 of 5 and 1 of 5 stars: 4/10. Category 20: 2 of 2: 1. By category: mean .7; pooled: 6/12.
+    entries = {
+        "model": np.array([1, 1, 1]), "category": np.array([10, 10, 20]), "points": np.array([3.0, 1.0, 2.0]),
+        "under": np.array([5.0, 5.0, 2.0]), "unscored": {}, "model_names": {1: "one"},
+        "category_keys": {10: "x", 20: "y"},
+    }  # fmt: skip
+    (by_category,) = model_scores(**entries, rule=Rule(0, 100))
+    (pooled,) = model_scores(**entries, rule=Rule(0, 100, pooled=True))
+    assert by_category.average == pytest.approx(70)
+    assert {key: cell.score for key, cell in by_category.categories.items()} == {"x": 40.0, "y": 100.0}
+    assert pooled.average == pytest.approx(50)

@@ -1,0 +1,87 @@
+"""What the page of two models shows, in the reader's language."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, ngettext
+
+from calibration.drawing import number
+from calibration.result_blocks import Block, Column, Table
+from calibration.spread_charts import RangeRow, Span, ranges
+from calibration.words import interval_meaning
+from judging.board_page import column_names
+from judging.model_pairs import ModelPair
+from judging.paired_difference import Difference
+
+
+@dataclass(frozen=True)
+class PairPanel:
+    opening: str
+    block: Block
+
+
+def pair_panel(pair: ModelPair) -> PairPanel:
+    found, names = pair.difference, column_names(pair.board)
+    parts = [(gettext("Overall"), found.overall)]
+    if len(found.columns) > 1:
+        parts += [
+            (names[key], found.columns[code])
+            for code, key in pair.board.categories.items()
+            if code in found.columns
+        ]
+    rows = [
+        [name, one.value, one.interval.low, one.interval.high, one.n, one.first, one.ties, one.second]
+        for name, one in parts
+    ]
+    figure = ranges(
+        [RangeRow(name, [Span(one.value, one.interval.low, one.interval.high)]) for name, one in parts],
+        title=gettext("%(first)s less %(second)s, by category")
+        % {"first": pair.first, "second": pair.second},
+        x_title=gettext("Right of 0: %(first)s is better") % {"first": pair.first},
+        series=[gettext("difference")],
+        step=0.1,
+        rule=0.0,
+    )
+    columns = [
+        Column(gettext("Category")), Column(gettext("Difference"), 2), Column(gettext("From"), 1),
+        Column(gettext("To"), 1), Column(gettext("Instructions"), 0),
+        Column(gettext("%(model)s better") % {"model": pair.first}, 0), Column(gettext("Equal"), 0),
+        Column(gettext("%(model)s better") % {"model": pair.second}, 0),
+    ]  # fmt: skip
+    return PairPanel(
+        _opening(pair, found.overall, found.p),
+        Block(
+            "difference",
+            gettext("By category"),
+            figure=figure,
+            caption=interval_meaning(found.kind, found.clusters, gettext("instructions")),
+            table=Table(columns, rows),
+            notes=[
+                gettext(
+                    "Each instruction counts once, with the difference of the two models' values on it, so what makes "
+                    "an instruction hard for both cancels. p is of turning the sign of each difference at random."
+                )
+            ],
+        ),
+    )
+
+
+def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
+    ahead, behind = (pair.first, pair.second) if overall.value >= 0 else (pair.second, pair.first)
+    low, high = overall.interval.low, overall.interval.high
+    ends = sorted((abs(low), abs(high))) if low * high > 0 else [low, high]
+    if overall.value < 0 and low * high <= 0:
+        ends = [-high, -low]
+    said = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)") % {
+        "ahead": ahead, "behind": behind, "gap": number(abs(overall.value), 0.1), "low": number(ends[0], 0.1),
+        "high": number(ends[1], 0.1), "p": _p(p),
+    }  # fmt: skip
+    said += ngettext(
+        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", overall.n
+    ) % {"n": overall.n}
+    if low <= 0 <= high:
+        said += " " + gettext("That may be chance: the interval holds 0.")
+    return said
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {number(p, 0.001)}"

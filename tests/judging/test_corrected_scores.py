@@ -1,0 +1,82 @@
+"""Scores corrected by people: by hand, and against what is true on simulated judges."""
+
+import numpy as np
+import pytest
+
+from calibration.statistic_errors import TooFewRatings
+from judging.corrected_scores import Entries, corrected_score, pseudo_values
+from judging.scoring import HELLOBENCH, Rule
+
+
+def entries(column, instruction, top, under=None):
+    top = np.asarray(top, dtype=float)
+    return Entries(
+        np.asarray(column),
+        np.asarray(instruction),
+        top,
+        np.ones(top.size) if under is None else np.asarray(under),
+    )
+
+
+def test_pseudo_values_have_the_scores_mean_by_hand():
+    # Two columns, means 80 and 50: mean of columns 65, pooled (80 + 90 + 70 + 50)/4 = 72.5.
+    own = entries([1, 1, 1, 2], [1, 2, 3, 4], [80, 90, 70, 50])
+    assert pseudo_values(own, HELLOBENCH).mean() == pytest.approx(65)
+    assert pseudo_values(own, Rule(0, 1, pooled=True)).mean() == pytest.approx(72.5)
+    # A ratio: 3 of 5 and 1 of 3 stars are 4 of 8.
+    stars = entries([1, 1], [1, 2], [3, 1], [5, 3])
+    assert pseudo_values(stars, Rule(0, 100)).mean() == pytest.approx(0.5)
+
+
+def test_a_judge_that_is_off_by_a_constant_is_put_right():
+    rng = np.random.default_rng(1)
+    n, labelled = 400, 60
+    truth = rng.normal(80, 6, n)
+    judge = truth - 10
+    where, column = np.arange(n), np.zeros(n, dtype=int)
+
+    def part(values, rows):
+        return entries(column[rows], where[rows], values[rows])
+
+    few, rest = slice(0, labelled), slice(labelled, n)
+    found = corrected_score(part(truth, few), part(judge, few), part(judge, rest), HELLOBENCH)
+    exact = (truth.mean() - 75) * 4
+    assert found.value == pytest.approx(exact, abs=1e-6 + 4 * 10 * (1 - found.power))
+    assert found.low < exact < found.high
+    assert found.power > 0.8
+    assert found.effective_n > 2 * labelled
+    assert found.people_high - found.people_low > found.high - found.low
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(7)
+    held, draws, n, labelled = 0, 300, 300, 60
+    for _ in range(draws):
+        ability = rng.normal(0, 5, n)
+        human = 75 + ability + rng.normal(0, 5, n)
+        judge = 70 + 0.7 * ability + rng.normal(0, 4, n)
+        column, where = np.arange(n) % 3, np.arange(n)
+        few, rest = slice(0, labelled), slice(labelled, n)
+        found = corrected_score(
+            entries(column[few], where[few], human[few]),
+            entries(column[few], where[few], judge[few]),
+            entries(column[rest], where[rest], judge[rest]),
+            HELLOBENCH,
+        )
+        held += found.low <= 0.0 <= found.high
+    assert 0.91 <= held / draws <= 0.985
+
+
+def test_without_further_verdicts_people_stand_alone_and_a_category_without_people_is_named():
+    own = entries([1, 1, 2, 2], [1, 2, 3, 4], [80, 90, 70, 50])
+    none = entries([], [], [])
+    found = corrected_score(own, own, none, HELLOBENCH)
+    assert found.value == found.people == pytest.approx((72.5 - 75) * 4)
+    assert found.power == 0
+    with pytest.raises(TooFewRatings, match="categories"):
+        corrected_score(
+            entries([1, 1], [1, 2], [80, 90]),
+            entries([1, 1], [1, 2], [80, 90]),
+            entries([2], [3], [70]),
+            HELLOBENCH,
+        )

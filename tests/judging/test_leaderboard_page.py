@@ -1,0 +1,291 @@
+"""The leaderboard's page: filters, measures, corrected scores, files, and the comparison of two models."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Assignment, Criterion, Rubric, Score, Study, Task
+from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
+from judging.board_query import BoardQuery
+from judging.leaderboards import leaderboard
+from judging.methods.pairs import SCORES
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_judge_rater,
+    make_rater,
+    make_user,
+    make_workspace,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def judged():
+    """Two models on 24 instructions in two languages; the judge gives model0 .75 and model1 .5, less .25 in Chinese."""
+    study = make_checklist_study(instructions=24, models=2)
+    judge = make_judge_rater(study.workspace)
+    for number, instruction in enumerate(Instruction.objects.order_by("pk")):
+        instruction.language = "zh" if number % 4 == 0 else "en"
+        instruction.tags = ["hard"] if number < 6 else []
+        instruction.save()
+    LanguageModel.objects.filter(name="model0").update(family="zero", billions_of_parameters=7)
+    LanguageModel.objects.filter(name="model1").update(family="one", billions_of_parameters=70)
+    for task in study.tasks.select_related("response_a__instruction", "response_a__model"):
+        value = 0.75 if task.response_a.model.name == "model0" else 0.5
+        value -= 0.25 if task.response_a.instruction.language == "zh" else 0
+        answer = make_answer(task, judge, {})
+        Score.objects.bulk_create(
+            Score(
+                assignment=answer,
+                criterion=criterion,
+                value=value,
+                reason=f"said of {task.response_a.model.name}",
+            )
+            for criterion in task.answer_rubric.criteria.filter(role="item")
+        )
+    return study, judge
+
+
+def board_of(study, judge, **asked):
+    people = asked.pop("people", False)
+    return leaderboard(study.benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=people)
+
+
+def averages(board):
+    return {one.model: one.average for one in board.models}
+
+
+def page(client, study, **asked):
+    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    return client.get(address, {"weights": "equal", **asked})
+
+
+def test_filters_by_hand(judged):
+    study, judge = judged
+    # 18 of 24 at 75 points and 6 at 50: mean 68.75 -> -25; the other model 43.75 -> -125.
+    assert averages(board_of(study, judge)) == {"model0": -25.0, "model1": -125.0}
+    assert averages(board_of(study, judge, language="en")) == {"model0": 0.0, "model1": -100.0}
+    assert averages(board_of(study, judge, language="zh")) == {"model0": -100.0, "model1": -200.0}
+    # Instructions 0 to 5 are hard, of which 0 and 4 are Chinese: (4 x 75 + 2 x 50)/6 - 75 = -8.33; x 4.
+    assert averages(board_of(study, judge, tag="hard"))["model0"] == pytest.approx(-100 / 3)
+    assert averages(board_of(study, judge, family="one")) == {"model1": -125.0}
+    assert averages(board_of(study, judge, largest=10.0)) == {"model0": -25.0}
+    assert averages(board_of(study, judge, category="writing")) == {"model0": -25.0, "model1": -125.0}
+    assert list(board_of(study, judge, category="writing").categories.values()) == ["essay"]
+    few = board_of(study, judge, least=25)
+    assert (few.models, few.left_out) == ((), 2)
+    assert [one.model for one in board_of(study, judge, rising=True).models] == ["model1", "model0"]
+    assert board_of(study, judge).words["model0", ""] == 7
+
+
+def test_people_correct_the_judge(judged):
+    study, judge = judged
+    people = [make_rater(study), make_rater(study)]
+    rated = study.tasks.filter(response_a__instruction__in=Instruction.objects.order_by("pk")[:12])
+    for task in rated:
+        for person in people:
+            make_answer(task, person, dict.fromkeys(("item0", "item1", "item2"), 1.0))
+    board = board_of(study, judge, people=True)
+    assert averages(board)["model0"] == -25.0
+    found = board.corrected["model0"]
+    # People gave every one of the 12 responses 100 points: they vary not at all, so the judge has no weight.
+    assert (found.value, found.people, found.n, found.power) == (100.0, 100.0, 12, 0.0)
+    assert board_of(study, judge).people is None
+
+
+def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
+    study, _judge = judged
+    client.force_login(make_user("lead"))
+    html = page(client, study, language="en", least="3").content.decode()
+    assert "model0 leads with an average of 0.0" in html
+    assert '<option value="en" selected>' in html
+    assert re.search(r'name="least"[^>]*value="3"', html)
+    part = client.get(
+        reverse("judging:leaderboard", args=[study.benchmark.slug]),
+        {"weights": "equal", "language": "en", "category": "", "tag": ""},
+        headers={"HX-Request": "true"},
+    )
+    assert "<html" not in part.content.decode()
+    assert part["HX-Push-Url"].endswith("?weights=equal&language=en")
+    same = client.get(part["HX-Push-Url"]).content.decode()
+    assert "model0 leads with an average of 0.0" in same
+    assert "nothing of what is asked" not in same
+    empty = page(client, study, family="nobody").content.decode()
+    assert "Nothing to rank" in empty
+    assert page(client, study, least="many", margin="-3", smallest="nan").status_code == 200
+
+
+def test_files_hold_exactly_what_the_page_shows(client, judged):
+    study, _judge = judged
+    client.force_login(make_user("analyst"))
+    answer = page(client, study, language="en", file="scores.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert [(row["Model"], float(row["Average"])) for row in rows] == [("model0", 0.0), ("model1", -100.0)]
+    assert rows[0]["Judged"] == "18"
+    stored = json.loads(page(client, study, language="en", file="board.json").content)
+    assert stored["format"] == "plumbline-leaderboard-1"
+    assert stored["query"]["language"] == "en"
+    assert [one["average"] for one in stored["models"]] == [0.0, -100.0]
+    assert len(stored["data_hash"]) == 64
+    # The address in the file shows the same board again.
+    again = client.get(
+        f"{reverse('judging:leaderboard', args=[study.benchmark.slug])}?{stored['address']}&file=board.json"
+    )
+    repeated = json.loads(again.content)
+    assert (repeated["models"], repeated["tables"]) == (stored["models"], stored["tables"])
+    assert page(client, study, file="scores.svg").content.startswith(b"<svg")
+    assert page(client, study, file="scores.png").content.startswith(b"\x89PNG")
+    assert page(client, study, file="nothing.csv").status_code == 404
+
+
+def pairs_benchmark():
+    """Three models; c is the baseline. On each of four instructions a much beats c, b ties with c, a slightly beats b."""
+    workspace = make_workspace()
+    benchmark = Benchmark.objects.create(workspace=workspace, slug="wild")
+    category = Category.objects.create(benchmark=benchmark, key="planning")
+    rubric = Rubric.objects.create(workspace=workspace, key="pair")
+    Criterion.objects.create(
+        rubric=rubric, key="better", role="preference", position=0,
+        questions={"en": "Which is better?"},
+        levels=[{"key": key, "value": value, "label": {"en": key}, "description": {}} for key, value in SCORES.items()
+                if key != "both_bad"],
+    )  # fmt: skip
+    study = Study.objects.create(workspace=workspace, slug="wild", kind="pair", benchmark=benchmark)
+    models = {name: LanguageModel.objects.create(workspace=workspace, name=name) for name in "abc"}
+    judge = make_judge_rater(workspace)
+    for number in range(4):
+        instruction = Instruction.objects.create(
+            benchmark=benchmark, external_id=f"i{number}", category=category,
+            messages=[{"role": "user", "content": "Plan a day."}],
+        )  # fmt: skip
+        texts = {"a": "a" * 700, "b": "b" * 100, "c": "c" * 90}
+        responses = {
+            name: Response.objects.create(
+                instruction=instruction, model=models[name], text=texts[name], words=1
+            )
+            for name in "abc"
+        }
+        for one, other, grade in (("a", "c", 2.0), ("b", "c", 0.0), ("b", "a", -1.0)):
+            task = Task.objects.create(
+                study=study, kind="pair", key=f"p:{number}{one}{other}", response_a=responses[one],
+                response_b=responses[other], answer_rubric=rubric,
+            )  # fmt: skip
+            make_answer(task, judge, {"better": grade})
+    return benchmark, judge, study
+
+
+def test_pairs_by_hand():
+    benchmark, judge, _study = pairs_benchmark()
+
+    def board(**asked):
+        return leaderboard(benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=True)
+
+    # Rewards over all: a (1 + .5)/2 = 75, b (0 - .5)/2 = -25, c (-1 + 0)/2 = -50.
+    assert averages(board()) == {"a": 75.0, "b": -25.0, "c": -50.0}
+    assert averages(board(against=("c",))) == {"a": 100.0, "b": 0.0}
+    # K = 500: a's slight win over b is a tie, since a is 600 characters longer; its much better stays.
+    assert averages(board(margin=500)) == {"a": 50.0, "b": 0.0, "c": -50.0}
+    assert averages(board(margin=600))["a"] == 75.0
+    # The mix over b and c: a (50 + 100)/2, b (itself 0 + 0)/2, c (0 + 0)/2.
+    mix = board(against=("b", "c"))
+    assert averages(mix) == {"a": 75.0, "b": 0.0, "c": 0.0}
+    assert list(mix.categories.values()) == ["b", "c"]
+    # Wins and half the ties: a 2 of 2, b .5 of 2, c .5 of 2.
+    assert averages(board(measure="wins")) == {"a": 100.0, "b": 25.0, "c": 25.0}
+    Assignment.objects.filter(task__key="p:0bc").update(status="unscored", reason="prose")
+    found = {one.model: sum(one.unscored.values()) for one in board().models}
+    assert found == {"a": 0, "b": 1, "c": 1}
+
+
+def test_the_page_of_pairs_is_a_tournament_too(client):
+    benchmark, _judge, study = pairs_benchmark()
+    client.force_login(make_user("lead"))
+    html = client.get(reverse("judging:leaderboard", args=[benchmark.slug])).content.decode()
+    assert "a leads: reward 75.0" in html
+    assert "judged 12 pairs" in html
+    assert "As a tournament" in html
+    answer = client.get(reverse("judging:leaderboard", args=[benchmark.slug]), {"file": "tournament.csv"})
+    rows = {row["Model"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
+    assert [rows[name]["Points"] for name in "abc"] == ["8.0", "2.0", "2.0"]
+    assert {rows[name]["Games"] for name in "abc"} == {"8"}
+    assert (rows["a"]["Shared rank"], rows["b"]["Shared rank"]) == ("1", "2")
+    assert study.slug == "wild"
+
+
+def test_stars_are_shares_of_full_marks():
+    study = make_checklist_study(instructions=2, models=1, items=2)
+    judge = make_judge_rater(study.workspace)
+    for place, (top, name) in enumerate(((3, "item0"), (5, "item1"))):
+        levels = [
+            {"key": str(n), "value": n, "label": {"en": str(n)}, "description": {}} for n in range(1, top + 1)
+        ]
+        Criterion.objects.filter(key=name).update(levels=levels, position=place)
+    for task, stars in zip(study.tasks.order_by("pk"), ((3, 4), (1, 2)), strict=True):
+        make_answer(task, judge, {"item0": stars[0], "item1": stars[1]})
+    board = leaderboard(study.benchmark, judge, "equal")
+    # 10 of 16 stars.
+    assert board.measure.name == "stars"
+    assert averages(board) == {"model0": pytest.approx(62.5)}
+
+
+def compared(client, study, view="compare_models", **asked):
+    address = reverse(f"judging:{view}", args=[study.benchmark.slug])
+    return client.get(address, {"weights": "equal", "first": "model0", "second": "model1", **asked})
+
+
+def test_two_models_are_compared_instruction_by_instruction(client, judged):
+    study, _judge = judged
+    client.force_login(make_user("analyst"))
+    html = compared(client, study).content.decode()
+    assert "model0 is ahead of model1 by 100.0" in html
+    assert "on 24 instructions that both answered" in html
+    assert len(re.findall(r"compare/item/", html)) == 24
+    rows = list(
+        csv.reader(io.StringIO(compared(client, study, file="items.csv").content.decode("utf-8-sig")))
+    )
+    assert len(rows) == 25
+    assert {float(row[4]) for row in rows[1:]} == {25.0}
+    turned = compared(client, study, first="model1", second="model0").content.decode()
+    assert "model0 is ahead of model1 by 100.0" in turned
+    assert "Choose two different models" in compared(client, study, second="model0").content.decode()
+    assert compared(client, study, first="nobody").status_code == 404
+
+
+def test_one_instruction_shows_both_responses_the_reasons_the_weights_and_people(client, judged):
+    study, _judge = judged
+    task = study.tasks.get(response_a__model__name="model0", response_a__instruction__external_id="essays-1")
+    make_answer(task, make_rater(study), {"item0": 0.25, "item1": 0.5, "item2": 1.0})
+    client.force_login(make_user("lead"))
+    instruction = task.response_a.instruction
+    html = compared(
+        client, study, view="compare_item", item=instruction.public_id, order="order"
+    ).content.decode()
+    assert "Write about topic 1." in html
+    assert html.count("Some words about it.") == 2
+    assert html.count("said of model0") == 3
+    assert html.count("said of model1") == 3
+    assert "1 person: 0.25" in html
+    assert html.count(">33.3<") == 3
+    assert 'rel="next"' in html
+    assert 'rel="prev"' in html
+    following = re.search(r'rel="next" href="([^"]+)"', html)[1].replace("&amp;", "&")
+    assert "essays-10" in client.get(following).content.decode()
+    assert compared(client, study, view="compare_item", item="nothing").status_code == 404
+
+
+def test_raters_and_strangers_never_see_who_wrote_what(client, judged):
+    study, _judge = judged
+    instruction = Instruction.objects.first()
+    for role in ("rater", "reviewer", None):
+        client.force_login(make_user(role))
+        assert compared(client, study).status_code == 403
+        assert compared(client, study, view="compare_item", item=instruction.public_id).status_code == 403
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert compared(client, study).status_code == 404
+    assert compared(client, study, view="compare_item", item=instruction.public_id).status_code == 404
