@@ -1,6 +1,6 @@
 from django.urls import path
 
-from calibration import desk_figures, plan_fragment, result_views, views
+from calibration import desk_figures, method_page, plan_fragment, result_views, views
 
 app_name = "calibration"
 # /studies/<slug>/
@@ -18,4 +18,6 @@ urlpatterns = [
     path("studies/<slug:slug>/summary/", views.summary, name="summary"),
     path("studies/<slug:slug>/plan/", plan_fragment.plan_fragment, name="plan_fragment"),
     path("studies/<slug:slug>/figures/", desk_figures.desk_figures, name="desk_figures"),
+    # /method/
+    path("method/<str:module>/", method_page.method, name="method"),
 ]

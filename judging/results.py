@@ -22,6 +22,7 @@ from calibration.judge_blocks import (
     swap_block,
 )
 from calibration.judge_reports import JUDGES
+from calibration.judges_depth_page import judges_depth_page
 from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
@@ -68,7 +69,10 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
         return {}, True
     if missing(report):
         return {}, False
-    shown = {"path": reverse("judging:judges_depth", args=[study.slug])}
+    page = judges_depth_page(study, report)
+    shown: dict[str, Any] = {
+        "path": reverse("judging:judges_depth", args=[study.slug]), "method": page.method[:1], "code": page.code,
+    }  # fmt: skip
     if report["kind"] == "reviews":
         found = report["reasonable"]
         return {

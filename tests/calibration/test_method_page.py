@@ -1,0 +1,94 @@
+"""Every method note leads to the code that computed the number, and to nothing else of the server's."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from calibration.fits import run_fit
+from calibration.method_source import ROOT, SHOWN, method_source
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.pair_studies import pair_study
+from tests.calibration.result_page_checks import signed_in, text_of
+from tests.factories import make_answer, make_judge_rater
+
+LINK = re.compile(r'href="(/method/[^"]+)"')
+PAGES = [
+    "calibration:weights", "calibration:weights_depth", "calibration:planner", "calibration:raters",
+    "calibration:rankings", "calibration:agreement", "calibration:agreement_detail", "judging:judges",
+    "judging:judges_depth", "judging:judges_methods",
+]  # fmt: skip
+
+
+def address(module):
+    return reverse("calibration:method", args=[module])
+
+
+@pytest.mark.django_db
+class TestPage:
+    def test_only_those_who_read_results_see_it(self):
+        place = address("calibration.alpha")
+        assert signed_in("analyst").get(place).status_code == 200
+        assert signed_in("rater").get(place).status_code == 403
+        assert Client().get(place).status_code == 302
+        assert signed_in("lead").post(place).status_code == 405
+
+    @pytest.mark.parametrize(
+        "name",
+        ["config.settings", "calibration.models", "..secrets", "calibration", "os", "calibration.alpha.py"],
+    )
+    def test_nothing_else_is_shown(self, name):
+        assert signed_in("lead").get(f"/method/{name}/").status_code == 404
+
+    def test_it_shows_what_a_function_says_and_does(self):
+        page = signed_in("lead").get(address("calibration.alpha")).content.decode()
+        assert 'id="krippendorff_alpha"' in page and "def krippendorff_alpha(" in page
+        assert "Krippendorff" in text_of(page)
+        # Where it builds on another file, that one is a click away.
+        assert f'href="{address("calibration.resampling")}"' in page
+
+    def test_it_speaks_both_languages(self):
+        client = signed_in("lead")
+        client.cookies["django_language"] = "zh-hans"
+        with translation.override("zh-hans"):
+            page = client.get(address("calibration.alpha"), HTTP_ACCEPT_LANGUAGE="zh-hans").content.decode()
+        assert 'lang="en"' in page
+
+    @pytest.mark.parametrize("pairs", [False, True])
+    def test_every_page_links_to_the_code_behind_it(self, pairs):
+        study = pair_study(models=2, instructions=3) if pairs else answered_study(judge="gpt-4o")
+        if pairs:
+            judge = make_judge_rater(study.workspace)
+            for task in study.tasks.all():
+                make_answer(task, judge, {"preference": 1}, shown_first="a")
+        else:
+            run_fit(study=study, draws=0)
+        client = signed_in("lead", study.workspace)
+        for name in PAGES:
+            page = client.get(reverse(name, args=[study.slug])).content.decode()
+            links = set(LINK.findall(page))
+            # Without a fit there are no weights, and so no method of theirs.
+            assert links or (pairs and "weights" in name), name
+            assert all(client.get(link).status_code == 200 for link in links)
+
+
+def test_only_mathematics_is_shown():
+    """What is shown is held by the contract that keeps the framework and the rows out of it."""
+    contracts = tomllib.loads((Path(ROOT) / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    kept = {name for one in contracts for name in one.get("source_modules", ())}
+    assert {name for name in SHOWN if name not in kept and not name.startswith("judging.methods.")} == set()
+
+
+@pytest.mark.parametrize("module", SHOWN)
+def test_no_line_of_a_file_is_lost(module):
+    found = method_source(module)
+    text = ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text()
+    shown = "\n".join([found.about, *(part.source for part in found.parts)])
+    missing = [line for line in text.splitlines() if line.strip() and line.strip(' "') not in shown]
+    assert missing == []
