@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from generation import chat
-from generation.chat import ChatError, Refused, body_of, error_of_status, key_named, read_completion
+from generation.chat import ChatError, Refused, body_of, error_of_answer, key_named, read_completion
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
 from generation.leases import Clock
 from generation.manifests import models_of
@@ -312,6 +312,6 @@ class _told:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            raise error_of_status(error) from error
+            raise error_of_answer(error.response) from error
         if isinstance(error, openai.APIError):
             raise chat.Unreachable(str(error)) from error

@@ -2,6 +2,7 @@
 
 import asyncio
 import email.utils
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from generation.engine import CallFailed
 from generation.lanes import Lanes
 
 if TYPE_CHECKING:
-    import openai
+    import httpx2
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000
@@ -201,23 +202,30 @@ class OpenAIChat:
 
     async def models(self) -> tuple[ServedModel, ...]:
         """What the server says it serves."""
-        with self._failures(), self._lanes.client() as client:
-            answer = await client.get("/models", cast_to=object)
+        with self._failures(), self._lanes.lane() as lane:
+            answer = await lane.client.get("/models", cast_to=object)
         with _bodies_read():
             return read_models(answer)
 
     async def _post(self, path: str, body: dict[str, Any]) -> object:
         """The decoded JSON of the reply."""
-        with self._failures(), self._lanes.client() as client:
-            return await client.post(path, cast_to=object, body=body)
+        with self._failures(), self._lanes.lane() as lane:
+            answer = await lane.post(path, body)
+            if not answer.is_success:
+                raise error_of_answer(answer)
+            try:
+                return json.loads(answer.content)
+            except ValueError as error:
+                said = answer.text.strip()[:LONGEST_WORDS] or "nothing"
+                raise ServerFailed(f"status 200 with a body that is not JSON: {said}") from error
 
     async def _streamed(self, body: dict[str, Any], stall_seconds: float, started: float) -> Reply:
         from openai import AsyncStream
 
         body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         read = StreamedCompletion()
-        with self._failures(), _bodies_read(), self._lanes.client() as client:
-            stream = await client.post(
+        with self._failures(), _bodies_read(), self._lanes.lane() as lane:
+            stream = await lane.client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
             )
             async with stream:
@@ -245,16 +253,17 @@ class OpenAIChat:
     @contextmanager
     def _failures(self) -> Iterator[None]:
         """The library's exceptions as those of this family."""
+        import httpx2
         import openai
 
         try:
             yield
-        except openai.APITimeoutError as error:
+        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise TimedOut(f"no reply in {self._lanes.timeout_seconds:g} seconds") from error
-        except openai.APIConnectionError as error:
+        except (openai.APIConnectionError, httpx2.RequestError) as error:
             raise Unreachable(f"{self._lanes.base_url}: {error.__cause__ or error}") from error
         except openai.APIStatusError as error:
-            raise error_of_status(error) from error
+            raise error_of_answer(error.response) from error
         except openai.APIError as error:
             raise ServerFailed(f"an error amid the reply: {error}") from error
         except ValueError as error:
@@ -315,15 +324,16 @@ def _bodies_read() -> Iterator[None]:
         raise ServerFailed(f"status 200 with {error}") from error
 
 
-def error_of_status(error: "openai.APIStatusError") -> ChatError:
-    """The status, and the endpoint's words for it, as one of the family."""
-    status = error.status_code
-    words = f"{status}: {_words_of(error)}"[:LONGEST_WORDS]
-    code = str(error.code or "")
+def error_of_answer(answer: "httpx2.Response") -> ChatError:
+    """The status of an answer that is no success, and the endpoint's words for it, as one of the family."""
+    status = answer.status_code
+    said = _said(answer)
+    words = f"{status}: {said.get('message') or answer.text.strip() or answer.reason_phrase}"[:LONGEST_WORDS]
+    code = str(said.get("code") or "")
     if status == 429:
         if code in NO_MONEY:
             return Refused(words)
-        return RateLimited(words, retry_after(error.response.headers, time.time()))
+        return RateLimited(words, retry_after(answer.headers, time.time()))
     if status in (401, 403):
         return Unauthorised(words)
     if status == 408:
@@ -335,11 +345,14 @@ def error_of_status(error: "openai.APIStatusError") -> ChatError:
     return Refused(words)
 
 
-def _words_of(error: "openai.APIStatusError") -> str:
-    body = error.body
-    if isinstance(body, dict) and body.get("message"):
-        return str(body["message"])
-    return error.response.text.strip() or error.response.reason_phrase
+def _said(answer: "httpx2.Response") -> Mapping[str, Any]:
+    """The error object of an answer's body; empty where there is none."""
+    try:
+        body = json.loads(answer.content)
+    except ValueError:
+        return {}
+    error = body.get("error", body) if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

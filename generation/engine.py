@@ -113,7 +113,11 @@ FATAL = "fatal"
 
 
 class Engine(Generic[K, R]):
-    """Takes calls with `submit`, gives what became of them with `finished`. Lives in one event loop."""
+    """Takes calls with `submit`, gives what became of them with `finished`. Lives in one event loop.
+
+    Where `ahead` is a number, calls on their way and results that `stored` was not told of are together never
+    more than `concurrency` + `ahead`: what is lost if this process dies. None is no limit.
+    """
 
     def __init__(
         self,
@@ -127,7 +131,9 @@ class Engine(Generic[K, R]):
         pace: Pace | None = None,
     ) -> None:
         self.concurrency = concurrency
+        self.ahead: int | None = None
         self._slots = asyncio.Semaphore(concurrency)
+        self._sent = self._unstored = 0
         self._budget = budget
         self._retry = retry
         self._pace = pace or Pace()
@@ -148,6 +154,11 @@ class Engine(Generic[K, R]):
     def room(self) -> int:
         """How many more calls keep every slot busy while some wait to be tried again."""
         return 0 if self.stopped else max(0, 2 * self.concurrency - self.in_hand)
+
+    def stored(self, count: int) -> None:
+        """So many results are safe from now on."""
+        self._unstored -= count
+        self._settled.set()
 
     def submit(self, call: Call[K, R]) -> None:
         self._tasks.add(asyncio.create_task(self._see_through(call)))
@@ -200,10 +211,15 @@ class Engine(Generic[K, R]):
             async with self._slots:
                 if not self.stopped:
                     await self._wait_for_turn(call.reserve)
-                if self.stopped or not await self._reserve(call.reserve):
-                    return Withheld(call.key, self.stopped)
-                tries += 1
-                tried = await self._try(call, tries)
+                    await self._wait_for_storing()
+                self._sent += 1
+                try:
+                    if self.stopped or not await self._reserve(call.reserve):
+                        return Withheld(call.key, self.stopped)
+                    tries += 1
+                    tried = await self._try(call, tries)
+                finally:
+                    self._sent -= 1
             if isinstance(tried, Answered):
                 return tried
             error = tried.error
@@ -233,6 +249,7 @@ class Engine(Generic[K, R]):
             async with asyncio.timeout(self._retry.try_seconds):
                 result = await call.send()
             spent = call.spent(result)
+            self._unstored += 1
             return Answered(call.key, result, tries)
         except TimeoutError:
             spent = Spend(calls=1)
@@ -251,6 +268,15 @@ class Engine(Generic[K, R]):
         while (wait := self._opens_at - self._clock()) > 0 and not self.stopped:
             await self._rest(wait)
         self._opens_at = max(self._opens_at, self._clock()) + self._pace.seconds_of(spend)
+
+    async def _wait_for_storing(self) -> None:
+        while (
+            self.ahead is not None
+            and self._sent + self._unstored >= self.concurrency + self.ahead
+            and not self.stopped
+        ):
+            self._settled.clear()
+            await self._settled.wait()
 
     async def _reserve(self, spend: Spend) -> bool:
         """Reserves before dispatch; waits while what others hold might come free, else stops the engine."""

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from generation.engine import FATAL, Engine, Outcome, Retry
+from generation.engine import FATAL, Answered, Engine, Outcome, Retry
 
 LOOK_SECONDS = 1.0
 RENEW_SECONDS = 20.0
@@ -63,6 +63,8 @@ class Work(Generic[Q, R]):
     async def until_done(self, shift: Shift) -> None:
         """Returns when nothing is left, the run no longer runs, the engine has stopped, or the shift is over."""
         worklist, engine = self.worklist, self.engine
+        # A long text is dear: the next one is asked for when the last one is stored.
+        engine.ahead = 0
         ends_at, looked_at, renewed_at = time.monotonic() + shift.seconds, 0.0, time.monotonic()
         more = True
         while True:
@@ -81,6 +83,7 @@ class Work(Generic[Q, R]):
             if engine.in_hand:
                 outcomes = await engine.finished(LOOK_SECONDS)
                 self.send(await sync_to_async(worklist.take)(outcomes))
+                engine.stored(sum(isinstance(one, Answered) for one in outcomes))
                 if worklist.gave_up:
                     engine.stop(FATAL)
             elif engine.stopped:

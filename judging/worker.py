@@ -16,7 +16,7 @@ from django.utils import timezone
 from annotation.handout import Clock
 from generation.chat import ChatError, Reply
 from generation.endpoints import NoEndpoint, open_chat, pace_of
-from generation.engine import BUDGET_REACHED, FATAL, STOPPED, Call, Engine, Outcome, Pace, Retry
+from generation.engine import BUDGET_REACHED, FATAL, STOPPED, Answered, Call, Engine, Outcome, Pace, Retry
 from generation.shifts import PLAIN_SHIFT, Shift
 from generation.spending import Budget, Ceiling, Spend
 from judging.allotment import give_back, shares_held
@@ -36,6 +36,10 @@ GATHER_SECONDS = 0.05
 """How long replies that come thick and fast are gathered, to be stored in one transaction."""
 WRITE_SECONDS = 0.4
 """How long storing and asking may take while the slots are kept busy by what is in hand."""
+SLOW = 20.0
+"""Replies a second under which nothing is sent before what came is stored."""
+UNSTORED_SECONDS = 0.2
+"""Of how long the replies of a faster endpoint may wait to be stored while calls go on."""
 DEFAULT_CONCURRENCY = 8
 
 __all__ = ["Shift", "work_on"]
@@ -110,6 +114,7 @@ class Desk:
             draw=random.Random(f"{worklist.run.seed} {worklist.worker}").random,
             pace=pace_of(endpoint) if endpoint else Pace(),
         )
+        self.engine.ahead = 0
 
     async def work(self) -> None:
         worklist = self.worklist
@@ -155,12 +160,14 @@ class Desk:
                 renewed_at = now
                 await sync_to_async(worklist.renew)()
             room = self._room()
-            if more and (room >= max(1, engine.concurrency // 2) or not engine.in_hand):
+            if more and (room >= max(1, self._ahead() // 2) or not engine.in_hand):
                 questions, more = await sync_to_async(worklist.next_questions)(room)
                 await self._send(questions)
             if engine.in_hand:
                 outcomes = await self._outcomes()
-                await self._send(await sync_to_async(worklist.take)(outcomes) if outcomes else [])
+                again = await sync_to_async(worklist.take)(outcomes) if outcomes else []
+                engine.stored(sum(isinstance(one, Answered) for one in outcomes))
+                await self._send(again)
                 if worklist.gave_up:
                     engine.stop(FATAL)
             elif engine.stopped:
@@ -176,8 +183,10 @@ class Desk:
         """How many more calls to take in hand: what a fast endpoint answers while this side reads and writes."""
         if self.engine.stopped:
             return 0
-        ahead = max(self.engine.concurrency, int(self._rate * WRITE_SECONDS))
-        return max(0, self.engine.concurrency + ahead - self.engine.in_hand)
+        return max(0, self.engine.concurrency + self._ahead() - self.engine.in_hand)
+
+    def _ahead(self) -> int:
+        return max(self.engine.concurrency, int(self._rate * WRITE_SECONDS))
 
     async def _outcomes(self) -> list[Outcome[int, Reply]]:
         """What has finished; of a fast endpoint, what finishes within a moment."""
@@ -188,6 +197,7 @@ class Desk:
         seconds, self._counted_at = max(1e-3, now - self._counted_at), now
         share = min(1.0, seconds)
         self._rate += share * (len(outcomes) / seconds - self._rate)
+        self.engine.ahead = 0 if self._rate < SLOW else int(self._rate * UNSTORED_SECONDS)
         return outcomes
 
     async def _send(self, questions: Sequence[Asked]) -> None:

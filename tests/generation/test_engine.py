@@ -327,3 +327,55 @@ def test_prices_are_of_a_million_tokens():
 def test_a_ceiling_says_which_limit_is_crossed(spend, crossed):
     assert Ceiling(3, 9, Decimal(1)).crossed_by(spend) == crossed
     assert UNLIMITED.crossed_by(spend) == ""
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_what_is_on_its_way_and_what_is_not_stored_are_bounded_together(ahead):
+    async def scenario(timeline):
+        log = []
+        engine = make_engine(timeline, concurrency=3)
+        engine.ahead = ahead
+        for key in range(12):
+            engine.submit(Call(key, takes(timeline, 10, log=log)))
+        await timeline.run(100)
+        assert len(log) == 3 + ahead
+        outcomes = await engine.finished(1)
+        assert len(outcomes) == 3 + ahead
+        # Taken is not stored: a process that dies now has lost them all the same.
+        await timeline.run(200)
+        assert len(log) == 3 + ahead
+        engine.stored(2)
+        await timeline.run(300)
+        assert len(log) == 5 + ahead
+        engine.stored(len(log) - 2)
+        await timeline.run(400)
+        assert len(log) > 5 + ahead
+        await engine.cancel()
+
+    play(scenario)
+
+
+def test_a_stop_wakes_calls_that_wait_for_the_storing_of_others():
+    async def scenario(timeline):
+        engine = make_engine(timeline, concurrency=1)
+        engine.ahead = 0
+        for key in range(3):
+            engine.submit(Call(key, takes(timeline, 1)))
+        await timeline.run(10)
+        engine.stop()
+        outcomes = await everything(engine, timeline)
+        assert sorted(type(one).__name__ for one in outcomes) == ["Answered", "Withheld", "Withheld"]
+
+    play(scenario)
+
+
+def test_a_failed_call_is_nothing_to_store():
+    async def scenario(timeline):
+        engine = make_engine(timeline, concurrency=1)
+        engine.ahead = 0
+        engine.submit(Call("bad", fails([CallFailed("too long")])))
+        engine.submit(Call("good", takes(timeline, 1)))
+        outcomes = await everything(engine, timeline)
+        assert [type(one).__name__ for one in outcomes] == ["Failed", "Answered"]
+
+    play(scenario)

@@ -14,7 +14,7 @@ def lanes(connections):
 def test_a_lane_is_opened_only_where_the_others_are_full_and_never_more_than_allowed():
     async def look():
         opened = lanes(2 * WIDTH)
-        held = [opened.client() for _ in range(2 * WIDTH + 2)]
+        held = [opened.lane() for _ in range(2 * WIDTH + 2)]
         for number, one in enumerate(held, start=1):
             one.__enter__()
             assert sum(opened.busy) == number
@@ -24,7 +24,7 @@ def test_a_lane_is_opened_only_where_the_others_are_full_and_never_more_than_all
         for one in held:
             one.__exit__(None, None, None)
         assert opened.busy == [0, 0]
-        with opened.client() as first, opened.client() as second:
+        with opened.lane() as first, opened.lane() as second:
             assert first is second
         await opened.close()
 
@@ -35,7 +35,7 @@ def test_a_call_that_fails_leaves_its_place_free():
     async def look():
         opened = lanes(WIDTH)
         try:
-            with opened.client():
+            with opened.lane():
                 raise RuntimeError
         except RuntimeError:
             assert opened.busy == [0]

@@ -97,8 +97,8 @@ def test_killed_and_resumed_it_answers_each_response_once(tmp_path):
         assert len(server.requests) - sent == 30 - int(answers)
         texts = Counter(str(request["messages"]) for request in server.requests)
         assert len(texts) == 30
-        # Three calls were on their way, and three replies at most waited the 50 ms for being stored together.
-        assert sum(count - 1 for count in texts.values()) <= 6
+        # Where replies come slowly, the next call is sent when the last reply is stored: three were on their way.
+        assert sum(count - 1 for count in texts.values()) <= 3
 
 
 def test_interrupted_from_the_keyboard_it_stores_what_comes_and_says_how_to_go_on(tmp_path):
