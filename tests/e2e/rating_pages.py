@@ -1,5 +1,7 @@
 """What somebody does on a rating page, for scenarios in a real browser."""
 
+import time
+
 from annotation.models import Assignment
 
 SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -48,7 +50,16 @@ def wait_until_said(page, what):
     )
 
 
+def wait_until(page, holds, seconds=30):
+    """Until something is so outside the page, in the database."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to be so"
+        page.wait_for_timeout(50)
+
+
 def fits(page):
+    """Whether nothing makes the page wider than the window."""
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -63,6 +74,20 @@ def begin_in(page, language):
         page.evaluate("document.activeElement.blur()")
         tab_to(page, "#id_username")
     begin(page)
+
+
+def begin_in_by_touch(page, language):
+    """The same by touch."""
+    if language == "zh-hans":
+        with page.expect_navigation(wait_until="load"):
+            page.locator("button[name=language]").tap()
+        page.wait_for_selector("html[lang=zh-hans]")
+    for field, text in (("#id_username", "rosa"), ("#id_password", "plumb line 12")):
+        page.locator(field).tap()
+        page.keyboard.type(text)
+    page.locator("main button.button").tap()
+    page.locator(".card button").tap()
+    page.wait_for_url("**/rate/**")
 
 
 def open_assignment():
@@ -84,3 +109,17 @@ def wait_until_held(page):
 
 def submit(page):
     page.keyboard.press("Control+Enter")
+
+
+def overlapping(page, selector):
+    """The words of visible elements of a kind of which one stands upon another."""
+    return page.evaluate(
+        """selector => {
+            const all = [...document.querySelectorAll(selector)].filter(one => one.offsetParent);
+            const box = one => one.getBoundingClientRect();
+            const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+            return all.filter(one => all.some(other => other !== one && meet(box(one), box(other))))
+                .map(one => one.textContent.trim());
+        }""",
+        selector,
+    )

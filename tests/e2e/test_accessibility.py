@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from tests.e2e.answers import KINDS, make_study, press
 from tests.e2e.rating_pages import begin, fits
-from tests.e2e.test_screens import make_study, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AXE = Path(settings.BASE_DIR) / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -36,7 +36,7 @@ def violations(page, axe):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_screen(open_page, axe, kind, size, theme):
     make_study(kind)
     page = open_page(size, color_scheme=theme, reduced_motion="reduce")

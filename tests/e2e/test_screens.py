@@ -4,9 +4,18 @@ import pytest
 
 from annotation.handout import make_seats
 from annotation.models import Assignment
+from tests.e2e.answers import (
+    KINDS,
+    answers_of,
+    do_by_keyboard,
+    make_study,
+    pair_answer,
+    press,
+)
 from tests.e2e.rating_pages import (
     begin,
     begin_in,
+    begin_in_by_touch,
     chosen,
     fits,
     open_assignment,
@@ -15,74 +24,17 @@ from tests.e2e.rating_pages import (
     wait_until_held,
     wait_until_said,
 )
-from tests.factories import make_checklist_study, make_user
-from tests.screen_studies import make_pair_study, make_review_study, make_stars_study
+from tests.factories import make_user
+from tests.screen_studies import make_pair_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-LEFT = "\n\n".join(f"## Part {n}: {name}\n\n" + "The left text speaks of trees 🌳 and of shade. " * 40
-                   for n, name in enumerate(("Start", "Costs", "Benefits", "End")))  # fmt: skip
-RIGHT = "\n\n".join(f"## {name}\n\n" + "右边的文字讲城市里的树木。" * 40
-                    for name in ("Start", "History", "Benefits", "End"))  # fmt: skip
-STARS = ("accuracy", "informativeness", "fluency", "logicality", "harmlessness")
-
-
-def make_study(kind):
-    study = {
-        "checklist": lambda: make_checklist_study(instructions=2, models=1),
-        "stars": lambda: make_stars_study(instructions=2, models=1),
-        "pair": lambda: make_pair_study("four", texts=(LEFT, RIGHT)),
-        "review": make_review_study,
-    }[kind]()
-    make_seats(study)
-    make_user("rater", study.workspace, username="rosa")
-    return study
-
-
-def answers_of(assignment):
-    scores = assignment.scores.values_list("criterion__key", "level", "value")
-    return {key: (level, value) for key, level, value in scores}
-
-
-def pair_answer(assignment, key):
-    """How a choice on the screen is stored: by the task's own letters."""
-    turned = {"a": "b", "b": "a"} if assignment.shown_first == "b" else {}
-    stored = turned.get(key, key)
-    return {"preference": (stored, {"a": 1.0, "b": -1.0}.get(stored, 0.0))}
-
-
-def press(page, keys):
-    for key in keys:
-        page.keyboard.press(key)
-
-
-def do_by_keyboard(page, kind, assignment):
-    """Answers everything on the screen by keys; what is then to be stored."""
-    if kind == "checklist":
-        press(page, "y") or press(page, "n") or press(page, "3") or press(page, "7")
-        return {"item0": ("4", 1.0), "item1": ("0", 0.0), "item2": ("2", 0.5), "overall": ("", 7.0)}
-    if kind == "stars":
-        press(page, "12y3n")
-        levels = dict(zip(STARS, "12331", strict=True))
-        return {key: (level, float(level)) for key, level in levels.items()}
-    if kind == "pair":
-        press(page, "abd")
-        return pair_answer(assignment, "both_bad")
-    page.keyboard.press("y")
-    page.keyboard.press("n")
-    page.wait_for_function("() => document.activeElement.matches('.why textarea')")
-    page.keyboard.type("It says no such thing.")
-    page.keyboard.press("Escape")
-    page.keyboard.press("j")
-    page.keyboard.press("1")
-    return {"item0": ("reasonable", 1.0), "item1": ("not-reasonable", 0.0), "item2": ("reasonable", 1.0)}
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
-def test_every_screen_by_keyboard_alone(open_page, kind, size, language):
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_screen_by_keyboard_alone_on_a_narrow_one(open_page, kind, language):
     study = make_study(kind)
-    page = open_page(size, locale="en-GB")
+    page = open_page("phone", locale="en-GB")
     begin_in(page, language)
     assert page.locator("html").get_attribute("lang") == language
     assert page.locator("#task").get_attribute("data-kind") == kind
@@ -101,36 +53,25 @@ def test_every_screen_by_keyboard_alone(open_page, kind, size, language):
         assert current.shown_at <= current.submitted_at
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
-@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
-def test_every_screen_by_touch_on_a_phone(open_page, kind, language):
-    make_study(kind)
-    page = open_page("phone", has_touch=True, is_mobile=True, locale="en-GB")
-    begin_in(page, language)
+def test_on_a_phone_one_response_is_shown_at_a_time_and_the_sheet_goes_down_for_the_next_text(open_page):
+    make_study("pair")
+    page = open_page("phone", has_touch=True, is_mobile=True)
+    begin_in_by_touch(page, "en")
     current = open_assignment()
-    assert fits(page)
-    if kind == "pair":
-        assert page.locator("#pane-a").is_visible()
-        assert not page.locator("#pane-b").is_visible()
-        page.locator('[data-show-pane="b"]').tap()
-        assert page.locator("#pane-b").is_visible()
-        assert not page.locator("#pane-a").is_visible()
+    assert page.locator("#pane-a").is_visible()
+    assert not page.locator("#pane-b").is_visible()
+    page.locator('[data-show-pane="b"]').tap()
+    assert page.locator("#pane-b").is_visible()
+    assert not page.locator("#pane-a").is_visible()
     page.locator(".sheet-toggle").tap()
-    for item in page.locator("#answers .item").all():
-        item.locator(".level").first.tap()
-    expected = {
-        "checklist": {f"item{n}": ("0", 0.0) for n in range(3)} | {"overall": ("", 0.0)},
-        "stars": dict.fromkeys(STARS, ("1", 1.0)),
-        "pair": pair_answer(current, "a"),
-        "review": {f"item{n}": ("reasonable", 1.0) for n in range(3)},
-    }[kind]
+    page.locator("#answers .level").first.tap()
     page.locator(".submit").tap()
     wait_for_another(page, current)
-    assert answers_of(current) == expected
-    assert not page.locator(".rail-foot .submit").is_visible(), "the sheet is down for the next text"
+    assert answers_of(current) == pair_answer(current, "a")
+    assert not page.locator(".rail-foot .submit").is_visible()
 
 
-@pytest.mark.parametrize("kind", ["checklist", "stars", "pair", "review"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_next_task_is_held_and_its_time_starts_when_it_is_shown(open_page, kind):
     make_study(kind)
     page = open_page()
