@@ -265,7 +265,7 @@ def test_two_tabs_of_one_rater_never_share_a_task():
     from concurrent.futures import ThreadPoolExecutor
 
     study = make_checklist_study(instructions=5, models=2)
-    study.policies = {"overlap": 2}
+    study.policies = {"overlap": 2, "probe_rate": 0}
     study.save()
     make_seats(study)
     raters = [make_rater(study) for _ in range(2)]
