@@ -8,10 +8,12 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        from django.core.management import execute_from_command_line
+        import django  # noqa: F401
     except ImportError:
         sys.exit("Django is not installed here: run `make install`, then use .venv/bin/python manage.py.")
-    execute_from_command_line(sys.argv)
+    from config.command_line import run
+
+    run(sys.argv)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,17 @@ def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
 
 
 def folder(name: str, *, default: Path) -> Path:
-    return Path(text(name, str(default))).expanduser().resolve()
+    """A folder, made where it is missing; an empty variable is none."""
+    path = Path(text(name) or str(default)).expanduser().resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}={str(path)!r} cannot be made a folder ({error.strerror}); name one that can be written to."
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise ImproperlyConfigured(f"{name}={str(path)!r} cannot be written to; name a folder that can.")
+    return path
 
 
 def url(name: str, *, schemes: tuple[str, ...], default: str = "") -> str:

@@ -14,7 +14,6 @@ MODE = environment.choice("PLUMBLINE_MODE", default="local", options=("local", "
 LOCAL = MODE == "local"
 DEBUG = environment.boolean("PLUMBLINE_DEBUG", default=False)
 DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
-DATA_DIR.mkdir(parents=True, exist_ok=True)
 
 LOCAL_KEY = "for-one-machine-only-" + "0" * 40
 SECRET_KEY = environment.text("PLUMBLINE_SECRET_KEY", LOCAL_KEY if LOCAL else "")
@@ -87,7 +86,13 @@ DATABASE_URL = environment.url(
     schemes=("sqlite", "postgres", "postgresql"),
     default=f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}",
 )
-DATABASES = {"default": dict(dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True))}
+try:
+    parsed = dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)
+except ValueError as error:
+    raise ImproperlyConfigured(
+        "DATABASE_URL is no address such as postgres://user:password@host:5432/name; write odd characters as %40."
+    ) from error
+DATABASES = {"default": dict(parsed)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
@@ -189,9 +194,12 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not LOCAL
 SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default=False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else None
 
+LOG_LEVEL = environment.choice(
+    "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")
+)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["console"], "level": environment.text("PLUMBLINE_LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL.upper()},
 }

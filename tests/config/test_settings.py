@@ -49,6 +49,9 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"REDIS_URL": "amqp://queue"}, "REDIS_URL must begin with"),
         ({"PLUMBLINE_MODE": "production"}, "PLUMBLINE_SECRET_KEY must hold"),
         ({"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": "k" * 50}, "set PLUMBLINE_ALLOWED_HOSTS"),
+        ({"DATABASE_URL": "postgres://someone@db:port/x"}, "DATABASE_URL is no address such as"),
+        ({"PLUMBLINE_DATA_DIR": "/dev/null/x"}, "PLUMBLINE_DATA_DIR='/dev/null/x' cannot be made a folder"),
+        ({"PLUMBLINE_LOG_LEVEL": "loud"}, "PLUMBLINE_LOG_LEVEL='loud' is not one of debug"),
         ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is not one of en, zh-hans"),
     ],
 )
@@ -76,3 +79,36 @@ def test_production_sends_cookies_over_https_only(tmp_path):
         check=True,
     )
     assert done.stdout.split()[:2] == ["True", "True"]
+
+
+def command(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=kept | {"PLUMBLINE_DATA_DIR": str(folder)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (
+            {"DATABASE_URL": "nonsense"},
+            "DATABASE_URL must begin with sqlite:// or postgres:// or postgresql://.",
+        ),
+        ({}, "steps of its set-up; run `manage.py migrate` first."),
+        ({"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"}, "check DATABASE_URL and that its server runs."),
+        ({"DATABASE_URL": "postgres://u@127.0.0.1:9/x"}, "check DATABASE_URL and that its server runs."),
+    ],
+)
+def test_a_command_that_cannot_start_says_why_in_one_sentence(tmp_path, variables, said):
+    done = command(tmp_path, "report_agreement", "essays", **variables)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.strip().endswith(said)
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" in command(tmp_path, "report_agreement", "essays", "--traceback", **variables).stderr

@@ -1,0 +1,58 @@
+"""The command line: settings and a database that cannot be used are said in one sentence, not in a traceback."""
+
+import sys
+from collections.abc import Sequence
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run a command; --traceback shows where an error arose."""
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
+
+    try:
+        __import__("config.settings")
+    except ImproperlyConfigured as error:
+        if "--traceback" in arguments:
+            raise
+        sys.exit(str(error))
+    try:
+        execute_from_command_line(list(arguments))
+    except DatabaseError as error:
+        said = None if "--traceback" in arguments else database_sentence(error)
+        if said is None:
+            raise
+        sys.exit(said)
+
+
+def database_sentence(error: Exception) -> str | None:
+    """What is wrong with the database and what to do, where it is not the program's fault."""
+    from django.db import DatabaseError, connection
+
+    settings = connection.settings_dict
+    place = f"{settings['HOST']}/{settings['NAME']}" if settings["HOST"] else str(settings["NAME"])
+    if "locked" in str(error):
+        return (
+            f"Another program has been writing to {place} for {settings['OPTIONS'].get('timeout', 0)} seconds; "
+            "try again when it is done."
+        )
+    connection.close()
+    try:
+        connection.ensure_connection()
+    except DatabaseError as refusal:
+        reason = str(refusal).strip().splitlines()[0].rstrip(".")
+        return (
+            f"The database {place} cannot be opened ({reason}); check DATABASE_URL and that its server runs."
+        )
+    missing = _missing_migrations()
+    if missing:
+        return f"The database {place} lacks {missing} steps of its set-up; run `manage.py migrate` first."
+    return None
+
+
+def _missing_migrations() -> int:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
