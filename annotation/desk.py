@@ -29,6 +29,7 @@ from annotation.desk_tallies import Counted, counted
 from annotation.models import Flag, Rater, Standing, Study
 from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL
+from annotation.self_naming_scan import SELF_NAMING, is_decided
 from annotation.skipped import skipped_by_all
 
 RATERS_A_PAGE = 50
@@ -45,9 +46,10 @@ class Attention:
     appeals: int
     stopped: int
     skipped: int
+    naming: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.notes_open or self.appeals or self.stopped or self.skipped)
+        return bool(self.notes_open or self.appeals or self.stopped or self.skipped or self.naming)
 
 
 def studies_read_by(user: User) -> QuerySet[Study]:
@@ -79,11 +81,12 @@ def study_to_lead(user: User, slug: str) -> Study:
 
 
 def attention_of(study: Study) -> Attention:
-    """Notes of raters, appeals, stopped raters and tasks that nobody could rate; six queries."""
+    """Notes of raters, appeals, stopped raters, tasks that nobody could rate, models that name themselves; six queries."""
     counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
     kinds = dict(counted.values_list("kind").annotate(Count("pk")))
     appeals = kinds.pop(APPEAL, 0)
-    notes = Flag.objects.filter(task__study=study, resolved_at=None).exclude(kind=APPEAL)
+    naming = kinds.pop(SELF_NAMING, 0)
+    notes = Flag.objects.filter(task__study=study, resolved_at=None).exclude(kind__in=[APPEAL, SELF_NAMING])
     stopped = Standing.objects.filter(
         rater__study=study, state__in=[Standing.State.PAUSED, Standing.State.FAILED]
     ).count()
@@ -93,6 +96,7 @@ def attention_of(study: Study) -> Attention:
         appeals=appeals,
         stopped=stopped,
         skipped=len(skipped_by_all(study)),
+        naming=0 if is_decided(study) else naming,
     )
 
 

@@ -1,32 +1,57 @@
-"""A study's responses in which a model names itself: flagged for the lead, masked on the screens, or dropped.
+"""A study's responses in which a model names itself: flagged for the lead, who masks the words, drops the tasks, or
+leaves both as they are.
 
 Masking is the study's policy "mask_self_naming": the screens then black the names out, in the same length, and the
-stored texts stay as they were. Dropping takes a task out of the study unless somebody has answered or begun it.
+stored texts stay as they were. Leaving is "keep_self_naming". While neither is chosen, a draft with such responses is
+not opened.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
-from annotation.models import Assignment, Flag, Study, Task
+from annotation.models import Flag, Study, Task
 from annotation.screens import MASK_POLICY
 from annotation.self_naming import Mention, find_self_naming
 from generation.models import Response
 
 SELF_NAMING = "self_naming"
+KEEP_POLICY = "keep_self_naming"
+SCANNED_AT = "scanned_at"
 TASKS_AT_ONCE = 500
-AROUND = 30
+AROUND = 60
 
 
 @dataclass(frozen=True)
 class SelfNaming:
-    """One response of a task that names its model; `excerpt` shows the mentions where they stand."""
+    """One response of a task that names its model: where, and what stands around the first mention."""
 
     task: Task
     response: Response
     mentions: tuple[Mention, ...]
-    excerpt: str
+
+    @property
+    def before(self) -> str:
+        first = self.mentions[0]
+        return (self.response.text or "")[max(0, first.start - AROUND) : first.start]
+
+    @property
+    def words(self) -> str:
+        return self.mentions[0].words
+
+    @property
+    def after(self) -> str:
+        first = self.mentions[0]
+        return (self.response.text or "")[first.end : first.end + AROUND]
+
+    @property
+    def excerpt(self) -> str:
+        first, text = self.mentions[0], self.response.text or ""
+        before, after = "…" * (first.start > AROUND), "…" * (first.end + AROUND < len(text))
+        return " ".join(f"{before}{self.before}{self.words}{self.after}{after}".split())
 
 
 @dataclass(frozen=True)
@@ -38,52 +63,76 @@ class ScanResult:
     flagged: int
 
 
-def _excerpt(text: str, mention: Mention) -> str:
-    start, end = max(0, mention.start - AROUND), mention.end + AROUND
-    return f"{'…' if start else ''}{' '.join(text[start:end].split())}{'…' if end < len(text) else ''}"
+def mentions_in(response: Response) -> tuple[Mention, ...]:
+    model = response.model
+    return tuple(find_self_naming(response.text or "", (model.name, model.family) if model else ()))
 
 
-def _named_in(task: Task) -> Iterator[SelfNaming]:
+def named_in(task: Task, known: dict[int, tuple[Mention, ...]]) -> Iterator[SelfNaming]:
+    """The task's responses that name their model; `known` keeps what was found in a response, by its id."""
     for response in (task.response_a, task.response_b):
         if response is None or not response.text:
             continue
-        model = response.model
-        mentions = find_self_naming(response.text, (model.name, model.family) if model else ())
-        if mentions:
-            excerpt = " / ".join(_excerpt(response.text, mention) for mention in mentions[:3])
-            yield SelfNaming(task, response, tuple(mentions), excerpt)
+        if response.pk not in known:
+            known[response.pk] = mentions_in(response)
+        if known[response.pk]:
+            yield SelfNaming(task, response, known[response.pk])
 
 
 def scan_study(study: Study) -> ScanResult:
-    """Flag the study's tasks whose responses name their model; a task flagged before is not flagged again."""
-    known = set(Flag.objects.filter(task__study=study, kind=SELF_NAMING).values_list("task_id", flat=True))
-    tasks = study.tasks.select_related("response_a__model", "response_b__model").order_by("pk")
+    """Flag the study's tasks whose responses name their model; a task flagged before is not flagged again.
+
+    Reads every text of the study: some 2 ms for 1,500 words.
+    """
+    flags = Flag.objects.filter(task__study=study, kind=SELF_NAMING)
+    flagged = set(flags.values_list("task_id", flat=True))
+    with_text = Q(response_a__text__isnull=False) | Q(response_b__text__isnull=False)
+    tasks = study.tasks.filter(with_text).exclude(gold__purpose="control")
+    tasks = tasks.select_related("response_a__model", "response_b__model", "response_a__instruction")
+    known: dict[int, tuple[Mention, ...]] = {}
     found: list[SelfNaming] = []
-    count = 0
-    for task in tasks.iterator(TASKS_AT_ONCE):
-        count += 1
-        found.extend(_named_in(task))
-    flags = {
-        one.task.pk: Flag(task=one.task, kind=SELF_NAMING, text=one.excerpt)
-        for one in found
-        if one.task.pk not in known
-    }
-    Flag.objects.bulk_create(flags.values(), batch_size=TASKS_AT_ONCE)
-    return ScanResult(count, tuple(found), len(flags))
+    for task in tasks.order_by("position", "pk").iterator(TASKS_AT_ONCE):
+        found.extend(named_in(task, known))
+    naming = {one.task.pk: one for one in reversed(found)}
+    new = [
+        Flag(task=one.task, kind=SELF_NAMING, text=one.excerpt)
+        for pk, one in naming.items()
+        if pk not in flagged
+    ]
+    with transaction.atomic():
+        Flag.objects.bulk_create(new, batch_size=TASKS_AT_ONCE)
+        flags.filter(task__in=flagged - set(naming)).delete()
+        if known:
+            change_policies(study, **{SCANNED_AT: timezone.now().isoformat(timespec="seconds")})
+    return ScanResult(study.tasks.count(), tuple(found), len(new))
+
+
+def findings(study: Study) -> QuerySet[Flag]:
+    """The flags of the latest scan, in the order of tasks."""
+    return Flag.objects.filter(task__study=study, kind=SELF_NAMING).order_by("task__position", "task", "pk")
+
+
+def is_decided(study: Study) -> bool:
+    """Whether the lead has said what becomes of such responses: masked, or left."""
+    return bool(study.policies.get(MASK_POLICY) or study.policies.get(KEEP_POLICY))
+
+
+def undecided(study: Study) -> int:
+    """Tasks found by the latest scan, while the lead has not said what becomes of them; else 0."""
+    if is_decided(study):
+        return 0
+    return findings(study).filter(resolved_at=None).count()
+
+
+def change_policies(study: Study, **policies: object) -> None:
+    """Set policies of the study, whatever else is changed of them meanwhile; a None takes one away."""
+    with transaction.atomic():
+        current = Study.objects.select_for_update().only("policies").get(pk=study.pk)
+        kept = {**current.policies, **policies}
+        study.policies = {name: value for name, value in kept.items() if value is not None}
+        Study.objects.filter(pk=study.pk).update(policies=study.policies)
 
 
 def mask_names(study: Study, *, masked: bool = True) -> None:
-    """Have the screens black out what names a model, or stop doing so; flags of the scan are settled by it."""
-    with transaction.atomic():
-        study = Study.objects.select_for_update().get(pk=study.pk)
-        study.policies = study.policies | {MASK_POLICY: masked}
-        study.save(update_fields=["policies"])
-
-
-def drop_tasks(found: tuple[SelfNaming, ...]) -> tuple[int, int]:
-    """Take the tasks found out of their study: (how many went, how many stay since somebody began them)."""
-    wanted = {one.task.pk for one in found}
-    begun = set(Assignment.objects.filter(task__in=wanted).values_list("task_id", flat=True))
-    with transaction.atomic():
-        Task.objects.filter(pk__in=wanted - begun, assignments=None).delete()
-    return len(wanted - begun), len(begun)
+    """Have the screens black out what names a model, or stop doing so."""
+    change_policies(study, **{MASK_POLICY: masked or None})

@@ -5,16 +5,19 @@ from random import Random
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Event, User, Workspace
 from accounts.public_ids import new_public_id
 from annotation.check_plan import BadPolicy, pausing_rule, plan_of
 from annotation.controls import check_tasks, make_controls
 from annotation.handout import make_seats, overlap_of
-from annotation.models import Assignment, Seat, Study, Task
+from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
 from annotation.qualification import pass_mark
+from annotation.self_naming_scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
 from annotation.study_selection import PlannedTask, planned_tasks, task_row
 from generation.models import Benchmark
 
@@ -22,6 +25,7 @@ BATCH = 2000
 LARGE = 2000
 """Tasks from which on a study is prepared by a worker, not while the page waits."""
 USUAL_POLICIES = {"overlap": 3, "order": "spread", "hints": "hidden"}
+NOT_CHOSEN = ("launching", "refused", SCANNED_AT)
 CHANGES: dict[str, tuple[str, ...]] = {
     Study.Status.OPEN: (Study.Status.PAUSED, Study.Status.CLOSED),
     Study.Status.PAUSED: (Study.Status.OPEN, Study.Status.CLOSED),
@@ -106,7 +110,7 @@ def settings_of(study: Study) -> dict[str, Any]:
         "benchmark": study.benchmark.slug if study.benchmark else "",
         "rubric": str(study.rubric) if study.rubric else "",
         "guideline": str(study.guideline) if study.guideline else "",
-        **{key: value for key, value in study.policies.items() if key not in ("launching", "refused")},
+        **{key: value for key, value in study.policies.items() if key not in NOT_CHOSEN},
     }
 
 
@@ -189,6 +193,7 @@ def prepare_and_open(study: Study) -> None:
         return
     try:
         make_tasks(study)
+        check_self_naming(study)
         wanted = int(study.policies.get("controls") or 0)
         missing = wanted - check_tasks(study, "control").count()
         if missing > 0:
@@ -198,6 +203,21 @@ def prepare_and_open(study: Study) -> None:
         _end_launch(study, refused=str(problem))
         return
     _end_launch(study)
+
+
+def check_self_naming(study: Study) -> None:
+    """Look through the study's texts; raises StudyRefused where a model names itself and nothing is decided of it."""
+    scan_study(study)
+    waiting = undecided(study)
+    if waiting:
+        told = ngettext(
+            "in %(n)s task a response says which model wrote it. Choose whether to mask the words, to drop the task, or "
+            "to leave it, then launch again",
+            "in %(n)s tasks a response says which model wrote it. Choose whether to mask the words, to drop the tasks, "
+            "or to leave them, then launch again",
+            waiting,
+        )
+        raise StudyRefused(told % {"n": waiting})
 
 
 def _end_launch(study: Study, refused: str = "") -> None:
@@ -258,6 +278,23 @@ def _further_seats(study: Study, task: Task, more: int) -> Iterator[Seat]:
         # Low keys: tasks whose raters disagree come before those nobody has seen.
         key = Random(f"{study.seed}:{task.pk}:{place}").getrandbits(40)
         yield Seat(study=study, task=task, place=place, draw_key=key)
+
+
+def drop_task(task: Task, *, by: User | None) -> None:
+    """Take a task that no person was given out of the study: its free seats go. Raises StudyRefused."""
+    study = task.study
+    with transaction.atomic():
+        if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
+            raise StudyRefused(_("The task was given to a rater already; mask the words instead."))
+        gone, _each = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
+        log_event(study, by, "drop_task", about=task, before={"task": task.key}, after={"seats": gone})
+        change_policies(study, dropped=sorted({*study.policies.get("dropped", ()), task.key}))
+        if study.status == Study.Status.DRAFT:
+            task.delete()
+        else:
+            Flag.objects.filter(task=task, kind=SELF_NAMING, resolved_at=None).update(
+                resolved_at=timezone.now()
+            )
 
 
 def release_task(task: Task, *, by: User) -> int:

@@ -20,6 +20,7 @@ from annotation.event_words import EventLine, event_lines
 from annotation.models import Cohort, Guideline, Rater, Study, Task
 from annotation.provenance import provenance_of
 from annotation.rendering import render_text
+from annotation.self_naming_scan import undecided
 from annotation.studies import (
     StudyRefused,
     create_study,
@@ -102,6 +103,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         "sections": list(form.sections()),
         "launch": launch_progress(study),
         "refused": study.policies.get("refused", ""),
+        "naming": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
     status = 422 if request.method == "POST" else 200

@@ -6,7 +6,7 @@ empty list means all there are.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -142,7 +142,14 @@ def candidates(study: Study) -> list[Candidate]:
 
 
 def planned_tasks(study: Study) -> PlannedTasks:
-    """The tasks that the study's choices make, in order; writes at most the rubrics of reviews and checks."""
+    """The tasks that the study's choices make, in order, without those that the lead dropped (policy "dropped", their
+    keys); writes at most the rubrics of reviews and checks.
+    """
+    made, dropped = _chosen_tasks(study), set(study.policies.get("dropped", ()))
+    return replace(made, tasks=[one for one in made.tasks if one.key not in dropped]) if dropped else made
+
+
+def _chosen_tasks(study: Study) -> PlannedTasks:
     if study.kind == Study.Kind.REVIEW:
         return _reviews(study)
     if study.benchmark_id is None:

@@ -5,7 +5,8 @@ from django.utils import timezone
 
 from annotation.desk_tallies import keep_tally
 from annotation.models import Study
-from annotation.studies import prepare_and_open
+from annotation.self_naming_scan import scan_study
+from annotation.studies import make_tasks, prepare_and_open
 
 
 @shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]
@@ -14,6 +15,17 @@ def launch(study_id: int) -> None:
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
         prepare_and_open(study)
+
+
+@shared_task(name="annotation.scan_self_naming")  # type: ignore[untyped-decorator]
+def scan_self_naming(study_id: int) -> None:
+    """Look for models that name themselves in a study whose texts are many."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is None:
+        return
+    if study.status == Study.Status.DRAFT:
+        make_tasks(study)
+    scan_study(study)
 
 
 @shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]

@@ -264,6 +264,7 @@ def test_models_that_name_themselves_are_masked_or_dropped(as_lead, study):
     task = study.tasks.filter(assignments=None).first()
     task.response_a.text = "As Claude, I am glad to help."
     task.response_a.save()
+    as_lead.post(to("change_self_naming", study), {"do": "scan"})
     html = as_lead.get(to("self_naming", study)).content.decode()
     assert "<mark>Claude</mark>" in html
     as_lead.post(to("change_self_naming", study), {"do": "mask"})
@@ -281,6 +282,7 @@ def test_a_task_somebody_has_is_not_dropped(as_lead, study):
     task.response_a.text = "As Claude, I am glad to help."
     task.response_a.save()
     before = Seat.objects.filter(task=task).count()
+    as_lead.post(to("change_self_naming", study), {"do": "scan"})
     as_lead.post(to("change_self_naming", study), {"do": "drop", "task": task.public_id})
     assert Seat.objects.filter(task=task).count() == before
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.handout import make_seats
-from annotation.models import Assignment, Flag, Study
+from annotation.models import Assignment, Flag, Study, Task
 from annotation.self_naming import find_self_naming, mask_self_naming
 from annotation.self_naming_scan import SELF_NAMING, scan_study
+from annotation.studies import create_study
 from generation.models import Response
 from tests.factories import make_checklist_study, make_rater, make_user
 
@@ -101,7 +102,7 @@ def test_masked_names_are_not_sent_and_offsets_hold(study, client):
     scores = [a.scores.get(criterion__key="item0") for a in Assignment.objects.all()]
     assert all(score.evidence for score in scores)
     call_command("scan_self_naming", study.slug, "--unmask")
-    assert Study.objects.get(pk=study.pk).policies["mask_self_naming"] is False
+    assert "mask_self_naming" not in Study.objects.get(pk=study.pk).policies
 
 
 def test_dropping_leaves_tasks_that_were_begun(study, capsys):
@@ -113,4 +114,94 @@ def test_dropping_leaves_tasks_that_were_begun(study, capsys):
     assignment.delete()
     call_command("scan_self_naming", study.slug, "--drop")
     assert "1 tasks dropped; 0 stay" in capsys.readouterr().out
-    assert study.tasks.count() == 2
+    assert not task.seats.exists()
+    assert study.seats.count() == 2
+
+
+@pytest.fixture
+def lead(study):
+    return make_user("lead", study.workspace, username="lena")
+
+
+@pytest.fixture
+def draft(study, lead):
+    return create_study(
+        workspace=study.workspace, names={"en": "Draft"}, kind="checklist", benchmark=study.benchmark, by=lead
+    )
+
+
+def change(client, study, do, **more):
+    return client.post(reverse("annotation:change_self_naming", args=[study.slug]), {"do": do, **more})
+
+
+def launch(client, study):
+    client.post(reverse("annotation:launch", args=[study.slug]))
+    study.refresh_from_db()
+    return study.status
+
+
+@pytest.mark.parametrize(("choice", "tasks"), [("mask", 3), ("keep", 3), ("drop-all", 2)])
+def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client, draft, lead, choice, tasks):
+    client.force_login(lead)
+    assert launch(client, draft) == "draft"
+    page = client.get(reverse("annotation:setup", args=[draft.slug])).content.decode()
+    assert "in 1 task a response says which model wrote it" in page
+    assert reverse("annotation:self_naming", args=[draft.slug]) in page
+    change(client, draft, choice)
+    assert launch(client, draft) == "open"
+    assert (draft.tasks.count(), draft.seats.values("task").distinct().count()) == (tasks, tasks)
+
+
+def test_a_draft_is_looked_through_before_its_launch(client, draft, lead):
+    client.force_login(lead)
+    address = reverse("annotation:self_naming", args=[draft.slug])
+    assert "have not been looked through yet" in client.get(address).content.decode()
+    change(client, draft, "scan")
+    assert "<mark>Claude</mark>" in client.get(address).content.decode()
+    assert launch(client, draft) == "draft"
+
+
+def test_the_desk_says_so_until_it_is_decided(client, study, lead):
+    scan_study(study)
+    client.force_login(lead)
+    desk = reverse("annotation:desk", args=[study.slug])
+    assert "1 task whose response names its model" in client.get(desk).content.decode()
+    change(client, study, "keep")
+    assert "names its model" not in client.get(desk).content.decode()
+
+
+def test_every_finding_is_reached_by_pages(client, study, lead):
+    Response.objects.update(text="I am Claude, and glad of it.")
+    task = study.tasks.first()
+    for number in range(120):
+        Task.objects.create(
+            study=study,
+            kind="single",
+            key=f"x{number}",
+            response_a=task.response_a,
+            answer_rubric=task.answer_rubric,
+        )
+    scan_study(study)
+    client.force_login(lead)
+    address = reverse("annotation:self_naming", args=[study.slug])
+    seen = [client.get(address, {"page": page}).content.decode().count("<mark>") for page in (1, 2, 3)]
+    assert seen == [50, 50, 23]
+
+
+def test_a_text_that_was_mended_is_found_no_more(study):
+    scan_study(study)
+    Response.objects.update(text="Nothing of the kind.")
+    assert scan_study(study).found == ()
+    assert not Flag.objects.exists()
+
+
+def test_a_table_of_ratings_is_looked_through_when_it_is_loaded(study, tmp_path, capsys):
+    file = tmp_path / "ratings.csv"
+    rows = [f"essays-{n},model0,ann,item0,0.5" for n in range(3)]
+    file.write_text("\n".join(["item,model,rater,criterion,value", *rows]))
+    call_command(
+        "load_table", "ratings", str(file), study="rated", benchmark=study.benchmark.slug,
+        column=[f"{name}={name}" for name in ("item", "model", "rater", "criterion", "value")],
+    )  # fmt: skip
+    assert "In 1 tasks a response says which model wrote it" in capsys.readouterr().err
+    assert Flag.objects.get(task__study__slug="rated").kind == SELF_NAMING

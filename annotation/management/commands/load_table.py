@@ -16,6 +16,7 @@ from annotation.loading import RatingLoader
 from annotation.models import Criterion, Rater, Study
 from annotation.preference_loading import PreferenceLoader
 from annotation.scales import BadScale, Rules, parse_scales
+from annotation.self_naming_scan import scan_study
 from annotation.table_study import Destination, TableRefused
 from generation.interchange.records import BadRow, OnBadRow, refuse
 from generation.interchange.tidy import (
@@ -130,10 +131,16 @@ class Command(BaseCommand):
                         workspace=workspace, verb="loaded", object_type="study", object_id=study.public_id,
                         after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
                     )  # fmt: skip
+                naming = scan_study(study).flagged if counts.created else 0
         except (BadRow, BadScale, TableRefused, UnknownWorkspace) as error:
             raise CommandError(str(error)) from error
         report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
         self._print(study, items, counts, report, options["json"])
+        if naming:
+            self.stderr.write(
+                f"In {naming} tasks a response says which model wrote it: mask the words or drop the tasks with "
+                f"manage.py scan_self_naming {study.slug}, or on the study's page of them."
+            )
 
     def _print(self, study: Study, items: Items, counts: Counts, report: Path | None, as_json: bool) -> None:
         if as_json:

@@ -5,8 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from annotation.models import Study
-from annotation.self_naming_scan import drop_tasks, mask_names, scan_study
+from annotation.models import Study, Task
+from annotation.self_naming_scan import SelfNaming, mask_names, scan_study
+from annotation.studies import StudyRefused, drop_task
 
 MOST_SHOWN = 20
 
@@ -48,6 +49,20 @@ class Command(BaseCommand):
                 "Their names are blacked out for raters." if options["mask"] else "Names are shown."
             )
         if options["drop"]:
-            gone, begun = drop_tasks(result.found)
+            gone, begun = _drop(study, result.found)
             why = "since somebody has begun them (--mask hides the names)"
             self.stdout.write(f"{gone} tasks dropped; {begun} stay, {why}.")
+
+
+def _drop(study: Study, found: tuple[SelfNaming, ...]) -> tuple[int, int]:
+    """How many tasks went, and how many stay since somebody was given them."""
+    gone = begun = 0
+    wanted = {one.task.pk for one in found}
+    for task in Task.objects.filter(pk__in=wanted, gold__isnull=True):
+        task.study = study
+        try:
+            drop_task(task, by=None)
+            gone += 1
+        except StudyRefused:
+            begun += 1
+    return gone, begun
