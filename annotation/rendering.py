@@ -6,12 +6,14 @@ texts come as blocks, so that a browser lays out only what is in view.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import nh3
+from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
@@ -22,6 +24,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from annotation.quoting import TextMap
+from annotation.rendered_files import kept, rendering_version
 
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
@@ -256,9 +259,27 @@ def count_words(text: str) -> tuple[int, int]:
     return len(_WORD.findall(_CJK.sub(" ", text))), characters
 
 
+@cache
+def _folder() -> Path:
+    """Where rendered texts are kept."""
+    return Path(settings.DATA_DIR) / "rendered" / rendering_version(Path(__file__))
+
+
 @lru_cache(maxsize=256)
 def render_text(text: str) -> RenderedText:
-    """The text in blocks of about BLOCK_CHARACTERS; 10,000 words take some 30 ms the first time."""
+    """The text in blocks of about BLOCK_CHARACTERS; 10,000 words take some 30 ms, once on each machine."""
+    found = kept(_folder(), text, lambda: asdict(_rendered(text)))
+    return RenderedText(
+        blocks=tuple(mark_safe(block) for block in found["blocks"]),
+        starts=tuple(found["starts"]),
+        outline=tuple(Heading(**heading) for heading in found["outline"]),
+        words=found["words"],
+        minutes=found["minutes"],
+        language=found["language"],
+    )
+
+
+def _rendered(text: str) -> RenderedText:
     tokens = _MARKDOWN.parse(text)
     _soften(tokens)
     lines = [0, *(line.end() for line in _LINE_END.finditer(text))]

@@ -57,7 +57,11 @@ class Screen:
     @cached_property
     def panes(self) -> tuple[Pane, ...]:
         """The responses in the order shown, rendered."""
-        return _panes(self.shown.texts)
+        return panes_of(self.shown.texts)
+
+    @property
+    def pane_names(self) -> tuple[tuple[str, str], ...]:
+        return pane_names(len(self.shown.texts))
 
     @cached_property
     def near_duplicates(self) -> bool:
@@ -115,15 +119,23 @@ def _reviewed(
     }
 
 
-def _panes(texts: tuple[str, ...]) -> tuple[Pane, ...]:
+def pane_names(count: int) -> tuple[tuple[str, str], ...]:
+    """The letter and the name of each pane on a page of one or two."""
+    if count == 1:
+        return (("a", _("Response")),)
+    return (("a", _("Response A")), ("b", _("Response B")))
+
+
+def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
+    """The texts rendered, with their sections side by side."""
     rendered = [render_text(text) for text in texts]
     if len(texts) == 1:
         sections = tuple(Section(number, heading) for number, heading in enumerate(rendered[0].outline))
-        return (Pane("a", _("Response"), rendered[0], sections),)
+        ((letter, name),) = pane_names(1)
+        return (Pane(letter, name, rendered[0], sections),)
     outlines = [[heading.text for heading in text.outline] for text in rendered]
     pairs = align_sections(*outlines) if max(map(len, outlines)) <= MOST_SECTIONS_ALIGNED else []
     across = ({a: b for a, b in pairs if a is not None}, {b: a for a, b in pairs if b is not None})
-    names = (_("Response A"), _("Response B"))
     return tuple(
         Pane(
             letter,
@@ -134,7 +146,7 @@ def _panes(texts: tuple[str, ...]) -> tuple[Pane, ...]:
                 for number, heading in enumerate(text.outline)
             ),
         )
-        for letter, name, text, counterparts in zip("ab", names, rendered, across, strict=True)
+        for (letter, name), text, counterparts in zip(pane_names(2), rendered, across, strict=True)
     )
 
 

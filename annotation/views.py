@@ -6,9 +6,11 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -22,6 +24,7 @@ from annotation.check_plan import TRAINING, plan_of
 from annotation.cohorts import completion_of
 from annotation.feedback import agreement_with_gold, with_own_time, worked_seconds
 from annotation.forms import ENTERED, PREFIX, AnswerForm, SkipForm, entered
+from annotation.fresh_tasks import Frame, framed, render_fresh
 from annotation.handout import (
     GIVEN,
     LEASE_SECONDS,
@@ -41,9 +44,10 @@ from annotation.handout import (
 from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
 from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
+from annotation.panes import render_panes
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
 from annotation.qualification import APPEAL, is_stopped, why_stopped
-from annotation.rail import render_questions
+from annotation.rail import render_blank, render_questions
 from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of
 from annotation.rendering import RenderedText, render_text
 from annotation.screens import Screen, screen_of
@@ -113,6 +117,7 @@ def screen_context(
         if assignment.conditions.get(HINT) and instruction.hint
         else None,
         "screen": screen,
+        "panes": render_panes(screen, draft),
         "form": form,
         "questions": questions,
         "rail": render_questions(questions, starred=screen.shown.starred),
@@ -120,31 +125,88 @@ def screen_context(
         "submitted": submitted,
         "quota": study.policies.get("quota"),
         "recorded": assignment.status != Assignment.Status.OPEN,
-        "late": assignment.status == Assignment.Status.OPEN
-        and not (assignment.seat_id or needs_no_seat(assignment)),
+        "late": _is_late(assignment),
         "draft": draft,
         "previous": previous,
     }
+
+
+def fresh_task(
+    request: HttpRequest, assignment: Assignment, screen: Screen, *, submitted: int, previous: str
+) -> SafeString:
+    """The part of the rating page that HTMX asks for, of an open task in which nothing is entered yet."""
+    task, study = assignment.task, assignment.task.study
+    instruction = task.response_a.instruction
+    texts = {"instruction": render_text(instruction.text)}
+    turns = _earlier_turns(instruction)
+    texts |= {f"turn{place}": turn for place, (_role, turn) in enumerate(turns)}
+    if assignment.conditions.get(HINT) and instruction.hint:
+        texts["hint"] = render_text(instruction.hint)
+    shown = {name: framed(text, name) for name, text in texts.items()}
+    frame = Frame(
+        study=(study.name, study.slug, study.kind, study.guideline_id),
+        layout=screen.layout,
+        panes=screen.pane_names,
+        near_duplicates=screen.near_duplicates,
+        headed=screen.headed,
+        questions=len(screen.criteria),
+        quota=study.policies.get("quota"),
+        has_previous=bool(previous),
+        instruction=shown["instruction"],
+        instruction_name="" if shown["instruction"].blocks else instruction.external_id,
+        earlier=tuple((role, shown[f"turn{place}"]) for place, (role, _turn) in enumerate(turns)),
+        hint=shown.get("hint"),
+    )
+    values: dict[str, str] = {name: mark_safe("".join(text.blocks)) for name, text in texts.items()}
+    return render_fresh(
+        frame,
+        values
+        | {
+            "assignment": assignment.public_id,
+            "submitted": str(submitted),
+            "previous": previous,
+            "panes": render_panes(screen),
+            "rail": render_blank(screen.criteria, screen.shown),
+            "csrf_token": get_token(request),
+        },
+    )
+
+
+def _is_late(assignment: Assignment) -> bool:
+    """Whether the task went to somebody else meanwhile."""
+    return assignment.status == Assignment.Status.OPEN and not (
+        assignment.seat_id or needs_no_seat(assignment)
+    )
 
 
 def _screen(
     request: HttpRequest,
     assignment: Assignment,
     screen: Screen,
-    form: AnswerForm,
+    form: AnswerForm | None,
     *,
     submitted: int,
     draft: Draft | None = None,
     previous: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The rating page, or for HTMX its task alone, with the address of the task pushed."""
-    context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
-    part = getattr(request, "htmx", False)
-    response = render(
-        request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=status
-    )
-    return push_url(response, reverse("annotation:rate", args=[assignment.public_id])) if part else response
+    """The rating page, or for HTMX its task alone, with the address of the task pushed; no form: nothing entered."""
+    if not getattr(request, "htmx", False):
+        form = form or _form(screen)
+        context = screen_context(
+            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
+        )
+        return render(request, "annotation/rate.html", context, status=status)
+    if form is None and assignment.status == Assignment.Status.OPEN and not _is_late(assignment):
+        page = fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+        response = HttpResponse(page)
+    else:
+        form = form or _form(screen)
+        context = screen_context(
+            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
+        )
+        response = render(request, "annotation/rate.html#task", context, status=status)
+    return push_url(response, reverse("annotation:rate", args=[assignment.public_id]))
 
 
 def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
@@ -167,7 +229,7 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
     _show_now(following)
     screen = screen_of(following)
     draft = drafts_of(following).first() if progress.open else None
-    form = _form(screen, initial=draft.answers if draft else {})
+    form = _form(screen, initial=draft.answers) if draft else None
     previous = assignment.public_id if outcome is not None else ""
     response = _screen(
         request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
@@ -229,7 +291,8 @@ def _shown(
     if assignment.status != Assignment.Status.OPEN:
         scores = latest_scores(Score.objects.filter(assignment=assignment))
         initial = entered(screen.criteria, scores, screen.shown)
-    form = _form(screen, initial=initial | (draft.answers if draft else {}))
+    initial |= draft.answers if draft else {}
+    form = _form(screen, initial=initial) if draft or initial else None
     return _screen(request, assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
 
 

@@ -1,0 +1,50 @@
+"""Long texts as they were rendered, kept as files that all of a machine's processes share.
+
+A text is rendered by the first process that shows it. The files may be deleted at any time: they are made again.
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+KEPT_FROM = 1500
+"""Characters of the shortest text that is kept: a shorter one is rendered as fast as it is read."""
+RENDERERS = ("markdown-it-py", "mdit-py-plugins", "latex2mathml", "nh3")
+
+
+def rendering_version(*sources: Path) -> str:
+    """Changes with the renderers and with the code in the files given, so that nothing stale is shown."""
+    parts = [f"{name} {version(name)}".encode() for name in RENDERERS]
+    return sha256(b"\0".join([*parts, *(source.read_bytes() for source in sources)])).hexdigest()[:16]
+
+
+def kept(folder: Path, text: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `make` gives for the text, from the folder where it is kept there already."""
+    if len(text) < KEPT_FROM:
+        return make()
+    name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    path = folder / name[:2] / f"{name[2:]}.json"
+    with suppress(OSError, ValueError):
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found
+    made = make()
+    with suppress(OSError):
+        _write(path, json.dumps(made, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return made
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The whole file at once, whoever reads it meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    try:
+        Path(file.name).replace(path)
+    except OSError:
+        Path(file.name).unlink()
+        raise
