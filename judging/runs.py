@@ -22,6 +22,7 @@ RESUMABLE = (JudgeRun.Status.PLANNED, JudgeRun.Status.PAUSED, JudgeRun.Status.FA
 GOING = (JudgeRun.Status.RUNNING,)
 ERRORS_SHOWN = 8
 REASONS_SHOWN = 12
+A_MINUTE = timedelta(seconds=60)
 
 
 class NotPossible(ValueError):
@@ -154,7 +155,10 @@ def _log(run: JudgeRun, verb: str, user: User | None) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """Counted from rows. reasons and errors are (words, how often), most frequent first; money in the prices' unit."""
+    """Counted from rows. reasons and errors are (words, how often), most frequent first; money in the prices' unit.
+
+    `last_minute` counts the replies of the last 60 seconds.
+    """
 
     total: int
     scored: int
@@ -169,6 +173,7 @@ class Progress:
     money: Decimal
     seconds_per_reply: float | None
     last_reply_at: datetime | None
+    last_minute: int = 0
 
     @property
     def done(self) -> int:
@@ -205,17 +210,19 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
         money=Sum("cost", default=Decimal(0)),
         seconds=Avg("seconds", filter=Q(reused_from=None, error="")),
         last=Max("created_at"),
+        lately=Count("pk", filter=Q(created_at__gte=clock() - A_MINUTE)),
+        failed=Count("pk", filter=~Q(error="")),
     )
-    errors = (
-        replies.exclude(error="").order_by().values("error").annotate(n=Count("pk")).order_by("-n", "error")
-    )
+    errors = replies.exclude(error="").order_by().values("error").annotate(n=Count("pk"))
+    # Only where there are some: looking for them reads every reply of the run once more.
+    worst = errors.order_by("-n", "error")[:ERRORS_SHOWN] if sums["failed"] else []
     return Progress(
         total=sum(counts.values()),
         scored=counts.get(PlannedItem.Status.SCORED, 0),
         unscored=counts.get(PlannedItem.Status.UNSCORED, 0),
         busy=live_leases(run, clock).count(),
         reasons=tuple(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
-        errors=tuple((row["error"], row["n"]) for row in errors[:ERRORS_SHOWN]),
+        errors=tuple((row["error"], row["n"]) for row in worst),
         calls=sums["calls"],
         reused=sums["reused"],
         input_tokens=sums["read"],
@@ -223,6 +230,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
         money=Decimal(sums["money"]),
         seconds_per_reply=sums["seconds"],
         last_reply_at=sums["last"],
+        last_minute=sums["lately"],
     )
 
 
