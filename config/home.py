@@ -14,6 +14,7 @@ from accounts.permissions import workspaces_read_by
 from annotation.desk import studies_read_by, study_rows
 from annotation.participation import participations
 from judging.models import JudgeRun, PlannedItem
+from judging.watch_views import flagged_watches
 
 MOST_STUDIES = 8
 
@@ -49,5 +50,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],
         "more_studies": len(studies) > MOST_STUDIES,
         "runs": list(runs_in_progress(user)) if studies else [],
+        "watches": flagged_watches(user) if studies else [],
     }
     return render(request, "home.html", context)

@@ -33,7 +33,7 @@ def is_panel(run: JudgeRun) -> bool:
 def derive(run: JudgeRun, *, clock: Clock) -> int:
     """Stores what the parts of each task come to, as the panel's verdict; how many are new. Safe to run twice."""
     settings = run.manifest.get("settings", {})
-    if not is_panel(run):
+    if not is_panel(run) or run.watch_id is not None:  # a watch's rounds are no results of their own
         return 0
     how, orders = How(settings["combine"]), 2 if settings.get("both_orders") else 1
     questions = Questions(run.judge.method, run.study)

@@ -16,6 +16,8 @@ from judging.models import JudgeRun, PlannedItem
 from judging.report_kinds import report_kind
 from judging.runs import finish_if_done
 from judging.scoring import NoVerdicts, WithoutWeight
+from judging.watch_readings import look_at, unlooked
+from judging.watches import WatchRefused, due, start_due
 from judging.weightings import EQUAL, MissingWeights, Weighting
 from judging.worker import work_on
 
@@ -25,12 +27,15 @@ def work(run_id: int) -> None:
     """One worker's shift at a run; does nothing where the run is not running or others hold what is left."""
     run = JudgeRun.objects.filter(pk=run_id).first()
     if run is not None:
-        work_on(run)
+        look_at(work_on(run))
 
 
 @shared_task(name="judging.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again."""
+    """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again.
+
+    Watches that are due begin a round, and rounds that are over are looked at.
+    """
     clock = timezone.now
     PlannedItem.objects.filter(status=PlannedItem.Status.WAITING, leased_until__lt=clock()).update(
         leased_until=None, leased_by=""
@@ -38,6 +43,15 @@ def sweep() -> None:
     for run in JudgeRun.objects.filter(status=JudgeRun.Status.RUNNING).order_by("pk"):
         if not finish_if_done(run, clock=clock) and not live_leases(run, clock).exists():
             work.delay(run.pk)
+    for watch in due(clock):
+        try:
+            started = start_due(watch, clock=clock)
+        except WatchRefused:
+            continue
+        if started is not None:
+            work.delay(started.pk)
+    for run in unlooked():
+        look_at(run)
 
 
 def enqueue(run: JudgeRun) -> None:

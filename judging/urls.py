@@ -9,6 +9,7 @@ from judging import (
     results,
     run_starting,
     views,
+    watch_views,
 )
 
 app_name = "judging"
@@ -23,6 +24,7 @@ urlpatterns = [
     path("runs/", views.runs, name="runs"),
     path("runs/<str:public_id>/", views.run, name="run"),
     path("runs/<str:public_id>/control/", views.control_run, name="control_run"),
+    path("runs/<str:public_id>/files/<str:name>", views.run_file, name="run_file"),
     # /studies/<slug>/
     path("studies/<slug:slug>/judge/", run_starting.start_run, name="start_run"),
     path("studies/<slug:slug>/judges/", results.judges, name="judges"),
@@ -30,6 +32,11 @@ urlpatterns = [
     path("studies/<slug:slug>/judges/methods/", judge_pages.judges_methods, name="judges_methods"),
     path("studies/<slug:slug>/export/", export_page.export, name="export"),
     path("studies/<slug:slug>/export/file/", export_page.export_file, name="export_file"),
+    # /watches/
+    path("watches/", watch_views.watches, name="watches"),
+    path("watches/new/", watch_views.new_watch, name="new_watch"),
+    path("watches/<str:public_id>/", watch_views.watch, name="watch"),
+    path("watches/<str:public_id>/control/", watch_views.control_watch, name="control_watch"),
     # /leaderboards/
     path("leaderboards/", leaderboard_views.leaderboards, name="leaderboards"),
     path("leaderboards/<slug:slug>/", leaderboard_views.leaderboard, name="leaderboard"),
