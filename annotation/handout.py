@@ -23,7 +23,14 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from accounts.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared, PreparedValues
+from accounts.prepared import (
+    EXAMPLE_ID,
+    EXAMPLE_NAME,
+    EXAMPLE_TIME,
+    Prepared,
+    PreparedInsert,
+    PreparedValues,
+)
 from annotation.check_plan import (
     PROBE,
     BadPolicy,
@@ -315,9 +322,12 @@ def _first_side(rater: Rater, study: Study, task_id: int, coming: Coming, kind: 
     return draw_side(Shown(coming.counts["shown_a"], coming.counts["shown_b"]), Shown(**shown), drawn)
 
 
+_INSERT = PreparedInsert(Assignment)
+
+
 def _make(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str = "", **fields: Any) -> int:
     """The id of a fresh assignment of a task; raises IntegrityError where another tab was quicker."""
-    made = Assignment.objects.create(
+    made = Assignment(
         task_id=task_id,
         rater=rater,
         conditions=coming.conditions | ({kind: True} if kind else {}),
@@ -326,6 +336,7 @@ def _make(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str = 
         order=coming.number,
         **fields,
     )
+    _INSERT.run(made)
     return int(made.pk)
 
 

@@ -16,6 +16,18 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from accounts.prepared import (
+    EXAMPLE_ID,
+    EXAMPLE_NAME,
+    EXAMPLE_NUMBER,
+    EXAMPLE_SHARE,
+    EXAMPLE_TIME,
+    OTHER_ID,
+    OTHER_SHARE,
+    OTHER_TIME,
+    PreparedChange,
+    PreparedInsert,
+)
 from annotation.handout import Clock, regain_seat, release_seat
 from annotation.models import Assignment, Criterion, Draft, Flag, Score, Seat, latest_scores
 from annotation.qualification import note_check
@@ -130,15 +142,49 @@ def _same(score: Score | None, answer: Answer) -> bool:
     )
 
 
+_TAKE_HELD = PreparedChange(
+    lambda task, holder: (
+        Seat.objects.filter(task=task, holder=holder, state=Seat.State.HELD),
+        {"state": Seat.State.TAKEN, "leased_until": None},
+    ),
+    EXAMPLE_ID,
+    OTHER_ID,
+)
+_CLOSE = PreparedChange(
+    lambda pk, status, shown, submitted, active, idle: (
+        Assignment.objects.filter(pk=pk, status=Assignment.Status.OPEN),
+        {
+            "status": status,
+            "shown_at": shown,
+            "submitted_at": submitted,
+            "active_seconds": active,
+            "idle_seconds": idle,
+        },
+    ),
+    EXAMPLE_ID,
+    EXAMPLE_NAME,
+    EXAMPLE_TIME,
+    OTHER_TIME,
+    EXAMPLE_SHARE,
+    OTHER_SHARE,
+)
+_DELETE_DRAFT = PreparedChange(
+    lambda task, rater, repeat: (Draft.objects.filter(task=task, rater=rater, repeat=repeat), None),
+    EXAMPLE_ID,
+    OTHER_ID,
+    EXAMPLE_NUMBER,
+)
+_INSERT_SCORES = PreparedInsert(Score)
+
+
 def _take_seat(assignment: Assignment, clock: Clock) -> bool:
     """Turn the lease into a taken seat; one that ran out is regained where the task still has a free seat."""
     if assignment.repeat or assignment.task.gold is not None:
         return True
-    held = Seat.objects.filter(task=assignment.task_id, holder=assignment.rater_id, state=Seat.State.HELD)
-    if held.update(state=Seat.State.TAKEN, leased_until=None):
+    if _TAKE_HELD.run(assignment.task_id, assignment.rater_id):
         return True
     return regain_seat(assignment, clock=clock) and bool(
-        held.update(state=Seat.State.TAKEN, leased_until=None)
+        _TAKE_HELD.run(assignment.task_id, assignment.rater_id)
     )
 
 
@@ -162,20 +208,13 @@ def _record_first(
             # Held for when it was needed, and shown while there was no network: its time began so long ago.
             worked = (timing.active_seconds or 0) + (timing.idle_seconds or 0)
             assignment.shown_at = max(assignment.created_at, now - timedelta(seconds=worked))
-        still_open = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN)
-        if not still_open.update(
-            status=status,
-            shown_at=assignment.shown_at,
-            submitted_at=now,
-            active_seconds=timing.active_seconds,
-            idle_seconds=timing.idle_seconds,
-        ):
+        times = (assignment.shown_at, now, timing.active_seconds, timing.idle_seconds)
+        if not _CLOSE.run(assignment.pk, status, *times):
             transaction.set_rollback(True)
             return None
-        Score.objects.bulk_create(
-            _row(assignment, criterion, answers[key], revision=0) for key, criterion in criteria.items()
-        )
-        drafts_of(assignment).delete()
+        rows = (_row(assignment, criterion, answers[key], revision=0) for key, criterion in criteria.items())
+        _INSERT_SCORES.run(*rows)
+        _DELETE_DRAFT.run(assignment.task_id, assignment.rater_id, assignment.repeat)
         if checked:
             note_check(assignment, criteria.values(), _values(answers), clock=clock)
     assignment.status, assignment.submitted_at = status, now
