@@ -84,12 +84,13 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
 
 
 def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
-    """Every coefficient with its ends, or why it has none."""
-    labels = np.unique(own.value, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    """Every coefficient with its ends, or why it has none; where labels are the same or not, both bad is one of them."""
+    labels = np.unique(own.label_values, return_inverse=True)[1].reshape(-1).astype(np.int64)
     shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": own.instruction}
 
     def alpha(metric: Any) -> Callable[[], Any]:
-        return lambda: krippendorff_alpha(own.task, own.value, metric=metric, **shared)
+        values = own.label_values if metric == "nominal" else own.value
+        return lambda: krippendorff_alpha(own.task, values, metric=metric, **shared)
 
     return {
         "n_labels": len(own),
@@ -142,8 +143,9 @@ def _test(
     def found() -> Plain:
         names = people.rater_names
         raters: Ints = people.rater
+        values = people.label_values if kind == "categorical" else people.value
         test = alternative_annotator_test(
-            people.task, people.value, raters, labels, kind=kind, epsilon=epsilon, clusters=people.instruction,
+            people.task, values, raters, labels, kind=kind, epsilon=epsilon, clusters=people.instruction,
             min_items=MIN_ITEMS, min_raters=MIN_RATERS, draws=draws, seed=seed,
         )  # fmt: skip
         kept: Plain = {

@@ -28,6 +28,7 @@ from calibration.category_fits import (
 from calibration.certificates import certificate_to_dict, pooled_to_dict
 from calibration.datasets import CategoryRows, ScoreFrame, checklist_rows, data_hash, score_frame
 from calibration.models import CategoryFit, Fit, FittedWeight
+from generation.manifests import code_version
 
 RESERVED_NAMES = ("equal", "published")  # what leaderboards call weights that are no fit's own
 
@@ -186,9 +187,9 @@ def _diagnostics(one: FittedCategory) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computes a fit."""
-    found = {"python": platform.python_version()}
-    for package in ("plumbline", "numpy", "scipy"):
+    """Versions of what computes a fit; this program's with the commit it runs from, where that is known."""
+    found = {"python": platform.python_version(), "plumbline": code_version()}
+    for package in ("numpy", "scipy"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -133,7 +133,8 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: 
         for pk in categories.tolist():
             name = people.category_names.get(pk, "all")
             parts = own.select(own.category == pk), theirs.select(theirs.category == pk)
-            rows.append({"by": "category", "group": name, "category_pk": pk, **_row(*parts, draws, seed)})
+            about = {"by": "category", "group": name, "category": name, "category_pk": pk}
+            rows.append({**about, **_row(*parts, draws, seed)})
     rows.append({"by": "models", "group": "", **part(lambda: _models(own, theirs, draws, seed))})
     return rows
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibration.answer_circumstances import Circumstances
 from calibration.consensus import dawid_skene, majority_consensus
-from calibration.datasets import ROLES, ScoreFrame
+from calibration.datasets import ROLES, NothingToRead, ScoreFrame
 from calibration.decision import DecisionStudy, TargetOutOfReach, cheapest_design, decide
 from calibration.report_reasons import NoCategories, OnlySlots
 from calibration.severity import fit_severity
@@ -52,6 +52,8 @@ def _several(frame: ScoreFrame, places: np.ndarray) -> bool:
 
 def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
     """The variance split by source, and what designs it recommends; instructions are the items."""
+    if not len(frame):
+        raise NothingToRead("No person has rated anything.")
     models = frame.model if frame.model.all() and not frame.response_b.any() else None
     sides = around.first[around.rows(frame.assignment)]
     orders = sides if sides.all() and np.ptp(sides) > 0 else None
@@ -96,12 +98,14 @@ def _cheapest(study: DecisionStudy, target: float) -> Plain | None:
 
 def consensus_part(frame: ScoreFrame, slots: set[int]) -> Plain:
     """Majority and Dawid-Skene labels of choices without order. Raises NoCategories for an ordered scale."""
-    labels = np.unique(frame.value)
+    if not len(frame):
+        raise NothingToRead("No person has rated anything.")
+    labels = np.unique(frame.label_values)
     categorical = ROLES[int(frame.role[0])] in CATEGORICAL_ROLES
     if not categorical and (len(labels) > MOST_LABELS or len(frame.criterion_keys) > 1):
         raise NoCategories("The scale is ordered.")
-    majority = majority_consensus(frame.task, frame.value)
-    found = dawid_skene(frame.task, frame.value, frame.rater)
+    majority = majority_consensus(frame.task, frame.label_values)
+    found = dawid_skene(frame.task, frame.label_values, frame.rater)
     same = [found.chosen[item] == label for item, label in majority.labels.items()]
     certain = found.posterior.max(axis=1)
     return {

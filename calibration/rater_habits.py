@@ -9,7 +9,7 @@ from annotation.models import CheckOutcome, Study
 from calibration.answer_circumstances import Circumstances
 from calibration.conduct import failed_controls, reading_pace, same_answers, side_preference
 from calibration.datasets import Bools, ScoreFrame
-from calibration.report_reasons import NoControls, NoPairs, NoPositions, NoTimes, OnlySlots
+from calibration.report_reasons import AllTied, NoControls, NoPairs, NoPositions, NoTimes, OnlySlots
 from calibration.stored_reports import Plain, part, plain
 
 FAST_SHARE = 0.25
@@ -83,6 +83,8 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
     if not (first > 0).any():
         raise NoPositions("It is not recorded which side was shown first.")
     kept = (first > 0) & _persons_only(pairs.rater, slots)
+    if not kept.any():
+        raise OnlySlots("The raters are positions in a data set.")
     won_by_a = np.sign(pairs.value[kept])
     preferred = np.where(won_by_a == 0, 0, np.where((won_by_a > 0) == (first[kept] == 1), 1, 2)).astype(
         np.int64
@@ -92,6 +94,8 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
         {"rater": names[int(str(pk))], **plain(one.first), "p": one.p, "ties": one.ties}
         for pk, one in found.items()
     ]
+    if not rows:
+        raise AllTied("Every comparison was called a tie.")
     rows.sort(key=lambda row: (row["p"], row["rater"]))
     return {"raters": rows}
 

@@ -238,7 +238,7 @@ def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int,
         raise NeverRepeated("Nobody was asked the same task twice.")
     unit = rows.task * len(rows.criterion_keys) + rows.criterion
     found = consistency(
-        rows.value,
+        rows.label_values,
         units=unit,
         raters=rows.rater,
         order=rows.repeat,
@@ -272,7 +272,7 @@ def _repeated(frame: ScoreFrame) -> ScoreFrame:
 def _steadiness(own: ScoreFrame, draws: int, seed: int) -> Plain:
     unit = own.task * len(own.criterion_keys) + own.criterion
     one = consistency(
-        own.value,
+        own.label_values,
         units=unit,
         raters=own.rater,
         order=own.repeat,
@@ -324,8 +324,8 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
     one, two = one[known], two[known]
     found: dict[str, Any] = plain(
         pair_consistency(
-            pairs.value[one],
-            pairs.value[two],
+            pairs.label_values[one],
+            pairs.label_values[two],
             swapped=first[one] != first[two],
             clusters=pairs.instruction[one],
         )
@@ -339,7 +339,7 @@ def _kappa(main: ScoreFrame, around: Circumstances, draws: int, seed: int) -> An
         raise NeverRepeated("Nobody was asked the same task twice.")
     weights: Any = None if main.response_b.any() else "quadratic"
     return repeat_kappa(
-        rows.value,
+        rows.value if weights else rows.label_values,
         units=rows.task,
         raters=rows.rater,
         order=rows.repeat,

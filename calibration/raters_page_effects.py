@@ -26,14 +26,15 @@ def severity_block(report: Plain) -> Block:
     rows = found["raters"]
     if not rows:
         return Block("severity", title, reason=reason_of({"why": "OnlySlots"}))
-    figure = interval_bars(
+    alike = _alike(found)
+    figure = "" if alike else interval_bars(
         [
             Bar(row["rater"], row["severity"], row["severity_low"], row["severity_high"])
             for row in rows[:MOST_BARS]
         ],
         title=title,
         x_title=gettext("Points below the average rater (negative: lenient)"),
-    )
+    )  # fmt: skip
     columns = [Column(gettext("Rater")), Column(gettext("Scores"), 0), Column(gettext("Severity"), 2),
                Column(gettext("From"), 2), Column(gettext("To"), 2)]  # fmt: skip
     if found["drifting"]:
@@ -48,9 +49,9 @@ def severity_block(report: Plain) -> Block:
     )
     return Block(
         "severity", title, answer=_severity_answer(found), figure=figure, table=table, folded=True,
-        caption=gettext("Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average.") % {
-            "n": min(len(rows), MOST_BARS)
-        },
+        caption="" if alike else gettext(
+            "Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average."
+        ) % {"n": min(len(rows), MOST_BARS)},
         notes=[
             gettext(
                 "score = mean + drift over the session + severity of the rater + item + error, raters and items "
@@ -64,13 +65,27 @@ def _estimator(name: str) -> str:
     return gettext("restricted maximum likelihood") if name == "reml" else gettext("moments")
 
 
+def _least(found: Mapping[str, Any]) -> float:
+    """The smallest difference in severity that is told: a thousandth of the scale."""
+    return float(found["scale"][1] - found["scale"][0]) / 1000
+
+
+def _alike(found: Mapping[str, Any]) -> bool:
+    """Whether the variance between raters is 0 for all that can be told, so that an axis would show only noughts."""
+    return bool(found["rater_variance"] ** 0.5 < _least(found))
+
+
 def _severity_answer(found: Mapping[str, Any]) -> str:
-    said = gettext(
-        "Raters differ in severity by a standard deviation of %(sd)s points on a scale of %(low)s to %(high)s."
-    ) % {
-        "sd": number(found["rater_variance"] ** 0.5), "low": number(found["scale"][0], 1),
-        "high": number(found["scale"][1], 1),
-    }  # fmt: skip
+    ends = {"low": number(found["scale"][0], 1), "high": number(found["scale"][1], 1)}
+    if _alike(found):
+        said = gettext(
+            "Raters do not differ in severity beyond chance: by less than a standard deviation of %(limit)s points on a "
+            "scale of %(low)s to %(high)s, under which nothing is told apart."
+        ) % {"limit": f"{_least(found):g}", **ends}
+    else:
+        said = gettext(
+            "Raters differ in severity by a standard deviation of %(sd)s points on a scale of %(low)s to %(high)s."
+        ) % {"sd": number(found["rater_variance"] ** 0.5), **ends}
     if found["drifting"]:
         said += " " + gettext(
             "From the first to the last answer of a session scores change by %(drift)s points (%(low)s to %(high)s)."
@@ -248,13 +263,17 @@ def _consensus_answer(found: Mapping[str, Any]) -> str:
 
 
 def _label_words(study: Study, key: str) -> dict[float, str]:
+    """By label value: levels that share a value, such as a tie and both bad, have one each."""
     rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
     criterion = Criterion.objects.filter(rubric__in=rubrics, key=key).order_by("pk").first()
     if criterion is None:
         return {}
-    found: dict[float, list[str]] = {}
+    found: dict[float, str] = {}
+    seen: dict[float, int] = {}
     for level in criterion.levels:
-        found.setdefault(float(level["value"]), []).append(
-            localized(level.get("label") or {}) or str(level["key"])
-        )
-    return {value: " / ".join(names) for value, names in found.items()}
+        value = float(level["value"])
+        place = seen[value] = seen.get(value, -1) + 1
+        # As ScoreFrame.label_values numbers levels that share a value.
+        label = value if place == 0 else criterion.ends[1] + 1 + place
+        found[label] = localized(level.get("label") or {}) or str(level["key"])
+    return found

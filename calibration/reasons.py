@@ -60,6 +60,7 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "NoTimes": gettext("Time on task, or the length of what was read, has not been recorded."),
         "NoControls": gettext("There are no planted controls or tasks with a known answer in this study."),
         "NoPairs": gettext("There are no comparisons of two models in this study."),
+        "AllTied": gettext("Every comparison was called a tie, so no side was ever preferred."),
         "NoCategories": gettext("This is for choices among labels; the scales of this study are ordered."),
         "OnlySlots": gettext(
             "The data number positions, not persons, so nothing is said about single raters."

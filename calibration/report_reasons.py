@@ -23,6 +23,10 @@ class NoPairs(NoStatistic):
     """Two models were never compared."""
 
 
+class AllTied(NoStatistic):
+    """No comparison was decided for a side."""
+
+
 class NoCategories(NoStatistic):
     """The scale is ordered, where labels without order are asked for."""
 

@@ -11,6 +11,7 @@ from calibration.datasets import NothingToRead
 from calibration.fit_exports import FORMAT, fit_to_json, refit_from_json
 from calibration.fits import publish_fit, run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight
+from generation.manifests import code_version
 from generation.models import Category, Instruction, Response
 from tests.calibration.answered_studies import TRUTH, answer_study, answered_study
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user
@@ -49,6 +50,8 @@ def test_a_fit_is_stored_with_its_weights_settings_data_and_versions():
     assert (fit.study, fit.benchmark, fit.created_by) == (study, study.benchmark, user)
     assert len(fit.data_hash) == 64
     assert fit.versions["numpy"] == np.__version__
+    assert fit.versions["plumbline"] == code_version()
+    assert fit_to_json(fit)["versions"] == fit.versions
     assert category.n == 72
     assert category.category.key == "essay"
     assert category.r2 == pytest.approx(category.diagnostics["certificate"]["fit"]["r2"], abs=0)

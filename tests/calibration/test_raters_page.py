@@ -209,3 +209,17 @@ def test_recipes_figures_stand_on_the_page(shared_data):
     assert (
         overall["value"] == pytest.approx(4291 / 6336) and overall["low"] < overall["value"] < overall["high"]
     )
+
+
+def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
+    study = make_checklist_study(instructions=12, models=1, items=1)
+    people = [make_rater(study, label=f"p{number}") for number in range(4)]
+    for place, task in enumerate(study.tasks.all()):
+        # Every response gets the same four scores, and every rater gives each equally often: nobody is more severe.
+        for rater, score in zip(people, np.roll([4, 5, 5, 6], place), strict=True):
+            make_answer(task, rater, {"overall": int(score)})
+    found = report_of(study, RATERS, rater_settings())["severity"]
+    assert found["rater_variance"] ** 0.5 < 0.01
+    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    assert "by less than a standard deviation of 0.01 points" in text_of(page)
+    assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
