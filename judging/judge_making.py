@@ -173,14 +173,14 @@ def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
 
 def _initial(method: str, like: Judge | None) -> dict[str, Any]:
     if like is None:
-        return {"prompt": stock_prompt(method)}
+        return {"prompt": stock_prompt(method), "others": {}}
     parameters = dict(like.parameters)
     own = ("temperature", "max_tokens")
     return {
         "model": like.language_model_id,
         "prompt": like.prompt,
         **{name: parameters.get(name) for name in own},
-        "others": {name: value for name, value in parameters.items() if name not in own} or None,
+        "others": {name: value for name, value in parameters.items() if name not in own},
     }
 
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext, ngettext
 
 from annotation.handout import Clock
 from judging.models import JudgeRun, PlannedItem
+from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
 
 RECENT_SHOWN = 10
@@ -26,7 +27,8 @@ class UnscoredRow:
 class RunPanel:
     """`live`: the page asks again, also while a paused run's last replies come in.
 
-    `stalled`: nobody works on it though it runs.
+    `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
+    `misled`: the judge fell for a planted text, or judged none.
     """
 
     progress: Progress
@@ -35,8 +37,11 @@ class RunPanel:
     stalled: bool
     reasons: list[tuple[str, int]]
     unscored: list[UnscoredRow]
+    slowest: list[SlowReply]
     per_minute: float | None
     left: str
+    retriable: bool
+    misled: bool
 
 
 def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
@@ -49,7 +54,10 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         stalled=progress.waiting > 0 and nobody_works(run, clock=clock),
         reasons=[(gettext(REASON_TEXTS.get(why, why)), count) for why, count in progress.reasons],
         unscored=_unscored_rows(run),
+        slowest=slowest_replies(run),
         per_minute=per_minute,
+        misled=_misled(run, progress),
+        retriable=progress.unscored > 0 and run.status != JudgeRun.Status.CANCELLED,
         left=_time_left(progress, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
     )
 
@@ -70,14 +78,27 @@ def _opening(run: JudgeRun, progress: Progress) -> str:
         JudgeRun.Status.RUNNING: gettext("; the run goes on."),
         JudgeRun.Status.PAUSED: gettext("; the run is paused."),
         JudgeRun.Status.FINISHED: gettext("; the run is finished."),
-        JudgeRun.Status.FAILED: gettext("; the endpoint stopped the run."),
+        JudgeRun.Status.FAILED: gettext("; the planted texts stopped the run.")
+        if _misled(run, progress)
+        else gettext("; the endpoint stopped the run."),
         JudgeRun.Status.CANCELLED: gettext("; the run was cancelled."),
     }
     return said + endings[JudgeRun.Status(run.status)]
 
 
+def _misled(run: JudgeRun, progress: Progress) -> bool:
+    """A run fails with nothing left to ask only where its planted texts say so."""
+    return run.status == JudgeRun.Status.FAILED and progress.waiting == 0
+
+
 def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
-    """Replies a minute since the run was started; None before there are enough to say."""
+    """Replies of the last minute while the run goes on, else since it was started; None before there are enough."""
+    if (
+        run.status == JudgeRun.Status.RUNNING
+        and progress.last_minute
+        and progress.calls > progress.last_minute
+    ):
+        return float(progress.last_minute)
     if run.started_at is None or progress.last_reply_at is None or progress.done < 2:
         return None
     seconds = (progress.last_reply_at - run.started_at).total_seconds()

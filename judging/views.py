@@ -1,5 +1,6 @@
 """Runs of judges: the list, one run while it goes on, and starting one."""
 
+import json
 from typing import Any, cast
 
 from django.contrib import messages
@@ -9,16 +10,18 @@ from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater
+from judging.allotment import ceiling_of
 from judging.forms import BudgetForm
 from judging.models import JudgeRun, PlannedItem
 from judging.run_page import run_panel
-from judging.runs import NotPossible, cancel_run, pause_run
+from judging.run_reports import items_csv, manifest_file, run_report
+from judging.runs import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored
 from judging.runs import start_run as start
 from judging.tasks import enqueue
 
@@ -52,7 +55,7 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Pause, resume (with another budget, if one is sent) or cancel."""
+    """Pause, resume (with another budget, if one is sent), change the budget, ask the unscored again, or cancel."""
     found = _run_of(request, public_id)
     user = cast(User, request.user)
     if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
@@ -66,6 +69,10 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
                 cancel_run(found, clock=timezone.now, user=user)
             elif action == "resume":
                 _resume(request, found, user)
+            elif action == "budget":
+                _budget(request, found, user)
+            elif action == "retry":
+                _retry(request, found, user)
             else:
                 raise Http404
     except NotPossible:
@@ -77,20 +84,54 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("judging:run", public_id)
 
 
+@require_safe
+@results_page
+def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
+    """The run's manifest.json, report.json or items.csv as a download."""
+    found = _run_of(request, public_id)
+    match name:
+        case "manifest.json":
+            response = _json(manifest_file(found))
+        case "report.json":
+            response = _json(run_report(found, clock=timezone.now))
+        case "items.csv":
+            response = HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8")
+        case _:
+            raise Http404(gettext("A run has no such file."))
+    response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
+    return response
+
+
+def _json(content: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(json.dumps(content, ensure_ascii=False, indent=1), content_type="application/json")
+
+
 def _resume(request: HttpRequest, run: JudgeRun, user: User) -> None:
-    form = BudgetForm(request.POST)
-    if "budget_calls" in request.POST:
-        if not form.is_valid():
-            messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
-            return
-        run.budget_calls, run.budget_tokens, run.budget_money = (
-            form.ceiling.calls,
-            form.ceiling.tokens,
-            form.ceiling.money,
-        )
-        run.save(update_fields=["budget_calls", "budget_tokens", "budget_money"])
+    if "budget_calls" in request.POST and not _budget(request, run, user):
+        return
     start(run, clock=timezone.now, user=user)
     enqueue(run)
+
+
+def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
+    """Whether the budget that was sent makes sense; if so it is the run's from now on."""
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        return False
+    if form.ceiling != ceiling_of(run):
+        raise_budget(run, form.ceiling, user=user)
+    return True
+
+
+def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
+    """Unscored items stand in line again, and the run goes on."""
+    freed = retry_unscored(run, clock=timezone.now, user=user)
+    if freed:
+        start(run, clock=timezone.now, user=user)
+        enqueue(run)
+        said = ngettext("%(n)d item is asked again.", "%(n)d items are asked again.", freed)
+        messages.success(request, said % {"n": freed})
 
 
 def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:

@@ -1,0 +1,141 @@
+"""A run's page beyond its progress: the budget raised while it goes on, the unscored asked again, files to take away."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from generation.models import Endpoint, LanguageModel
+from generation.scripted import ScriptedChat
+from judging.judges import create_judge
+from judging.models import PlannedItem, Reply
+from judging.plans import plan_run
+from judging.runs import fail_run, start_run
+from judging.worker import work_on
+from tests.factories import make_checklist_study, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_checklist_study(instructions=3, models=2)
+
+
+@pytest.fixture
+def model(study):
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
+    return LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
+
+
+@pytest.fixture
+def run(study, model):
+    """Two of six replies are prose, however often they are asked for."""
+    run = plan_run(judge=create_judge(model=model), study=study)
+    start_run(run, clock=timezone.now)
+    good = json.dumps({f"item{n}": {"reason": "=it is", "score": 0.5} for n in range(3)})
+    bad = study.tasks.values_list("response_a__instruction__external_id", flat=True)[0]
+    return work_on(
+        run, chat_for=lambda _m: ScriptedChat(lambda r: "Prose." if r.subject["instruction"] == bad else good)
+    )
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    sent = []
+    monkeypatch.setattr("judging.tasks.work.delay", sent.append)
+    return sent
+
+
+def control(run):
+    return reverse("judging:control_run", args=[run.public_id])
+
+
+def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
+    client, run, sent, django_capture_on_commit_callbacks
+):
+    client.force_login(make_user("lead"))
+    assert run.status == "finished"
+    assert run.items.filter(status="unscored").count() == 2
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert "Ask 2 unscored again" in page
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(control(run), {"action": "retry"})
+    run.refresh_from_db()
+    assert (run.status, run.items.filter(status="waiting").count()) == ("running", 2)
+    assert sent == [run.pk]
+    good = json.dumps({f"item{n}": {"reason": "now", "score": 1} for n in range(3)})
+    work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good))
+    assert run.items.filter(status="scored").count() == 6
+    assert "unscored again" not in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+
+
+def test_a_budget_is_raised_while_the_run_goes_on(client, run):
+    client.force_login(make_user("lead"))
+    type(run).objects.update(status="running", budget_calls=5)
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert 'value="budget"' in page
+    client.post(
+        control(run), {"action": "budget", "budget_calls": "50", "budget_tokens": "", "budget_money": "1.5"}
+    )
+    run.refresh_from_db()
+    assert (run.status, run.budget_calls, str(run.budget_money)) == ("running", 50, "1.500000")
+    page = client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True).content.decode()
+    assert "A budget is a number above zero" in page
+    run.refresh_from_db()
+    assert run.budget_calls == 50
+
+
+def test_nobody_else_changes_budgets_or_asks_again(client, run):
+    for user, status in ((make_user("analyst"), 403), (make_user("lead", make_workspace("elsewhere")), 404)):
+        client.force_login(user)
+        for action in ("budget", "retry"):
+            assert client.post(control(run), {"action": action, "budget_calls": "9"}).status_code == status
+    run.refresh_from_db()
+    assert (run.status, run.budget_calls) == ("finished", None)
+
+
+def test_the_files_of_a_run_add_up(client, run):
+    client.force_login(make_user("analyst"))
+
+    def file_of(name):
+        answer = client.get(reverse("judging:run_file", args=[run.public_id, name]))
+        assert answer.status_code == 200
+        assert "attachment" in answer["Content-Disposition"]
+        return answer.content.decode()
+
+    report = json.loads(file_of("report.json"))
+    assert report["items"] == {"total": 6, "scored": 4, "unscored": 2, "waiting": 0}
+    assert sum(report["unscored"].values()) == 2
+    assert [row["total"] for row in report["models"]] == [3, 3]
+    assert sum(row["scored"] for row in report["models"]) == 4
+    manifest = json.loads(file_of("manifest.json"))
+    assert manifest["asked"]["items"] == 6
+    assert manifest["came"]["items"] == {"scored": 4, "unscored": 2}
+    assert manifest["prompts"][run.judge.prompt_hash] == run.judge.prompt
+    rows = list(csv.DictReader(io.StringIO(file_of("items.csv"))))
+    assert [row["status"] for row in rows].count("scored") == 4
+    assert sum(int(row["replies"]) for row in rows) == report["replies"]["calls"] == 4 + 2 * 3
+    assert client.get(f"/runs/{run.public_id}/files/passwords.txt").status_code == 404
+    client.force_login(make_user("rater"))
+    assert client.get(reverse("judging:run_file", args=[run.public_id, "report.json"])).status_code == 403
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert client.get(reverse("judging:run_file", args=[run.public_id, "report.json"])).status_code == 404
+
+
+def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
+    slow = PlannedItem.objects.filter(run=run, status="scored").last()
+    Reply.objects.filter(item=slow).update(seconds=77.5)
+    client.force_login(make_user("lead"))
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert "77.5" in page
+    assert "The slowest replies" in page
+    type(run).objects.update(status="running")
+    fail_run(run, "The judge fell for 1 planted text(s).", clock=timezone.now)
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert "the planted texts stopped the run" in page
+    assert "No verdict of this run should be believed" in page
+    assert "endpoint&#x27;s words" not in page
