@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Count
 
+from annotation.models import Criterion
 from generation.endpoints import served_name, takes_json_schema
 from generation.manifests import code_version, library_versions
 from judging.models import Judge, JudgeRun
@@ -16,19 +17,20 @@ def planned_data_hash(run: JudgeRun) -> str:
     """SHA-256 over what is judged, in the plan's order: instruction, model, text, and the rubric's questions."""
     digest = hashlib.sha256()
     rubrics: set[int] = set()
-    items = run.items.order_by("position").select_related(
-        "task__response_a__instruction", "task__response_a__model", "task__response_b__model"
+    sides = ("task__response_a", "task__response_b")
+    rows = run.items.order_by("position").values_list(
+        "task__answer_rubric_id",
+        "task__response_a__instruction__external_id",
+        *(f"{side}{part}" for side in sides for part in ("_id", "__model__name", "__text")),
     )
-    for item in items.iterator(2_000):
-        for response in filter(None, (item.task.response_a, item.task.response_b)):
-            name = item.task.response_a.instruction.external_id
-            for part in (name, str(response.model or ""), response.text or ""):
-                digest.update(hashlib.sha256(part.encode(errors="surrogatepass")).digest())
-        rubrics.add(item.task.answer_rubric_id)
-    questions = run.study.tasks.filter(answer_rubric__in=rubrics).values_list(
-        "answer_rubric__key", "answer_rubric__criteria__key", "answer_rubric__criteria__questions"
-    )
-    for rubric, key, texts in sorted({(r, str(k), str(q)) for r, k, q in questions.order_by()}):
+    for rubric_id, name, *both in rows.iterator(500):
+        for pk, model, text in (both[:3], both[3:]):
+            if pk is not None:
+                for part in (name, model or "", text or ""):
+                    digest.update(hashlib.sha256(part.encode(errors="surrogatepass")).digest())
+        rubrics.add(rubric_id)
+    questions = Criterion.objects.filter(rubric__in=rubrics).values_list("rubric__key", "key", "questions")
+    for rubric, key, texts in sorted({(r, k, str(q)) for r, k, q in questions.order_by()}):
         digest.update(f"{rubric}\x1f{key}\x1f{texts}\x1e".encode())
     return digest.hexdigest()
 

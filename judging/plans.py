@@ -3,12 +3,14 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count, islice
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Assignment, Rubric, Study, Task
+from generation.inserting import Inserting
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
 from generation.spending import UNLIMITED, Ceiling
 from judging.combining import How
@@ -23,6 +25,7 @@ from judging.questions import Questions
 from judging.worklist import ATTEMPTS
 
 BATCH = 2_000
+NEW_ITEMS = Inserting(PlannedItem, "task", "shown_first", "repeat", "juror", "position", "canary")
 
 
 class NothingToJudge(LookupError):
@@ -168,10 +171,7 @@ def plan_run(
             manifest={"settings": settings},
         )
         planted = plant(run, pks, jurors, seed) if asking.canaries and takes_canaries(judge) else []
-        rows = [*planted, *_items(run, pks, jurors, both_orders, asking.repeats, seed)]
-        for position, row in enumerate(rows):
-            row.position = position
-        PlannedItem.objects.bulk_create(rows, batch_size=BATCH)
+        _store(run, chain(planted, _items(run, pks, jurors, both_orders, asking.repeats, seed)))
     return run
 
 
@@ -185,6 +185,20 @@ def leader_of(judge: Judge, asking: Asking) -> Judge:
 
 def _both_orders(judge: Judge, asking: Asking) -> bool:
     return asking.both_orders and NEEDS[judge.method].task_kind == Task.Kind.PAIR
+
+
+def _store(run: JudgeRun, items: Iterator[PlannedItem]) -> None:
+    """In their order, some thousand at a time: a run may have a hundred thousand and more."""
+    places = count()
+    while part := list(islice(items, BATCH)):
+        NEW_ITEMS.insert(
+            ((one.task_id, one.shown_first, one.repeat, one.juror, next(places), one.canary) for one in part),
+            run=run.pk,
+            attempts_before=0,
+            status=PlannedItem.Status.WAITING,
+            reason="",
+            leased_by="",
+        )
 
 
 def _items(

@@ -4,10 +4,11 @@
 
 All against the same local server, which answers after 20 ms. The bare loop is AsyncOpenAI behind a semaphore in one
 process, its replies thrown away; ours stores and commits every reply, verdict and score in a database of its own
-(DATABASE_URL where set, else a new SQLite file). The runs alternate, and each ratio is the median of the
-rounds' ratios. Ends with one line of JSON: throughput of ours over the bare loop's at 16 and at 128 at once, the same
-with a vLLM server where one is given, our throughput over a loop that sends one at a time, seconds to plan 100,000
-items and to resume such a run, and the most memory in MB that this process has had.
+(DATABASE_URL where set, else a new SQLite file). The two take turns at going first, and each ratio is the median of
+the rounds' ratios; processor time a reply is said too, for machines that have other work. Ends with one line of JSON:
+throughput of ours over the bare loop's at 16 and at 128 at once, the same of two workers together, the same with a
+vLLM server where one is given, our throughput over a loop that sends one at a time, and, of a process that does
+nothing else, seconds to plan 100,000 items and to resume such a run and its most memory in MB.
 """
 
 import argparse
@@ -24,7 +25,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 FOLDER = tempfile.TemporaryDirectory(prefix="plumbline-engine-")
-os.environ["PLUMBLINE_DATA_DIR"] = FOLDER.name
+PARENT = "PLUMBLINE_BENCHMARK_OF"
+"""Set where this process is a part of the benchmark and uses the data of the one that started it."""
+if PARENT not in os.environ:
+    os.environ["PLUMBLINE_DATA_DIR"] = os.environ[PARENT] = FOLDER.name
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -127,6 +131,7 @@ def judge_at(base_url: str, model: str, name: str, structured: bool = False) -> 
 
 def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     """The bodies that a run over the study sends, for the bare loops to send the same."""
+    clear(study)
     run = plan_run(judge=create_judge(model=model), study=study)
     start_run(run, clock=timezone.now)
     worklist = Worklist(run, "bench", timezone.now)
@@ -139,21 +144,60 @@ def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     return bodies
 
 
-def ours(study: Study, model: LanguageModel, at_once: int) -> float:
-    """Replies a second, stored and committed."""
-    JudgeRun.objects.filter(study=study).delete()
-    Assignment.objects.filter(task__study=study).delete()
+def fresh_run(study: Study, model: LanguageModel) -> JudgeRun:
+    """A started run over all of the study, of which nothing is answered."""
+    clear(study)
     run = plan_run(judge=create_judge(model=model), study=study, reuse=False)
     start_run(run, clock=timezone.now)
+    return run
+
+
+def clear(study: Study) -> None:
+    JudgeRun.objects.filter(study=study).delete()
+    Assignment.objects.filter(task__study=study).delete()
+
+
+def ours(study: Study, model: LanguageModel, at_once: int) -> float:
+    """Replies a second, stored and committed."""
+    run = fresh_run(study, model)
     begun = time.perf_counter()
     run = work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf")))
-    seconds = time.perf_counter() - begun
+    return stored_of(run) / (time.perf_counter() - begun)
+
+
+def stored_of(run: JudgeRun) -> int:
+    run.refresh_from_db()
     assert run.status == "finished", run.message
     stored = Reply.objects.filter(item__run=run, error="").count()
     assert stored == run.items.count()
-    JudgeRun.objects.filter(pk=run.pk).delete()
-    Assignment.objects.filter(task__study=study).delete()
-    return stored / seconds
+    return stored
+
+
+def part(*arguments: object) -> "subprocess.Popen[str]":
+    """This script again as a process of its own, on the same data."""
+    command = [sys.executable, __file__, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def several(study: Study, model: LanguageModel, at_once: int, workers: int) -> float:
+    """Replies a second of so many worker processes at one run, each with its share of the calls."""
+    run = fresh_run(study, model)
+    parts = [part("--work", run.pk, "--at-once", at_once // workers) for _ in range(workers)]
+    for one in parts:
+        assert one.stdout is not None and one.stdout.readline() == "ready\n"
+    begun = time.perf_counter()
+    for one in parts:
+        one.communicate("go\n")
+    seconds = time.perf_counter() - begun
+    assert not any(one.returncode for one in parts)
+    return stored_of(run) / seconds
+
+
+def work_when_told(pk: int, at_once: int) -> None:
+    run = JudgeRun.objects.get(pk=pk)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf"), wait=True))
 
 
 async def _loop(
@@ -220,13 +264,22 @@ def ratio(
     """The median over rounds of ours / bare, and our median throughput."""
     bodies = messages_of(study, model)
     ratios, speeds = [], []
-    for _round in range(rounds):
-        theirs = bare(base_url, bodies, at_once)
-        mine = ours(study, model, at_once)
+    for turn in range(rounds):
+        measures = {
+            "ours": lambda: ours(study, model, at_once),
+            "bare": lambda: bare(base_url, bodies, at_once),
+        }
+        found: dict[str, tuple[float, float]] = {}
+        for name in sorted(measures, reverse=bool(turn % 2)):
+            used = time.process_time()
+            speed = measures[name]()
+            found[name] = speed, 1_000 * (time.process_time() - used) / len(bodies)
+        (mine, my_time), (theirs, their_time) = found["ours"], found["bare"]
         ratios.append(mine / theirs)
         speeds.append(mine)
         say(
-            f"{at_once} at once: ours {mine:.0f} a second, bare AsyncOpenAI {theirs:.0f}, ratio {mine / theirs:.2f}"
+            f"{at_once} at once: ours {mine:.0f} a second ({my_time:.2f} ms of processor time each, planning "
+            f"included), bare AsyncOpenAI {theirs:.0f} ({their_time:.2f} ms), ratio {mine / theirs:.2f}"
         )
     other = bare_http(base_url, bodies, at_once)
     aio = bare_aiohttp(base_url, bodies, at_once)
@@ -235,15 +288,15 @@ def ratio(
     return statistics.median(ratios), statistics.median(speeds)
 
 
-def plan_and_resume(tasks: int, model: LanguageModel) -> tuple[float, float]:
-    """Seconds to plan so many items, and from a resume to the first question of a run half done."""
-    study = make_study("large", tasks)
+def plan_and_resume(slug: str) -> dict[str, float]:
+    """Seconds to plan a study's items, and from a resume to the first question of a run half done; memory in MB."""
+    study, model = Study.objects.get(slug=slug), LanguageModel.objects.get(name="stub")
     judge = create_judge(model=model)
     begun = time.perf_counter()
     run = plan_run(judge=judge, study=study)
     planned = time.perf_counter() - begun
     start_run(run, clock=timezone.now)
-    run.items.filter(position__lt=tasks // 2).update(status="scored")
+    run.items.filter(position__lt=run.items.count() // 2).update(status="scored")
     JudgeRun.objects.filter(pk=run.pk).update(status="paused")
     run.refresh_from_db()
     begun = time.perf_counter()
@@ -251,7 +304,16 @@ def plan_and_resume(tasks: int, model: LanguageModel) -> tuple[float, float]:
     worklist = Worklist(JudgeRun.objects.get(pk=run.pk), "bench", timezone.now)
     asked, _more = worklist.next_questions(16)
     assert len(asked) == 16
-    return planned, time.perf_counter() - begun
+    resumed = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"plan_s": planned, "resume_s": resumed, "peak_mb": peak}
+
+
+def planning(tasks: int) -> dict[str, float]:
+    """Planning alone in a process: the study is made in another, so that its memory is not counted."""
+    assert part("--make", tasks).wait() == 0
+    told, _errors = part("--plan", "large").communicate()
+    return dict(json.loads(told))
 
 
 def main() -> None:
@@ -263,7 +325,23 @@ def main() -> None:
     parser.add_argument("--planned", type=int, default=100_000)
     parser.add_argument("--vllm-url", default="")
     parser.add_argument("--vllm-model", default="tiny")
+    inner = parser.add_argument_group("parts of the benchmark that run in processes of their own")
+    inner.add_argument("--work", type=int)
+    inner.add_argument("--at-once", type=int)
+    inner.add_argument("--make", type=int)
+    inner.add_argument("--plan")
     arguments = parser.parse_args()
+    if arguments.work:
+        work_when_told(arguments.work, arguments.at_once)
+    elif arguments.make:
+        make_study("large", arguments.make)
+    elif arguments.plan:
+        print(json.dumps(plan_and_resume(arguments.plan)))
+    else:
+        whole(arguments)
+
+
+def whole(arguments: argparse.Namespace) -> None:
     call_command("migrate", verbosity=0)
     stub = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("stub_server.py")), "--items", str(ITEMS)],
@@ -285,6 +363,10 @@ def measure(arguments: argparse.Namespace, base_url: str) -> dict[str, float | N
     found: dict[str, float | None] = {}
     found["ratio_16"], at_16 = ratio(study, model, base_url, 16, arguments.rounds)
     found["ratio_128"], at_128 = ratio(study, model, base_url, 128, arguments.rounds)
+    for at_once in (16, 128):
+        alone, two = bare(base_url, messages_of(study, model), at_once), several(study, model, at_once, 2)
+        say(f"{at_once} at once in two workers: ours {two:.0f} a second, bare {alone:.0f}")
+        found[f"ratio_{at_once}_two_workers"] = two / alone
     found["ratio_vllm"] = None
     if arguments.vllm_url:
         small = make_study("vllm", min(400, arguments.replies))
@@ -295,10 +377,7 @@ def measure(arguments: argparse.Namespace, base_url: str) -> dict[str, float | N
     serial = bare(base_url, messages_of(study, model)[:200], 1)
     found["factor_over_serial"] = max(at_16, at_128) / serial
     say(f"one at a time: {serial:.0f} a second")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found["plan_s"], found["resume_s"] = plan_and_resume(arguments.planned, model)
-    found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    say(f"memory before planning at most {before:.0f} MB, after {found['peak_mb']:.0f} MB")
+    found |= planning(arguments.planned)
     return {name: None if value is None else round(value, 3) for name, value in found.items()}
 
 
