@@ -59,7 +59,7 @@ def log_event(
 
 
 def create_study(
-    *, workspace: Workspace, names: Mapping[str, str], kind: str, benchmark: Benchmark | None, by: User
+    *, workspace: Workspace, names: Mapping[str, str], kind: str, benchmark: Benchmark | None, by: User | None
 ) -> Study:
     """A draft with a name of its own in addresses; its seed is drawn from its public id."""
     stem = slugify(next((name for name in names.values() if slugify(name)), "")) or "study"
@@ -168,7 +168,7 @@ def is_large(study: Study) -> bool:
     return len(planned_tasks(study)) > LARGE
 
 
-def request_launch(study: Study, *, by: User) -> None:
+def request_launch(study: Study, *, by: User | None) -> None:
     """Note that the study is to be prepared and opened; raises StudyRefused."""
     if study.status != Study.Status.DRAFT:
         raise StudyRefused(_("The study is launched already."))

@@ -351,6 +351,9 @@ class StudyForm(forms.Form):
             if name in data
         }
         chosen["judges"] = sorted(int(pk) for pk in data.get("judges", ()))
+        # Verdicts drawn from a run are no field of the page, and stay as they were drawn.
+        before = self.study.policies.get("selection", {})
+        chosen |= {name: before[name] for name in ("reviewed", "verdicts") if name in before}
         for name in ("samples", "pairs", "pairs_wanted"):
             chosen[name] = data.get(name)
         return {key: value for key, value in chosen.items() if value}

@@ -1,8 +1,8 @@
 """Which tasks a study is to have: the responses a lead chose, one by one, in pairs, or as a judge rated them.
 
 The choice is the policy "selection": {"categories": [pk], "models": [pk], "samples": "first" or "all", "pairs": "all",
-"baselines" or "even", "baselines": [model pk], "pairs_wanted": number, "reviewed": study pk, "judges": [rater pk]}; an
-empty list means all there are.
+"baselines" or "even", "baselines": [model pk], "pairs_wanted": number, "reviewed": study pk, "judges": [rater pk],
+"verdicts": [assignment pk]}; an empty list means all there are.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,6 +42,7 @@ class Selection:
     pairs_wanted: int = 0
     reviewed: int = 0
     judges: tuple[int, ...] = ()
+    verdicts: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, study: Study) -> "Selection":
@@ -55,6 +56,7 @@ class Selection:
             pairs_wanted=int(chosen.get("pairs_wanted") or 0),
             reviewed=int(chosen.get("reviewed") or 0),
             judges=tuple(chosen.get("judges", ())),
+            verdicts=tuple(chosen.get("verdicts", ())),
         )
 
 
@@ -325,7 +327,13 @@ def _reviews(study: Study) -> PlannedTasks:
     """One task for each verdict of the chosen judges on the chosen responses."""
     chosen = Selection.of(study)
     verdicts = Assignment.objects.answered().of_judges().filter(rater__workspace=study.workspace_id)
-    if study.benchmark_id:
+    if chosen.verdicts:
+        # Drawn one by one, a panel's among them, which are derived from its members' answers.
+        given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
+        verdicts = Assignment.objects.of_judges().filter(
+            pk__in=chosen.verdicts, status__in=given, rater__workspace=study.workspace_id
+        )
+    elif study.benchmark_id:
         verdicts = verdicts.filter(task__response_a__in=chosen_responses(study).values("pk"))
     if chosen.judges:
         verdicts = verdicts.filter(rater__in=chosen.judges)

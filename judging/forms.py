@@ -19,6 +19,7 @@ from judging.method_words import method_words
 from judging.methods.needs import NEEDS
 from judging.models import Judge
 from judging.plans import Asking
+from judging.review_studies import REVIEWERS, SAMPLE
 
 
 class BudgetForm(forms.Form):
@@ -182,3 +183,13 @@ class RunForm(BudgetForm):
     @property
     def only_rated(self) -> bool:
         return self.cleaned_data.get("items") == "rated"
+
+
+class ReviewForm(forms.Form):
+    """How many of a run's verdicts are reviewed, and by how many people each."""
+
+    sample = forms.IntegerField(label=_("Verdicts to review"), min_value=1, max_value=5_000, initial=SAMPLE)
+    reviewers = forms.IntegerField(label=_("Reviewers of each"), min_value=1, max_value=50, initial=REVIEWERS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", "auto_id": "review_%s", **kwargs})

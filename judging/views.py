@@ -15,10 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Rater
+from annotation.models import Rater, Study
+from annotation.studies import StudyRefused
 from judging.allotment import ceiling_of
-from judging.forms import BudgetForm
+from judging.forms import BudgetForm, ReviewForm
 from judging.models import JudgeRun, PlannedItem
+from judging.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.run_page import run_panel
 from judging.run_reports import items_csv, manifest_file, run_report
 from judging.runs import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored
@@ -84,6 +86,33 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("judging:run", public_id)
 
 
+@require_POST
+@results_page
+def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """A study that reviews some of the run's verdicts, opened at once."""
+    found = _run_of(request, public_id)
+    user = cast(User, request.user)
+    if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
+        raise PermissionDenied
+    form = ReviewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("Give the number of verdicts and of reviewers, each at least one."))
+        return redirect("judging:run", public_id)
+    try:
+        study = make_review_study(
+            found, sample=form.cleaned_data["sample"], reviewers=form.cleaned_data["reviewers"], by=user
+        )
+    except NothingToReview:
+        messages.error(request, gettext("This run has given no verdict yet."))
+        return redirect("judging:run", public_id)
+    except StudyRefused as error:
+        messages.error(request, str(error))
+        return redirect("judging:run", public_id)
+    if study.status == Study.Status.OPEN:
+        messages.success(request, gettext("The review is open; invite reviewers to it."))
+    return redirect("annotation:desk", study.slug)
+
+
 @require_safe
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
@@ -141,6 +170,8 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
         "run": run,
         "panel": run_panel(run, clock=timezone.now),
         "leads": leads,
+        "review_form": ReviewForm(),
+        "reviews": review_studies_of(run),
         "provenance": ["scripted"] if scripted else [],
         "budget_form": BudgetForm(
             initial={

@@ -1,0 +1,44 @@
+"""Make a study in which people review a run's verdicts: which of the judge's reasons hold."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.models import Study
+from annotation.studies import StudyRefused
+from judging.models import JudgeRun
+from judging.review_studies import REVIEWERS, SAMPLE, NothingToReview, make_review_study
+
+
+class Command(BaseCommand):
+    help = "Draw some of a run's verdicts and open a study that reviews them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("run", help="Id of a run; the page /runs/ lists them.")
+        parser.add_argument("--sample", type=int, default=SAMPLE, help="How many verdicts.")
+        parser.add_argument("--reviewers", type=int, default=REVIEWERS, help="How many people look at each.")
+        parser.add_argument("--seed", type=int, default=0)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run = (
+            JudgeRun.objects.filter(public_id=options["run"]).select_related("study", "judge__rater").first()
+        )
+        if run is None:
+            raise CommandError(f"There is no run {options['run']!r}; the page /runs/ lists them.")
+        for name in ("sample", "reviewers"):
+            if options[name] < 1:
+                raise CommandError(f"--{name} {options[name]} reviews nothing; give at least 1.")
+        try:
+            study = make_review_study(
+                run, sample=options["sample"], reviewers=options["reviewers"], seed=options["seed"], by=None
+            )
+        except (NothingToReview, StudyRefused) as error:
+            raise CommandError(str(error)) from error
+        if study.status != Study.Status.OPEN:
+            self.stdout.write(f"Study {study.slug} is made but not open: {study.policies.get('refused', '')}")
+            return
+        self.stdout.write(
+            f"Study {study.slug} is open: {study.tasks.count()} verdicts of run {run.public_id}, "
+            f"{options['reviewers']} reviewers each. Its page: /studies/{study.slug}/"
+        )
