@@ -24,6 +24,7 @@ urlpatterns = [
     path("runs/", views.runs, name="runs"),
     path("runs/<str:public_id>/", views.run, name="run"),
     path("runs/<str:public_id>/control/", views.control_run, name="control_run"),
+    path("runs/<str:public_id>/review/", views.review_run, name="review_run"),
     path("runs/<str:public_id>/files/<str:name>", views.run_file, name="run_file"),
     # /studies/<slug>/
     path("studies/<slug:slug>/judge/", run_starting.start_run, name="start_run"),
