@@ -11,6 +11,7 @@ from generation.loading import import_run
 from generation.models import MAIN_EXPERIMENT, Benchmark
 
 LONGEST_NAME = 200
+LONGEST_EXPERIMENT = 50
 
 
 class TableRefused(ValueError):
@@ -38,6 +39,8 @@ class Destination:
             )
         if len(self.name) > LONGEST_NAME:
             raise TableRefused(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
+        if len(self.experiment) > LONGEST_EXPERIMENT:
+            raise TableRefused(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
         study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
         benchmark = self._benchmark(workspace, study)
         if study is None:

@@ -196,6 +196,7 @@ def test_odd_numbers_of_order_and_seconds(refused):
             ("--map", "1=A"),
             "--map says what the choices of preferences mean; these are ratings, leave it out.",
         ),
+        (("--experiment", "e" * 51), "--experiment is too long; keep it to 50 characters."),
         (("--name", "n" * 201), "The study's title is too long; keep it to 200 characters."),
         (("--scale", "a=1"), "'1' is not a scale; write a range as 1:6 or at least two levels as 1,3,5."),
         (("--scale", "1:6"), "--scale '1:6' names no criterion; write KEY=1:6, or *=1:6 for all."),

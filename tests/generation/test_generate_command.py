@@ -119,6 +119,9 @@ def test_the_endpoints_refusal_is_the_commands_error():
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--samples", "0"], "--samples 0"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "lots"], "no amount"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "NaN"], "no limit"),
+        (["essays", "--model", "m" * 201, "--base-url", "http://x/v1"], "--model is too long"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--name", "n" * 101], "--name is too long"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--seed", str(10**30)], "--seed"),
         (
             ["essays", "--model", "m", "--base-url", "http://x/v1", "--category", "poem"],
             "no instruction in poem",

@@ -66,6 +66,9 @@ def test_another_sample_is_another_run_and_other_columns_are_named(tmp_path):
         ),
         ([{"instruction": "a", "model": "m"}], (), "no column 'response'"),
         (ROWS, ("--column", "writer=x"), "is not NAME=COLUMN"),
+        (ROWS, ("--benchmark", "my essays/1"), "must be letters, digits, - and _"),
+        (ROWS, ("--run", "r" * 101), "--run is too long"),
+        (ROWS, ("--experiment", "e" * 51), "--experiment is too long"),
         ([], (), "empty"),
     ],
 )

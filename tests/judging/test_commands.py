@@ -131,7 +131,23 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
         ("essays", {"model": "m", "base_url": "ftp://x"}, "no http:// or https:// address"),
         ("essays", {"model": "m", "base_url": "http://user:pw@x/v1"}, "without a password"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "much"}, "write it like 2.50"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_calls": -1}, "below zero"),
+        (
+            "essays",
+            {"model": "m", "base_url": "http://x/v1", "budget_calls": -1},
+            "is no limit; give a number from 0",
+        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_tokens": 10**30}, "is no limit"),
+        (
+            "essays",
+            {"model": "m", "base_url": "http://x/v1", "budget_money": "nan"},
+            "nan is no limit|NaN is no limit",
+        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "1e30"}, "is no limit"),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "seed": 10**30}, "--seed 1.* is too large"),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "concurrency": 0}, "makes no calls"),
+        ("essays", {"model": "m" * 201, "base_url": "http://x/v1"}, "--model is too long"),
+        ("essays", {"model": "m", "base_url": "http://x/" + "v" * 490}, "--base-url is too long"),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "name": "n" * 201}, "--name is too long"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "limit": 0}, "at least 1"),
         (None, {"resume": "xyz"}, "no run 'xyz'"),
         ("essays", {"model": "m", "workspace": "moon"}, "no workspace 'moon'"),
@@ -142,6 +158,7 @@ def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_planned(target, op
     with pytest.raises(CommandError, match=words):
         call_command("judge", *([target] if target else []), **options)
     assert not JudgeRun.objects.exists()
+    assert not Endpoint.objects.filter(base_url__contains="/v").exists()
 
 
 def test_a_model_of_another_workspace_is_another_model(server):

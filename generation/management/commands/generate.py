@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from argparse import ArgumentParser
-from decimal import Decimal, InvalidOperation
 from types import FrameType
 from typing import Any
 
@@ -18,12 +17,12 @@ from accounts.models import Workspace
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from generation.batch import advance, in_batches
 from generation.endpoints import NoEndpoint
+from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.runs import NotPossible, finish_if_done, progress_of, retry_failed, start_run
 from generation.sampling import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
 from generation.serving import ServingRefused, served_model
 from generation.shifts import Shift
-from generation.spending import Ceiling
 from generation.tasks import enqueue
 from generation.worker import work_on
 
@@ -87,9 +86,10 @@ class Command(BaseCommand):
         for name in ("samples", "limit", "max_tokens", "concurrency"):
             if options[name] is not None and options[name] < 1:
                 raise CommandError(f"--{name.replace('_', '-')} {options[name]} is too few; give at least 1.")
+        check_run_options(options, name=100)
         workspace = workspace_for_command(options["workspace"])
         benchmark = _benchmark(workspace, options["benchmark"])
-        budget = _budget(options)
+        budget = budget_of(options)
         models = [
             served_model(
                 workspace=workspace,
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no run {options['resume']!r}; the page /runs/generation/ lists them."
             )
-        budget = _budget(options)
+        budget = budget_of(options)
         if budget.limited:
             run.budget_calls, run.budget_tokens, run.budget_money = budget.calls, budget.tokens, budget.money
             run.save(update_fields=["budget_calls", "budget_tokens", "budget_money"])
@@ -208,16 +208,3 @@ def _benchmark(workspace: Workspace, slug: str) -> Benchmark:
         known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
         raise CommandError(f"There is no benchmark {slug!r}; there are: {known or 'none'}.")
     return benchmark
-
-
-def _budget(options: dict[str, Any]) -> Ceiling:
-    money = options["budget_money"]
-    try:
-        amount = Decimal(money) if money is not None else None
-    except InvalidOperation as error:
-        raise CommandError(f"--budget-money {money!r} is no amount; write it like 2.50.") from error
-    limits = (("calls", options["budget_calls"]), ("tokens", options["budget_tokens"]), ("money", amount))
-    for name, value in limits:
-        if value is not None and not (Decimal(value).is_finite() and value >= 0):
-            raise CommandError(f"--budget-{name} {value} is no limit; give a number above zero.")
-    return Ceiling(options["budget_calls"], options["budget_tokens"], amount)

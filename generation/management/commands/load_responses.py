@@ -1,5 +1,6 @@
 """Load responses that were generated elsewhere, with their instructions where the benchmark lacks them."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ class Command(BaseCommand):
         skipped = SkippedRows()
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         columns = _columns(options["column"])
+        _check_names(options)
         if "model" not in columns and not options["model"] and not _has_model(options["file"]):
             raise CommandError(
                 "Say who wrote the responses: --model NAME, or the column with --column model=COLUMN."
@@ -83,6 +85,16 @@ def _counted(records: Iterator[ResponseRecord], progress: Callable[[int], None])
     for record in records:
         progress(1)
         yield record
+
+
+def _check_names(options: dict[str, Any]) -> None:
+    if not re.fullmatch(r"[-\w]{1,100}", options["benchmark"], re.ASCII):
+        raise CommandError(
+            f"The benchmark's name {options['benchmark'][:50]!r} must be letters, digits, - and _, 100 at most."
+        )
+    for name, most in (("run", 100), ("experiment", 50), ("model", 200)):
+        if len(options[name]) > most:
+            raise CommandError(f"--{name} is too long; keep it to {most} characters.")
 
 
 def _columns(given: list[str]) -> dict[str, str]:

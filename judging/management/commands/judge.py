@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 from argparse import ArgumentParser
-from decimal import Decimal, InvalidOperation
 from types import FrameType
 from typing import Any
 
@@ -17,8 +16,8 @@ from accounts.models import Workspace
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 from generation.endpoints import NoEndpoint
+from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from generation.spending import Ceiling
 from judging.combining import How
 from judging.judges import (
     JudgeRefused,
@@ -131,12 +130,13 @@ class Command(BaseCommand):
         for name in ("limit", "repeats"):
             if options[name] is not None and options[name] < 1:
                 raise CommandError(f"--{name} {options[name]} judges nothing; give at least 1.")
+        check_run_options(options)
         if options["retry_unscored"]:
             raise CommandError("--retry-unscored goes with --resume RUN.")
         if options["both_orders"] and NEEDS[options["method"]].task_kind != "pair":
             raise CommandError(f"--both-orders is for pairs; method {options['method']} judges none.")
         workspace = workspace_for_command(options["workspace"])
-        budget = _budget(options)
+        budget = budget_of(options)
         study = _study(workspace, options["target"], options["experiment"])
         if calls_nobody:
             judges = [create_rule_judge(workspace=workspace, method=options["method"], name=options["name"])]
@@ -178,7 +178,7 @@ class Command(BaseCommand):
         run = JudgeRun.objects.filter(public_id=options["resume"]).first()
         if run is None:
             raise CommandError(f"There is no run {options['resume']!r}; the page /runs/ lists them.")
-        budget = _budget(options)
+        budget = budget_of(options)
         if budget.limited:
             raise_budget(run, budget)
         if options["retry_unscored"]:
@@ -258,19 +258,3 @@ def _study(workspace: Workspace, slug: str, experiment: str) -> Study:
             f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}."
         )
     return study_of_benchmark(benchmark, experiment)
-
-
-def _budget(options: dict[str, Any]) -> Ceiling:
-    money = options["budget_money"]
-    try:
-        amount = Decimal(money) if money is not None else None
-    except InvalidOperation as error:
-        raise CommandError(f"--budget-money {money!r} is no amount; write it like 2.50.") from error
-    for name, value in (
-        ("calls", options["budget_calls"]),
-        ("tokens", options["budget_tokens"]),
-        ("money", amount),
-    ):
-        if value is not None and value < 0:
-            raise CommandError(f"--budget-{name} {value} is below zero.")
-    return Ceiling(options["budget_calls"], options["budget_tokens"], amount)

@@ -1,0 +1,43 @@
+"""What a run's command may be told: budgets, names and numbers that every database can keep."""
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from generation.spending import Ceiling
+
+MOST_COUNTED = 10**15
+MOST_MONEY = 999_999
+LONGEST = {"model": 200, "name": 200, "base_url": 490, "experiment": 50}
+
+
+def budget_of(options: Mapping[str, Any]) -> Ceiling:
+    """--budget-calls, --budget-tokens and --budget-money; CommandError says which is none."""
+    money = options["budget_money"]
+    try:
+        amount = Decimal(money) if money is not None else None
+    except InvalidOperation as error:
+        raise CommandError(f"--budget-money {money!r} is no amount; write it like 2.50.") from error
+    for name, value, most in (
+        ("calls", options["budget_calls"], MOST_COUNTED),
+        ("tokens", options["budget_tokens"], MOST_COUNTED),
+        ("money", amount, MOST_MONEY),
+    ):
+        if value is not None and not (Decimal(value).is_finite() and 0 <= value <= most):
+            raise CommandError(f"--budget-{name} {value} is no limit; give a number from 0 to {most:,}.")
+    return Ceiling(options["budget_calls"], options["budget_tokens"], amount)
+
+
+def check_run_options(options: Mapping[str, Any], **longest: int) -> None:
+    """CommandError for a name that is too long, a seed that is too large, and no calls at once."""
+    for name, most in {**LONGEST, **longest}.items():
+        given = options.get(name) or ""
+        for text in [given] if isinstance(given, str) else given:
+            if len(text) > most:
+                raise CommandError(f"--{name.replace('_', '-')} is too long; keep it to {most} characters.")
+    if abs(options["seed"]) > MOST_COUNTED:
+        raise CommandError(f"--seed {options['seed']} is too large; give {MOST_COUNTED:,} at most.")
+    if options["concurrency"] is not None and options["concurrency"] < 1:
+        raise CommandError(f"--concurrency {options['concurrency']} makes no calls; give at least 1.")
