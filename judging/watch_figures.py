@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calibration.drawing import (
-    COLOURS,
     LINE,
     QUIET,
     SMALL,
@@ -22,7 +21,7 @@ from calibration.drawing import (
 )
 
 LEFT, RIGHT = 0.1, 0.97
-FEWEST_LABELS, MOST_LABELS = 1, 8
+MOST_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,13 @@ def rounds_chart(
     title: str,
     y_title: str,
     x_title: str,
-    series: tuple[str, str, str],
+    series: tuple[str, str],
     height: int = 240,
 ) -> str:
-    """`series` names a round, a flagged round and the limits. Raises ValueError without points."""
+    """`series` names a round and a flagged round; limits are dashes. Raises ValueError without points."""
     if not points:
         raise ValueError("A figure needs at least one round.")
-    top = LINE * 4 + 12.0
+    top = LINE * 3 + 12.0
     bottom = top + height
     ends = [end for one in points for end in (one.low, one.high, one.lower, one.upper) if end is not None]
     ticks, step = round_ticks(min(ends), max(ends))
@@ -75,7 +74,7 @@ def rounds_chart(
     return figure(title, f"{y_title}. {said}", bottom + 38, parts)
 
 
-def _point(one: RoundPoint, x: float, y_scale: Scale, series: tuple[str, str, str]) -> str:
+def _point(one: RoundPoint, x: float, y_scale: Scale, series: tuple[str, str]) -> str:
     parts = [line(x, y_scale(one.low), x, y_scale(one.high), width=1.5)]
     for limit in (one.lower, one.upper):
         if limit is not None:
@@ -87,7 +86,8 @@ def _point(one: RoundPoint, x: float, y_scale: Scale, series: tuple[str, str, st
 
 def _limit(x: float, y: float) -> str:
     return element(
-        "line", x1=percent(x - 0.018), y1=y, x2=percent(x + 0.018), y2=y, stroke=COLOURS[2], stroke_width=2,
+        "line", x1=percent(x - 0.018), y1=y, x2=percent(x + 0.018), y2=y, stroke="currentColor",
+        stroke_opacity=QUIET, stroke_width=2,
         stroke_dasharray="4 2",
     )  # fmt: skip
 

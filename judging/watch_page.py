@@ -76,7 +76,7 @@ def _block(
             title=title,
             y_title=y_title,
             x_title=gettext("Round"),
-            series=(gettext("round, with its interval"), gettext("changed"), gettext("limits of this look")),
+            series=(gettext("round, with its interval"), gettext("changed")),
         ),
         caption=gettext(
             "Dashed: how far a round may lie from what it is compared with before it counts as changed at its look."
