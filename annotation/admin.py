@@ -1,27 +1,36 @@
 """The annotation tables in the administration. Answers are shown there and never changed."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.models import User
 from annotation.check_plan import BadPolicy
+from annotation.cohorts import erase_identity
 from annotation.handout import make_seats
 from annotation.models import (
     Assignment,
+    CheckOutcome,
     Cohort,
     Criterion,
+    DeskTally,
+    DoorKnock,
     Draft,
     Flag,
     Guideline,
     Rater,
+    RaterIdentity,
     Rubric,
     Score,
     Seat,
+    Standing,
     Study,
     Task,
+    TimeCorrection,
 )
 
 
@@ -193,3 +202,73 @@ class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = ("kind", ("resolved_at", admin.EmptyFieldListFilter))
     list_select_related = ("task", "rater")
     raw_id_fields = ("task", "rater")
+
+
+@admin.register(RaterIdentity)
+class RaterIdentityAdmin(RecordAdmin):
+    """Who raters are, apart from what they answered: nothing here leads to an answer. Deleting forgets the person."""
+
+    list_display = ("rater_name", "platform", "name", "cohort", "created_at")
+    list_filter = ("cohort__kind",)
+    list_select_related = ("rater", "cohort__study")
+    search_fields = ("key", "name", "rater__pseudonym")
+    fields = ("rater_name", "cohort", "key", "name", "particulars", "created_at")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.has_perm("annotation.delete_rateridentity"))
+
+    def delete_model(self, request: HttpRequest, obj: RaterIdentity) -> None:
+        erase_identity(obj.rater, by=cast(User, request.user))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[RaterIdentity]) -> None:
+        for identity in queryset.select_related("rater"):
+            erase_identity(identity.rater, by=cast(User, request.user))
+
+    @admin.display(description=gettext_lazy("Rater"), ordering="rater__pseudonym")
+    def rater_name(self, identity: RaterIdentity) -> str:
+        return identity.rater.name
+
+    @admin.display(description=gettext_lazy("Platform"))
+    def platform(self, identity: RaterIdentity) -> str:
+        return identity.key.partition(":")[0]
+
+
+@admin.register(Standing)
+class StandingAdmin(RecordAdmin):
+    """Read here; a rater is paused and let on again on the study's page of cohorts, where it enters the log."""
+
+    list_display = ("rater", "state", "cause", "consented_at", "trained_at", "qualified_at", "changed_at")
+    list_filter = ("state", "cause")
+    list_select_related = ("rater",)
+    search_fields = ("rater__pseudonym", "rater__label")
+
+
+@admin.register(CheckOutcome)
+class CheckOutcomeAdmin(RecordAdmin):
+    list_display = ("assignment", "purpose", "passed", "missed", "at")
+    list_filter = ("purpose", "passed")
+    list_select_related = ("assignment",)
+    search_fields = ("assignment__public_id",)
+    show_full_result_count = False
+
+
+@admin.register(TimeCorrection)
+class TimeCorrectionAdmin(RecordAdmin):
+    list_display = ("assignment", "seconds", "reason", "created_at")
+    list_select_related = ("assignment",)
+    search_fields = ("assignment__public_id",)
+
+
+@admin.register(DoorKnock)
+class DoorKnockAdmin(RecordAdmin):
+    """Hashes of visitors by day; they go by themselves after two days."""
+
+    list_display = ("cohort", "at")
+    list_select_related = ("cohort__study",)
+    fields = ("cohort", "at")
+
+
+@admin.register(DeskTally)
+class DeskTallyAdmin(RecordAdmin):
+    list_display = ("study", "counted_at", "asked_at")
+    list_select_related = ("study",)

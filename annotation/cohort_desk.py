@@ -23,6 +23,7 @@ from annotation.check_plan import CONTROL, GOLD, QUALIFICATION, check_policies
 from annotation.cohorts import (
     OUTCOMES,
     NewAccount,
+    change_codes,
     erase_identity,
     make_accounts,
     make_cohort,
@@ -197,6 +198,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
             form.cleaned_data["kind"],
             consents=form.consents(),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
+            by=cast(User, request.user),
         )
     except IntegrityError:
         form.add_error("name", _("The study has a cohort of this name; choose another."))
@@ -220,8 +222,8 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             renew_link(cohort, expires_at=timezone.now() + timedelta(days=30), by=user)
             messages.success(request, _("The cohort has a fresh link, for 30 days."))
         case "codes":
-            cohort.codes = {name: str(request.POST.get(name, "")).strip()[:40] for name in OUTCOMES}
-            cohort.save(update_fields=["codes"])
+            codes = {name: str(request.POST.get(name, "")).strip()[:40] for name in OUTCOMES}
+            change_codes(cohort, codes, by=user)
             messages.success(request, _("The completion codes are changed."))
         case "accounts":
             form = AccountsForm(request.POST)

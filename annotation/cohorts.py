@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -110,11 +111,12 @@ def make_cohort(
     *,
     consents: Mapping[str, str] | None = None,
     expires_at: datetime | None = None,
+    by: User | None = None,
 ) -> Cohort:
     """A new door; raises IntegrityError where the study has a cohort of this name."""
     codes = new_codes() if kind == Cohort.Kind.CROWD else {}
     with transaction.atomic():
-        return Cohort.objects.create(
+        cohort = Cohort.objects.create(
             study=study,
             name=name,
             kind=kind,
@@ -122,6 +124,9 @@ def make_cohort(
             codes=codes,
             expires_at=expires_at,
         )
+        after = {"name": name, "kind": kind, "own_consent": bool(consents), **_door(cohort)}
+        _log(cohort, by, "make_cohort", after=after)
+    return cohort
 
 
 def check_link(cohort: Cohort, *, clock: Clock) -> None:
@@ -136,25 +141,55 @@ def check_link(cohort: Cohort, *, clock: Clock) -> None:
 
 def revoke_link(cohort: Cohort, *, clock: Clock, by: User | None) -> None:
     """Let nobody new in; who is in stays in."""
-    Cohort.objects.filter(pk=cohort.pk, revoked_at=None).update(revoked_at=clock())
-    _log(cohort, by, "revoke_link")
+    before = _door(cohort)
+    with transaction.atomic():
+        Cohort.objects.filter(pk=cohort.pk, revoked_at=None).update(revoked_at=clock())
+        cohort.refresh_from_db(fields=["revoked_at"])
+        _log(cohort, by, "revoke_link", before=before, after=_door(cohort))
 
 
 def renew_link(cohort: Cohort, *, expires_at: datetime | None, by: User | None) -> None:
     """Give the cohort a fresh address; the old one leads nowhere."""
+    before = _door(cohort)
     cohort.entry_token, cohort.revoked_at, cohort.expires_at = new_public_id(), None, expires_at
-    cohort.save(update_fields=["entry_token", "revoked_at", "expires_at"])
-    _log(cohort, by, "renew_link")
+    with transaction.atomic():
+        cohort.save(update_fields=["entry_token", "revoked_at", "expires_at"])
+        _log(cohort, by, "renew_link", before=before, after=_door(cohort))
 
 
-def _log(cohort: Cohort, by: User | None, verb: str) -> None:
+def change_codes(cohort: Cohort, codes: Mapping[str, str], *, by: User | None) -> None:
+    """Give the cohort other completion codes."""
+    before = dict(cohort.codes)
+    cohort.codes = dict(codes)
+    if cohort.codes == before:
+        return
+    with transaction.atomic():
+        cohort.save(update_fields=["codes"])
+        _log(cohort, by, "change_codes", before=before, after=cohort.codes)
+
+
+def _door(cohort: Cohort) -> dict[str, Any]:
+    """Whom the link lets in, for the log; never the link itself."""
+    times = {"expires_at": cohort.expires_at, "revoked_at": cohort.revoked_at}
+    return {name: at.isoformat(timespec="seconds") if at else None for name, at in times.items()}
+
+
+def _log(
+    cohort: Cohort,
+    by: User | None,
+    verb: str,
+    *,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+) -> None:
     Event.objects.create(
         workspace_id=cohort.study.workspace_id,
         actor=by,
         verb=verb,
         object_type="cohort",
         object_id=str(cohort.pk),
-        after={"expires_at": cohort.expires_at.isoformat() if cohort.expires_at else None},
+        before=dict(before) if before is not None else None,
+        after=dict(after) if after is not None else None,
     )
 
 
@@ -275,7 +310,8 @@ def erase_identity(rater: Rater, *, by: User | None) -> bool:
                 verb="erase_identity",
                 object_type="rater",
                 object_id=rater.public_id,
-                after={"renamed": bool(renamed)},
+                before={"identity": bool(erased), "account": bool(linked)},
+                after={"identity": False, "account": False, "renamed": bool(renamed)},
             )
     return bool(erased or linked)
 
@@ -286,7 +322,9 @@ def make_accounts(cohort: Cohort, usernames: list[str], *, by: User | None) -> l
     Names that have an account already become members too, and are left out of what is returned.
     """
     made = []
+    members = Membership.objects.filter(workspace_id=cohort.study.workspace_id)
     with transaction.atomic():
+        before = members.count()
         for username in usernames:
             user = User.objects.filter(username=username).first()
             if user is None:
@@ -296,5 +334,6 @@ def make_accounts(cohort: Cohort, usernames: list[str], *, by: User | None) -> l
             Membership.objects.get_or_create(
                 workspace_id=cohort.study.workspace_id, user=user, defaults={"role": Membership.Role.RATER}
             )
-        _log(cohort, by, "make_accounts")
+        after = {"accounts_made": len(made), "members": members.count()}
+        _log(cohort, by, "make_accounts", before={"members": before}, after=after)
     return made

@@ -55,6 +55,8 @@ def verb_words() -> dict[str, str]:
         "make_cohort": _("made a cohort"),
         "revoke_link": _("revoked a cohort's link"),
         "renew_link": _("gave a cohort a fresh link"),
+        "change_codes": _("changed a cohort's completion codes"),
+        "not_qualified": _("a rater did not pass the qualification"),
         "make_accounts": _("made accounts for a cohort"),
         "pause_rater": _("paused a rater"),
         "resume_rater": _("let a rater go on"),

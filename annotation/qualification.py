@@ -122,8 +122,11 @@ def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> No
         if outcomes.filter(passed=True).count() >= needed:
             standing.qualified_at = clock()
         else:
+            before = _state(standing)
             standing.state, standing.cause = Standing.State.FAILED, Cause.QUALIFICATION
-            standing.save()
+            with transaction.atomic():
+                standing.save()
+                _log(rater, None, "not_qualified", before, _state(standing))
             return
     if stage_of(rater, study) is Stage.RATING and standing.state == Standing.State.JOINING:
         standing.state = Standing.State.RATING
@@ -161,25 +164,28 @@ def _pause_at_failures(rater: Rater, study: Study) -> None:
         assignment__rater=rater, purpose__in=[GOLD, CONTROL], assignment__gt=standing.checks_after
     ).order_by("-assignment")[:window]
     if sum(not outcome.passed for outcome in latest) >= failed and not is_stopped(rater):
+        before = _state(standing)
         standing.state, standing.cause = Standing.State.PAUSED, Cause.CHECKS
-        standing.save()
+        with transaction.atomic():
+            standing.save()
+            _log(rater, None, "pause_rater", before, _state(standing))
 
 
 def pause(rater: Rater, *, message: str, by: User | None) -> None:
     """Stop the rater's work, with a message that they read; entered into the log."""
     standing = ensure_standing(rater)
-    before = standing.state
+    before = _state(standing)
     standing.state, standing.cause, standing.message = Standing.State.PAUSED, Cause.LEAD, message.strip()
     with transaction.atomic():
         standing.save()
-        _log(rater, by, "pause_rater", before, standing.state)
+        _log(rater, by, "pause_rater", before, _state(standing))
 
 
 def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:
     """Let a stopped rater go on; a failed qualification is waived, earlier failures count no more, appeals close."""
     standing = ensure_standing(rater)
-    before = standing.state
-    if before == Standing.State.FAILED:
+    before = _state(standing)
+    if standing.state == Standing.State.FAILED:
         standing.qualified_at = clock()
     latest = Assignment.objects.filter(rater=rater).order_by("-pk").values_list("pk", flat=True).first()
     standing.checks_after = latest or 0
@@ -187,18 +193,23 @@ def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:
     with transaction.atomic():
         standing.save()
         Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).update(resolved_at=clock())
-        _log(rater, by, "resume_rater", before, standing.state)
+        _log(rater, by, "resume_rater", before, _state(standing))
 
 
-def _log(rater: Rater, by: User | None, verb: str, before: str, after: str) -> None:
+def _state(standing: Standing) -> dict[str, str]:
+    kept = {"state": standing.state, "cause": standing.cause, "message": standing.message}
+    return {name: str(value) for name, value in kept.items() if value}
+
+
+def _log(rater: Rater, by: User | None, verb: str, before: dict[str, str], after: dict[str, str]) -> None:
     Event.objects.create(
         workspace_id=rater.workspace_id,
         actor=by,
         verb=verb,
         object_type="rater",
         object_id=rater.public_id,
-        before={"state": before},
-        after={"state": after},
+        before=before,
+        after=after,
     )
 
 

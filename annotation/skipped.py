@@ -55,6 +55,7 @@ def skipped_by_all(study: Study) -> list[SkippedTask]:
 def set_aside(task: Task, *, by: User | None) -> int:
     """Take away the seats of a task that nobody can rate, so that the study can be complete; how many went."""
     with transaction.atomic():
+        had = Seat.objects.filter(task=task).count()
         gone, _rows = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
         Event.objects.create(
             workspace_id=task.study.workspace_id,
@@ -62,6 +63,7 @@ def set_aside(task: Task, *, by: User | None) -> int:
             verb="set_task_aside",
             object_type="task",
             object_id=task.public_id,
-            after={"seats": gone},
+            before={"task": task.key, "seats": had},
+            after={"seats": had - gone},
         )
     return gone

@@ -87,7 +87,7 @@ def test_a_link_runs_out_is_revoked_and_renewed(study):
     renew_link(cohort, expires_at=None, by=None)
     check_link(cohort, clock=clock(10**6))
     assert cohort.entry_token != old
-    assert set(Event.objects.values_list("verb", flat=True)) == {"revoke_link", "renew_link"}
+    assert set(Event.objects.values_list("verb", flat=True)) == {"make_cohort", "revoke_link", "renew_link"}
 
 
 def test_codes_are_drawn_for_a_crowd_only(study, crowd):
@@ -304,6 +304,45 @@ class TestTheLeadsPage:
         assert "The text is broken or missing (2)" in html
         lead.post(self.address(study, "set_aside", assignment.task.public_id))
         assert "Skipped by everybody" not in lead.get(self.address(study)).content.decode()
+
+    def test_every_action_enters_the_log_with_what_was_and_what_is(self, lead, study):
+        lead.post(self.address(study), {"name": "Prolific", "kind": "crowd", "days": "7"})
+        cohort = Cohort.objects.get()
+        first_code = cohort.codes["pass"]
+        rater = enter(cohort)
+        work(rater, study, most=2)
+        door = self.address(study, "change_cohort", cohort.pk)
+        person = self.address(study, "change_rater", rater.public_id)
+        lead.post(door, {"do": "revoke"})
+        lead.post(door, {"do": "renew"})
+        lead.post(door, {"do": "codes", "pass": "P1", "fail": "F1", "screened_out": "S1"})
+        lead.post(door, {"do": "codes", "pass": "P1", "fail": "F1", "screened_out": "S1"})
+        lead.post(door, {"do": "accounts", "usernames": "ann"})
+        lead.post(person, {"do": "pause", "message": "Call me."})
+        lead.post(person, {"do": "resume"})
+        lead.post(person, {"do": "erase"})
+        events = Event.objects.filter(object_type__in=["cohort", "rater"]).order_by("pk")
+        assert [event.verb for event in events] == [
+            "make_cohort", "revoke_link", "renew_link", "change_codes", "make_accounts", "pause_rater", "resume_rater",
+            "erase_identity",
+        ]  # fmt: skip
+        made, revoked, renewed, codes, accounts, paused, resumed, erased = events
+        assert (made.before, made.after["name"], made.after["kind"]) == (None, "Prolific", "crowd")
+        assert revoked.before["revoked_at"] is None and revoked.after["revoked_at"]
+        assert renewed.before == revoked.after and renewed.after["revoked_at"] is None
+        assert codes.before["pass"] == first_code and codes.after["pass"] == "P1"
+        assert accounts.after["members"] == accounts.before["members"] + 1
+        assert paused.before == {"state": "rating"}
+        assert paused.after == resumed.before == {"state": "paused", "cause": "lead", "message": "Call me."}
+        assert resumed.after == {"state": "rating"}
+        assert (erased.before["identity"], erased.after["identity"]) == (True, False)
+        assert all(event.actor is not None for event in events)
+        everything = str([(event.before, event.after, event.object_id) for event in events])
+        assert cohort.entry_token not in everything
+        assert "5f1a" not in everything
+        assert "ann" not in everything.replace("cannot", "")
+        history = lead.get(self.address(study, "history")).content.decode()
+        assert "completion codes" in history and "Call me." in history
 
     @pytest.mark.parametrize("role", ["rater", "analyst", None])
     def test_nobody_but_leads_comes_here(self, client, study, crowd, role):
