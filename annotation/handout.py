@@ -105,7 +105,7 @@ def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
 
 
 def make_seats(study: Study) -> int:
-    """The seats that the study's tasks still lack, as free rows; how many were made.
+    """The seats that the study's tasks still lack, as free rows; how many were made. Dropped tasks (studies.py) get none.
 
     Keys come from the study's seed and each task's id, so that adding tasks never changes earlier draws.
     """
@@ -117,6 +117,7 @@ def make_seats(study: Study) -> int:
         present = set(Seat.objects.filter(study=study).values_list("task_id", "place"))
         batch: list[Seat] = []
         tasks = Task.objects.filter(study=study, gold__isnull=True)
+        tasks = tasks.exclude(key__in=study.policies.get("dropped", ()))
         for task_id in tasks.order_by("pk").values_list("pk", flat=True):
             keys = _draw_keys(Random(f"{study.seed}:{task_id}"), order, overlap)
             batch.extend(

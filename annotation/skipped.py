@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from accounts.models import Event, User
 from annotation.handout import overlap_of
 from annotation.models import Assignment, Rater, Seat, Study, Task
+from annotation.self_naming_scan import change_policies
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def set_aside(task: Task, *, by: User | None) -> int:
     """Take away the seats of a task that nobody can rate, so that the study can be complete; how many went."""
     with transaction.atomic():
         had = Seat.objects.filter(task=task).count()
+        dropped = sorted({*task.study.policies.get("dropped", ()), task.key})
+        change_policies(task.study, dropped=dropped)
         gone, _rows = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
         Event.objects.create(
             workspace_id=task.study.workspace_id,

@@ -25,7 +25,7 @@ from annotation.cohorts import (
     revoke_link,
     turn_away,
 )
-from annotation.handout import has_more, next_assignment, progress_of
+from annotation.handout import has_more, make_seats, next_assignment, progress_of
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RaterIdentity, Seat
 from annotation.qualification import pause
 from annotation.recording import skip
@@ -233,6 +233,7 @@ class TestSkippedByAll:
         assert set_aside(task, by=None) == 2
         assert skipped_by_all(study) == []
         assert Seat.objects.filter(study=study).count() == 6
+        assert make_seats(study) == 0
 
 
 class TestTheLeadsPage:

@@ -205,3 +205,12 @@ def test_a_table_of_ratings_is_looked_through_when_it_is_loaded(study, tmp_path,
     )  # fmt: skip
     assert "In 1 tasks a response says which model wrote it" in capsys.readouterr().err
     assert Flag.objects.get(task__study__slug="rated").kind == SELF_NAMING
+
+
+def test_seats_made_later_leave_dropped_tasks_out(client, study, lead):
+    client.force_login(lead)
+    scan_study(study)
+    change(client, study, "drop-all")
+    study.refresh_from_db()
+    assert make_seats(study) == 0
+    assert study.seats.count() == 2
