@@ -233,6 +233,7 @@ class TestSkippedByAll:
         assert set_aside(task, by=None) == 2
         assert skipped_by_all(study) == []
         assert Seat.objects.filter(study=study).count() == 6
+        study.refresh_from_db()
         assert make_seats(study) == 0
 
 

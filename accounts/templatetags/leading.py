@@ -1,0 +1,21 @@
+"""Whether the person looking at a page leads the workspace that it belongs to."""
+
+from typing import Any
+
+from django import template
+from django.template.context import Context
+
+from accounts.permissions import workspaces_led_by
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def leads_workspace_of(context: Context, row: Any) -> bool:
+    """True where the visitor may change `row`, which has a workspace; the page's own "can_lead" saves the query."""
+    if "can_lead" in context:
+        return bool(context["can_lead"])
+    user = context["request"].user if "request" in context else None
+    if user is None or not user.is_authenticated:
+        return False
+    return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
