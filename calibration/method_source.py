@@ -17,7 +17,8 @@ SHOWN = (
     "calibration.rating_tables", "calibration.reliability", "calibration.repeats", "calibration.resampling",
     "calibration.rows", "calibration.score_ranking", "calibration.severity", "calibration.shares",
     "calibration.simulation", "calibration.soft_verdicts", "calibration.statistic_errors", "calibration.variance",
-    "calibration.weight_gains", "calibration.weight_sensitivity", "calibration.weights", "generation.textmetrics",
+    "calibration.weight_gains", "calibration.weight_sensitivity", "calibration.weights", "generation.overlap",
+    "generation.textmetrics",
     "judging.benchmark_scores", "judging.combining", "judging.methods.composite", "judging.scoring",
 )  # fmt: skip
 """The files that may be shown, by module: mathematics that reads neither settings nor rows."""

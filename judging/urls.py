@@ -8,6 +8,7 @@ from judging import (
     model_pair_views,
     results,
     run_starting,
+    text_statistics_page,
     views,
     watch_views,
 )
@@ -20,6 +21,7 @@ urlpatterns = [
     path("library/judges/<str:public_id>/", judge_making.judge, name="judge"),
     # /library/benchmarks/<slug>/
     path("library/benchmarks/<slug:slug>/judge/", run_starting.judge_benchmark, name="judge_benchmark"),
+    path("library/benchmarks/<slug:slug>/texts/", text_statistics_page.text_page, name="text_page"),
     # /runs/
     path("runs/", views.runs, name="runs"),
     path("runs/<str:public_id>/", views.run, name="run"),

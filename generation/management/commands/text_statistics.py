@@ -1,0 +1,70 @@
+"""Count what can be counted in a benchmark's responses, model by model."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.models import MAIN_EXPERIMENT, Benchmark
+from generation.sampling import EXPERIMENTS
+from generation.text_statistics import Mean, as_plain, text_statistics
+
+COLUMNS = ("words", "length_error", "repetition", "distinct", "bleu", "rouge_l", "meteor")
+
+
+class Command(BaseCommand):
+    help = (
+        "Words, length error, repetition-4, distinct-4, BLEU, ROUGE-L and METEOR of each model's responses."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="Slug of the benchmark.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--experiment", default=MAIN_EXPERIMENT, choices=EXPERIMENTS)
+        parser.add_argument(
+            "--each", type=int, help="Read at most so many responses of each model; else all."
+        )
+        parser.add_argument("--seed", type=int, default=0, help="Changes which responses are drawn.")
+        parser.add_argument(
+            "--json", action="store_true", help="Print all numbers with their intervals as JSON."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            workspace = workspace_for_command(options["workspace"])
+        except UnknownWorkspace as error:
+            raise CommandError(str(error)) from error
+        benchmark = Benchmark.objects.filter(workspace=workspace, slug=options["benchmark"]).first()
+        if benchmark is None:
+            known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
+            raise CommandError(
+                f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}."
+            )
+        if options["each"] is not None and options["each"] < 1:
+            raise CommandError(f"--each {options['each']} reads nothing; give at least 1.")
+        rows = text_statistics(
+            benchmark, experiment=options["experiment"], each=options["each"], seed=options["seed"]
+        )
+        if not rows:
+            raise CommandError(
+                f"Benchmark {benchmark.slug} has no response with a text; load or generate some."
+            )
+        if options["json"]:
+            self.stdout.write(json.dumps(as_plain(rows)))
+            return
+        width = max(len(row.model) for row in rows)
+        self.stdout.write(
+            "  ".join([f"{'model':{width}}", f"{'n':>6}", *(f"{name:>12}" for name in COLUMNS)])
+        )
+        for row in rows:
+            cells = [f"{_shown(getattr(row, name)):>12}" for name in COLUMNS]
+            self.stdout.write("  ".join([f"{row.model:{width}}", f"{row.responses:>6}", *cells]))
+
+
+def _shown(value: Mean | float | None) -> str:
+    number = value.value if isinstance(value, Mean) else value
+    if number is None:
+        return "-"
+    return f"{number:.1f}" if number > 1 else f"{number:.4f}"
