@@ -1,0 +1,122 @@
+"""Name a model and where it is served: a server's address, vLLM in this program's own process, or a script."""
+
+import json
+from argparse import ArgumentParser
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from accounts.models import Workspace
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.models import Endpoint, LanguageModel
+from generation.scripted import BadScript, read_script
+from generation.serving import ServingRefused, endpoint_at, endpoint_named
+
+KIND_NAMES = {Endpoint.Kind.IN_PROCESS: "vllm in process", Endpoint.Kind.SCRIPTED: "scripted"}
+
+
+class Command(BaseCommand):
+    help = "Add a model with its endpoint, or change where a model is served."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add = parser.add_argument
+        add("name", help="What the model is called in tables.")
+        add("--workspace", default="", help="Slug of the workspace, where there are several.")
+        add("--base-url", default="", help="Address of its server, such as http://127.0.0.1:8000/v1.")
+        add("--key-variable", default="", help="Environment variable that holds the server's key.")
+        add("--endpoint", default="", help="Or the name of an endpoint there is.")
+        add("--in-process", action="store_true", help="Or vLLM in the worker's own process.")
+        add("--script", default="", help="Or replies written down in this JSON file.")
+        add("--served-name", default="", help="The endpoint's own name for it; for vLLM a folder or name.")
+        add(
+            "--engine",
+            default="",
+            help='Options of vLLM in process as JSON, such as {"max_model_len": 8192}.',
+        )
+        add("--context-tokens", type=int, help="Tokens of prompt and answer together.")
+        add("--concurrent", type=int, help="Calls at once.")
+        add("--input-price", help="Price of a million tokens read.")
+        add("--output-price", help="Price of a million tokens written.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        ways = [bool(options[name]) for name in ("base_url", "endpoint", "in_process", "script")]
+        if sum(ways) != 1:
+            raise CommandError(
+                "Say where it is served by one of --base-url, --endpoint, --in-process, --script."
+            )
+        if options["engine"] and not options["in_process"]:
+            raise CommandError("--engine goes with --in-process.")
+        try:
+            with transaction.atomic():
+                workspace = workspace_for_command(options["workspace"])
+                endpoint = _endpoint(workspace, options)
+                _set_limits(endpoint, options)
+                model, made = LanguageModel.objects.get_or_create(
+                    workspace=workspace, name=options["name"], defaults={"endpoint": endpoint}
+                )
+                model.endpoint = endpoint
+                model.served_name = options["served_name"] or model.served_name
+                model.parameters = {**model.parameters, **_own_parameters(options)}
+                model.save()
+        except (UnknownWorkspace, ServingRefused, BadScript) as error:
+            raise CommandError(str(error)) from error
+        done = "added" if made else "changed"
+        self.stdout.write(
+            f"Model {model.name} is {done}, served by endpoint {endpoint.name} ({endpoint.get_kind_display()}). "
+            f"What it can do: manage.py probe_endpoint '{endpoint.name}'"
+        )
+
+
+def _endpoint(workspace: Workspace, options: dict[str, Any]) -> Endpoint:
+    """Raises ServingRefused."""
+    if options["base_url"]:
+        return endpoint_at(workspace, options["base_url"], options["key_variable"])
+    if options["endpoint"]:
+        return endpoint_named(workspace, options["endpoint"])
+    kind = Endpoint.Kind.IN_PROCESS if options["in_process"] else Endpoint.Kind.SCRIPTED
+    known = Endpoint.objects.filter(workspace=workspace, kind=kind).order_by("pk").first()
+    return known or Endpoint.objects.create(workspace=workspace, name=KIND_NAMES[kind], kind=kind)
+
+
+def _set_limits(endpoint: Endpoint, options: dict[str, Any]) -> None:
+    """What was given, on the endpoint; the rest stays."""
+    for field, option in (("context_tokens", "context_tokens"), ("max_concurrent", "concurrent")):
+        if options[option] is not None:
+            if options[option] < 1:
+                raise CommandError(
+                    f"--{option.replace('_', '-')} {options[option]} is too few; give at least 1."
+                )
+            setattr(endpoint, field, options[option])
+    for name in ("input_price", "output_price"):
+        if options[name] is not None:
+            setattr(endpoint, name, _price(name, options[name]))
+    endpoint.save()
+
+
+def _price(name: str, given: str) -> Decimal:
+    try:
+        price = Decimal(given)
+    except InvalidOperation:
+        price = Decimal("NaN")
+    if not price.is_finite() or price < 0:
+        raise CommandError(f"--{name.replace('_', '-')} {given!r} is no price; write it like 2.50.")
+    return price
+
+
+def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """The script itself, so that workers elsewhere need no file; vLLM's options. Raises BadScript."""
+    found: dict[str, Any] = {}
+    if options["script"]:
+        found["script"] = dict(read_script(options["script"], Path.cwd()))
+    if options["engine"]:
+        try:
+            engine = json.loads(options["engine"])
+        except ValueError as error:
+            raise CommandError(f"--engine is no JSON: {error}.") from error
+        if not isinstance(engine, dict):
+            raise CommandError("--engine is a JSON object: names in quotes, each with its value.")
+        found["engine"] = engine
+    return found
