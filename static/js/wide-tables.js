@@ -1,4 +1,4 @@
-// A table wider than its frame is scrolled by key as well: the frame takes the focus and says whose table it is.
+// What is wider than its frame, a table most of all, is scrolled by key as well: the frame takes the focus, with a name.
 (() => {
   const nameOf = (frame) => {
     const table = frame.querySelector("table");
@@ -14,7 +14,7 @@
     frame.setAttribute("aria-label", nameOf(frame) || document.title);
   };
   const sizes = new ResizeObserver((entries) => { for (const { target } of entries) see(target); });
-  const watch = () => { for (const frame of document.querySelectorAll(".scroll-x")) { sizes.observe(frame); see(frame); } };
+  const watch = () => { for (const frame of document.querySelectorAll(".scroll-x, .chart, pre")) { sizes.observe(frame); see(frame); } };
   watch();
   document.addEventListener("htmx:afterSettle", watch);
 })();
