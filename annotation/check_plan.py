@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import Aggregate, Count, Max, Q
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Study
 from annotation.spacing import Given, Rate, kinds_due, phase_of
@@ -41,8 +42,10 @@ class CheckPlan:
 def _share(study: Study, kind: str) -> Fraction:
     value = study.policies.get(f"{kind}_rate", RATES[kind])
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= HIGHEST_RATE:
+        told = _("Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
         raise BadPolicy(
-            f"Study {study.slug}: {kind}_rate {value!r} is not a share from 0 to {float(HIGHEST_RATE)}."
+            told
+            % {"study": study.slug, "name": f"{kind}_rate", "value": repr(value), "most": float(HIGHEST_RATE)}
         )
     return Fraction(str(value))
 
@@ -51,7 +54,10 @@ def whole_policy(study: Study, name: str, default: int, low: int, high: int) -> 
     """A policy that is a whole number from `low` to `high`; raises BadPolicy."""
     value = study.policies.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise BadPolicy(f"Study {study.slug}: {name} {value!r} is not a whole number from {low} to {high}.")
+        told = _("Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s.")
+        raise BadPolicy(
+            told % {"study": study.slug, "name": name, "value": repr(value), "low": low, "high": high}
+        )
     return value
 
 
@@ -72,7 +78,8 @@ def pausing_rule(study: Study) -> tuple[int, int]:
         not all(isinstance(n, int) and not isinstance(n, bool) for n in (window, failed))
         or not 1 <= failed <= window
     ):
-        raise BadPolicy(f"Study {study.slug}: checks {rule!r} needs whole numbers, failed from 1 to window.")
+        told = _("Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window.")
+        raise BadPolicy(told % {"study": study.slug, "value": repr(rule)})
     return window, failed
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from accounts.prepared import EXAMPLE_ID, PreparedValues
 from annotation.check_plan import BEFORE_RATING, CONTROL, GOLD
@@ -57,13 +58,14 @@ def _sound(task: Task, expected: Mapping[str, Any]) -> None:
     for key, wanted in expected.items():
         if key not in criteria:
             known = ", ".join(criteria)
-            raise NotMarkable(f"Task {task.key}: the rubric has no criterion {key!r}; it has {known}.")
+            told = _("Task %(task)s: the rubric has no criterion %(key)s; it has %(known)s.")
+            raise NotMarkable(told % {"task": task.key, "key": repr(key), "known": known})
         ends = wanted if isinstance(wanted, (list, tuple)) else [wanted]
         low, high = criteria[key].ends
         if any(end is not None and not low <= float(end) <= high for end in ends):
-            raise NotMarkable(
-                f"Task {task.key}: {wanted!r} is not on the scale of {key} ({low:g} to {high:g})."
-            )
+            told = _("Task %(task)s: %(value)s is not on the scale of %(key)s (%(low)s to %(high)s).")
+            ends_said = {"low": f"{low:g}", "high": f"{high:g}"}
+            raise NotMarkable(told % {"task": task.key, "value": repr(wanted), "key": key, **ends_said})
 
 
 def mark_gold(
@@ -74,15 +76,16 @@ def mark_gold(
     Its seats go. Raises NotMarkable for a task somebody was given, or for an answer that is not on its scale.
     """
     if purpose not in PURPOSES or purpose == CONTROL:
-        raise NotMarkable(f"Task {task.key}: {purpose!r} is not one of gold, training, qualification.")
+        told = _("Task %(task)s: %(purpose)s is not one of gold, training, qualification.")
+        raise NotMarkable(told % {"task": task.key, "purpose": repr(purpose)})
     if not expected:
-        raise NotMarkable(f"Task {task.key}: say which answer is expected for at least one criterion.")
+        told = _("Task %(task)s: say which answer is expected for at least one criterion.")
+        raise NotMarkable(told % {"task": task.key})
     _sound(task, expected)
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
-            raise NotMarkable(
-                f"Task {task.key} was already given to a rater; make another task for this response."
-            )
+            told = _("Task %(task)s was already given to a rater; make another task for this response.")
+            raise NotMarkable(told % {"task": task.key})
         Seat.objects.filter(task=task).delete()
         task.gold = {"purpose": purpose, "expected": dict(expected), "why": dict(why or {})}
         task.save(update_fields=["gold"])

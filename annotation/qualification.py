@@ -71,7 +71,8 @@ def pass_mark(study: Study) -> tuple[int, int] | None:
         return None
     of, needed = rule.get("of", 10), rule.get("pass", 9)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in (of, needed)) or not 1 <= needed <= of:
-        raise BadPolicy(f"Study {study.slug}: qualification {rule!r} needs whole numbers, pass from 1 to of.")
+        told = _("Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of.")
+        raise BadPolicy(told % {"study": study.slug, "value": repr(rule)})
     return of, needed
 
 

@@ -129,6 +129,8 @@ def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
         context["found"] = plan_of_study(study)
     except BadPolicy as problem:
         context["problem"] = str(problem)
-    except (NoStatistic, OutOfRange) as problem:
-        context["problem"] = str(problem)
+    except (NoStatistic, OutOfRange):
+        context["problem"] = _(
+            "No plan can be made of these numbers; check the answers a task, the raters expected and the shares."
+        )
     return render(request, "calibration/_plan.html", context)
