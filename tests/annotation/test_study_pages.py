@@ -307,3 +307,12 @@ def test_every_step_stands_in_the_history(as_lead, study, django_assert_max_num_
 def test_queries_of_the_set_up_are_bounded(as_lead, study, django_assert_max_num_queries):
     with django_assert_max_num_queries(24):
         as_lead.get(to("setup", study))
+
+
+def test_a_policy_that_makes_no_sense_is_named_in_the_readers_language(as_lead, study):
+    study.policies = {**study.policies, "probe_rate": 3}
+    study.save()
+    as_lead.post(reverse("set_language"), {"language": "zh-hans", "next": "/"})
+    plan = as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])).content.decode()
+    assert "probe_rate 3" in plan
+    assert "is not a share" not in plan
