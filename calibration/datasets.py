@@ -167,12 +167,10 @@ def score_frame(
     links = _table(assignments, ["id", "task_id", "rater_id", "repeat"])
     task = links.of(owner, "task_id")
     rater = links.of(owner, "rater_id")
-    tasks = _table(
-        Task.objects.filter(pk__in=assignments.values("task_id")),
-        ["id", "response_a_id", "response_b_id"],
-    )
+    asked = _tasks_of(study, assignments)
+    tasks = _table(asked, ["id", "response_a_id", "response_b_id"])
     response, response_b = tasks.of(task, "response_a_id"), tasks.of(task, "response_b_id")
-    responses = _responses(assignments)
+    responses = _responses(asked)
     instruction = responses.of(response, "instruction_id")
     instruction_rows = _instructions(np.unique(instruction))
     category, parent, category_names = _categories(instruction_rows.of(instruction, "category_id"))
@@ -371,11 +369,18 @@ def _table(queryset: QuerySet[Any], names: list[str]) -> _Table:
     )
 
 
-def _responses(assignments: QuerySet[Assignment]) -> _Table:
+def _tasks_of(study: Study | None, assignments: QuerySet[Assignment]) -> QuerySet[Task]:
+    """Tasks that hold all of the assignments': a study's own are found without going through its answers."""
+    if study is not None:
+        return Task.objects.filter(study=study).order_by()
+    return Task.objects.filter(pk__in=assignments.values("task_id")).order_by()
+
+
+def _responses(tasks: QuerySet[Task]) -> _Table:
     names = ["id", "instruction_id", "model_id"]
-    first = _table(Response.objects.filter(pk__in=assignments.values("task__response_a_id")), names)
-    pairs = assignments.filter(task__response_b__isnull=False)
-    second = _table(Response.objects.filter(pk__in=pairs.values("task__response_b_id")), names)
+    first = _table(Response.objects.filter(pk__in=tasks.values("response_a_id")), names)
+    pairs = tasks.filter(response_b__isnull=False)
+    second = _table(Response.objects.filter(pk__in=pairs.values("response_b_id")), names)
     pks, places = np.unique(np.concatenate([first.pks, second.pks]), return_index=True)
     columns = {name: np.concatenate([first.columns[name], second.columns[name]])[places] for name in names}
     return _Table(pks, columns)

@@ -35,14 +35,16 @@ def judged_elsewhere(study: Study) -> QuerySet[Assignment]:
 def judges_verdicts(study: Study, key: str) -> Verdicts:
     """What judges said of this study's responses, here or in another study; the one given here goes first.
 
-    None in a study of reviews: what people answered there is about verdicts, under the same keys, not about responses.
+    None of a study without judges, and none in a study of reviews: what people answered there is about verdicts, under
+    the same keys, not about responses.
     """
-    if study.kind == Study.Kind.REVIEW:
+    elsewhere = judged_elsewhere(study)
+    asked = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE).exists()
+    if study.kind == Study.Kind.REVIEW or not (asked or elsewhere.exists()):
         nothing = np.zeros(0, dtype=np.int64)
         return Verdicts(nothing, nothing, np.zeros(0), {}, {})
     here = score_frame(study=study, people=False)
     frames = [here]
-    elsewhere = judged_elsewhere(study)
     if elsewhere.exists():
         studies = Study.objects.filter(pk__in=elsewhere.values("task__study")).order_by("pk")
         frames += [score_frame(study=one, people=False) for one in studies]
