@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
-from generation.models import MAIN_EXPERIMENT, Endpoint, LanguageModel
+from generation.models import MAIN_EXPERIMENT, Category, Endpoint, LanguageModel
 from generation.sampling import EXPERIMENTS, NEW_TOKENS
 from generation.serving import ServingRefused, checked_base_url, checked_key_variable
 from generation.spending import Ceiling
@@ -228,6 +228,12 @@ class GenerationForm(BudgetForm):
     limit = forms.IntegerField(
         label=_("At most so many instructions"), help_text=_("Empty takes all."), min_value=1, required=False
     )
+    categories = forms.MultipleChoiceField(
+        label=_("Only these categories"),
+        help_text=_("None ticked takes all."),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )
     experiment = forms.ChoiceField(label=_("Length asked for"), initial=MAIN_EXPERIMENT)
     temperature = forms.FloatField(label=_("Temperature"), min_value=0, max_value=2)
     max_tokens = forms.IntegerField(
@@ -242,11 +248,33 @@ class GenerationForm(BudgetForm):
         help_text=_("Cheaper where the endpoint has one, and done within a day."),
         required=False,
     )
-    field_order = ["models", "samples", "limit", "experiment", "temperature", "max_tokens", "batch"]
+    field_order = [
+        "models",
+        "samples",
+        "categories",
+        "limit",
+        "experiment",
+        "temperature",
+        "max_tokens",
+        "batch",
+    ]
 
-    def __init__(self, *args: Any, models: "QuerySet[LanguageModel]", **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        models: "QuerySet[LanguageModel]",
+        categories: "QuerySet[Category]",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         choices, experiment = self.fields["models"], self.fields["experiment"]
+        offered = [(one.key, one.name) for one in categories]
+        if len(offered) > 1:
+            kinds = self.fields["categories"]
+            assert isinstance(kinds, forms.MultipleChoiceField)
+            kinds.choices = offered
+        else:
+            del self.fields["categories"]
         assert isinstance(choices, forms.ModelMultipleChoiceField)
         assert isinstance(experiment, forms.ChoiceField)
         choices.queryset = models

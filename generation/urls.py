@@ -22,4 +22,5 @@ urlpatterns = [
     path("runs/generation/", views.runs, name="runs"),
     path("runs/generation/<str:public_id>/", views.run, name="run"),
     path("runs/generation/<str:public_id>/control/", views.control_run, name="control_run"),
+    path("runs/generation/<str:public_id>/files/<str:name>", views.run_file, name="run_file"),
 ]

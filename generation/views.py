@@ -1,6 +1,8 @@
 """Generation runs: the list, starting one, and one run while it goes on."""
 
-from typing import cast
+import json
+from dataclasses import asdict
+from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -16,9 +18,10 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from generation.endpoints import NoEndpoint
 from generation.forms import BudgetForm, GenerationForm
+from generation.manifests import measures_of
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.run_page import generation_panel, scripted_models
-from generation.runs import NotPossible, cancel_run, pause_run, retry_failed
+from generation.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed
 from generation.runs import start_run as start
 from generation.sampling import (
     NothingToGenerate,
@@ -92,6 +95,45 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("generation:run", public_id)
 
 
+@require_safe
+@results_page
+def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
+    """The run's manifest.json or report.json as a download."""
+    found = _run_of(request, public_id)
+    match name:
+        case "manifest.json":
+            content = {"run": found.public_id, "name": found.name, "status": found.status, **found.manifest}
+        case "report.json":
+            content = _report(found)
+        case _:
+            raise Http404(gettext("A run has no such file."))
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    response = HttpResponse(text, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
+    return response
+
+
+def _report(run: GenerationRun) -> dict[str, Any]:
+    """Counts that add up: done, failed and waiting make each model's total; and what can be measured of its texts."""
+    progress = progress_of(run, clock=timezone.now)
+    return {
+        "run": run.public_id,
+        "name": run.name,
+        "benchmark": run.benchmark.slug,
+        "experiment": run.experiment,
+        "status": run.status,
+        "message": run.message,
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "models": [{**asdict(model), "waiting": model.waiting} for model in progress.models],
+        "measures": measures_of(run),
+        "errors": dict(progress.errors),
+        "calls": progress.calls,
+        "tokens": {"read": progress.input_tokens, "written": progress.output_tokens},
+        "money": f"{progress.money:f}",
+    }
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def start_run(request: HttpRequest, slug: str) -> HttpResponse:
@@ -106,7 +148,8 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
         workspace=benchmark.workspace, endpoint__isnull=False
     ).select_related("endpoint")
     initial = {"temperature": default_parameters(benchmark)["temperature"]}
-    form = GenerationForm(request.POST or None, models=models, initial=initial)
+    categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
+    form = GenerationForm(request.POST or None, models=models, categories=categories, initial=initial)
     if request.method == "POST" and form.is_valid():
         made = _planned(form, benchmark, user)
         if made is not None:
@@ -129,6 +172,7 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
         samples=given["samples"],
         limit=given["limit"],
         experiment=given["experiment"],
+        categories=given.get("categories", ()),
         parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
         batch=given["batch"],
     )
@@ -140,7 +184,10 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
             return made
     except NothingToGenerate:
         form.add_error(
-            None, gettext("This benchmark has no instruction with a text; load its instructions first.")
+            None,
+            gettext("These categories have no instruction with a text; choose others.")
+            if wanted.categories
+            else gettext("This benchmark has no instruction with a text; load its instructions first."),
         )
     except NoEndpoint as error:
         form.add_error(None, str(error))

@@ -1,5 +1,7 @@
 """The library, endpoints, models and generation runs as a lead, an analyst, a rater and a stranger see them."""
 
+import json
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -242,6 +244,35 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
     assert "every 2s" not in part
     assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
     assert run.created_by is not None
+
+
+def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
+    monkeypatch.setattr("generation.tasks.work.delay", lambda pk: None)
+    made = written(instructions=4)
+    benchmark = made.benchmark
+    one, two = (
+        Category.objects.create(benchmark=benchmark, key=key, names={"en": key}) for key in ("a", "b")
+    )
+    benchmark.instructions.update(category=one)
+    benchmark.instructions.filter(pk=benchmark.instructions.first().pk).update(category=two)
+    model = LanguageModel.objects.filter(endpoint__isnull=False).first()
+    place = url("start_run", benchmark.slug)
+    refused = lead.post(place, run_fields(model, categories=["nowhere"]))
+    assert refused.status_code == 422
+    lead.post(place, run_fields(model, categories=["b"]))
+    run = GenerationRun.objects.order_by("-pk").first()
+    # One of four instructions, two samples of it.
+    assert (run.items.count(), run.pk == made.pk) == (2, False)
+    report = json.loads(lead.get(url("run_file", made.public_id, "report.json")).content)
+    assert [(row["total"], row["done"], row["failed"], row["waiting"]) for row in report["models"]] == [
+        (4, 4, 0, 0)
+    ]
+    manifest = json.loads(lead.get(url("run_file", made.public_id, "manifest.json")).content)
+    assert manifest["asked"]["benchmark"] == benchmark.slug
+    assert manifest["came"]["items"] == {"done": 4}
+    assert lead.get(url("run_file", made.public_id, "keys.json")).status_code == 404
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert client.get(url("run_file", made.public_id, "report.json")).status_code == 404
 
 
 def test_a_run_needs_a_model_that_is_served(lead):
