@@ -314,5 +314,5 @@ def test_a_policy_that_makes_no_sense_is_named_in_the_readers_language(as_lead, 
     study.save()
     as_lead.post(reverse("set_language"), {"language": "zh-hans", "next": "/"})
     plan = as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])).content.decode()
-    assert "probe_rate 3" in plan
+    assert "probe_rate" in plan
     assert "is not a share" not in plan
