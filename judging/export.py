@@ -29,6 +29,7 @@ from calibration.report_cache import current_reports
 from calibration.reviewed_verdicts import review_scores
 from calibration.verdicts import judged_elsewhere
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from judging.leaderboard_reports import leaderboards_of
 from judging.models import Judge
 
 FORMAT = "plumbline-study-1"
@@ -67,6 +68,7 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             }
             for one in current_reports(study)
         ]
+        reports += leaderboards_of(study)
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
         manifest = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Assignment, Rater
+from annotation.models import Assignment, Rater, Study
 from calibration.datasets import (
     ROLES,
     Ints,
@@ -158,8 +158,9 @@ def leaderboard(
     experiment: str = MAIN_EXPERIMENT,
     query: BoardQuery = EVERYTHING,
     beside_people: bool = False,
+    people_of: Study | None = None,
 ) -> Leaderboard:
-    """The board that `query` asks for; with `beside_people` their scores are read as well.
+    """The board that `query` asks for; with `beside_people` their scores are read as well, or those of one study.
 
     A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, UnknownWeights,
     MissingWeights, WithoutWeight, NotOnScale.
@@ -198,7 +199,14 @@ def leaderboard(
         benchmark, judge, weighting, experiment, measure, measures, query, columns, enough, entries, column, names,
         data_hash(frame), left_out=len(scored) - len(enough), words=_words(benchmark, entries, column, names, columns),
     )  # fmt: skip
-    people = _people(benchmark, experiment, measure, weighting, leaves, query) if beside_people else None
+    people = None
+    if beside_people or people_of is not None:
+        theirs = (
+            score_frame(study=people_of, judges=False)
+            if people_of is not None
+            else score_frame(benchmark=benchmark, judges=False, experiment=experiment)
+        )
+        people = _people(theirs, measure, weighting, leaves, query)
     wins = None
     if measure.paired and beside_people:
         won = entries_of(frame, MEASURES[WINS], weighting, leaves)
@@ -243,15 +251,13 @@ def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int
 
 
 def _people(
-    benchmark: Benchmark,
-    experiment: str,
+    frame: ScoreFrame,
     measure: Measure,
     weighting: Weighting,
     leaves: Mapping[int, Category],
     query: BoardQuery,
 ) -> BoardEntries | None:
-    """What people said of the same responses, on the same measure; None where nobody did."""
-    frame = score_frame(benchmark=benchmark, judges=False, experiment=experiment)
+    """What people said of responses, on the same measure; None where nobody did."""
     frame = frame.select(frame.role == ROLES.index(measure.role))
     if not len(frame):
         return None

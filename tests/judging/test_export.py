@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.models import Rater, Score
+from annotation.models import Assignment, Rater, Score
 from calibration.agreement_reports import agreement_report
 from calibration.fits import run_fit
 from calibration.models import Report
@@ -19,12 +19,13 @@ from calibration.stored_reports import report_of
 from generation.models import Instruction, Response
 from judging.comparison import compare, judges_in, weighting_for
 from judging.export import export_study
+from judging.leaderboards import leaderboard
 from judging.recompute import recompute
 from judging.scratch_database import ExportRefused
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -54,10 +55,10 @@ def test_every_stored_number_comes_out_the_same(tmp_path):
     study = with_everything(answered_study(instructions=22, judge="gpt-4o"))
     found = recompute(exported(study, tmp_path / "essays.zip"))
     assert sorted(one.kind for one in found.results) == [
-        "agreement", "fit", "judge against people", "rankings", "raters",
+        "agreement", "fit", "judge against people", "leaderboard", "leaderboard", "rankings", "raters",
     ]  # fmt: skip
     assert found.same, [one.differences for one in found.results]
-    assert all(one.values > 50 for one in found.results)
+    assert all(one.values > (20 if one.kind == "leaderboard" else 50) for one in found.results)
     # What was computed in between went to the scratch database and nowhere else.
     assert Report.objects.count() == 4 and Rater.objects.filter(label="gpt-4o").count() == 1
 
@@ -219,3 +220,50 @@ class TestPage:
             .content.decode()
         )
         assert "Nothing to export yet" in page
+
+
+def test_a_leaderboard_comes_out_of_the_export_with_people_and_what_the_judge_judged_elsewhere(tmp_path):
+    study = make_checklist_study(instructions=24, models=2)
+    judge = make_judge_rater(study.workspace, "gpt-4o")
+    tasks = list(study.tasks.order_by("pk"))
+    for number, task in enumerate(tasks[:-1]):
+        level = (number * 7 % 5) / 4
+        make_answer(task, judge, {"item0": level, "item1": 0.5, "item2": 1 - level})
+    Assignment.objects.create(task=tasks[-1], rater=judge, status="unscored", reason="prose: x")
+    for person in (make_rater(study), make_rater(study)):
+        for number, task in enumerate(tasks[:16]):
+            make_answer(task, person, {"item0": (number % 5) / 4, "item1": 0.25, "item2": 1.0})
+    other = make_checklist_study(instructions=0, slug="whole", workspace=study.workspace)
+    more = Instruction.objects.create(
+        benchmark=study.benchmark, external_id="more", category=tasks[0].response_a.instruction.category
+    )
+    response = Response.objects.create(
+        instruction=more, model=tasks[0].response_a.model, text="More.", words=1
+    )
+    extra = other.tasks.create(
+        kind="single", key="more", response_a=response, answer_rubric=tasks[0].answer_rubric
+    )
+    make_answer(extra, judge, {"item0": 1.0, "item1": 1.0, "item2": 1.0})
+    path = exported(study, tmp_path / "board.zip")
+    (stored,) = [row for row in lines(path, "reports.jsonl") if row["kind"] == "leaderboard"]
+    shown = leaderboard(study.benchmark, judge, "equal")
+    assert stored["result"]["models"] == json.loads(json.dumps(shown.as_json()["models"]))
+    cells = {one["model"]: one["categories"]["writing"] for one in stored["result"]["models"]}
+    assert (cells["model0"]["n"], cells["model1"]["n"], cells["model1"]["unscored"]) == (25, 23, 1)
+    assert stored["result"]["corrected"]["model0"]["n"] == 8
+    found = recompute(path)
+    assert found.same, [one.differences for one in found.results]
+    assert [one.kind for one in found.results] == ["leaderboard"]
+    # A changed number is named.
+    tampered = tmp_path / "tampered.zip"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tampered, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "reports.jsonl":
+                row = json.loads(content)
+                row["result"]["averages"]["model0"]["low"] += 1e-9
+                content = json.dumps(row).encode() + b"\n"
+            new.writestr(name, content)
+    (wrong,) = recompute(tampered).results
+    assert not wrong.same
+    assert wrong.differences[0].startswith("/averages/model0/low")
