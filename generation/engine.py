@@ -7,7 +7,7 @@ holds no slot, so a slow or failing one delays nobody else; what has finished is
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from generation.spending import NOTHING, Budget, Spend
 
@@ -64,6 +64,20 @@ class Pace:
         tokens = 60.0 * spend.tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0
         return max(requests, tokens)
 
+    @property
+    def limited(self) -> bool:
+        return bool(self.requests_per_minute or self.tokens_per_minute)
+
+
+class Turns(Protocol):
+    """An endpoint's allowance, shared with other engines that may be elsewhere."""
+
+    async def claim(self, seconds: float) -> float:
+        """Sets so many seconds of the allowance aside for this engine; the wait until they begin, in seconds."""
+
+    async def hold(self, seconds: float) -> None:
+        """Nobody is to call for so long."""
+
 
 @dataclass(frozen=True)
 class Call(Generic[K, R]):
@@ -110,6 +124,10 @@ Outcome = Answered[K, R] | Failed[K] | Withheld[K] | Retried[K]
 BUDGET_REACHED = "budget"
 STOPPED = "stopped"
 FATAL = "fatal"
+LONGEST_CLAIM = 1.0
+"""Seconds of a shared allowance that are set aside at once, unless one call takes longer."""
+LATENESS = 0.25
+"""Seconds after the end of a claim in which a call may still start on it: a busy machine wakes late."""
 
 
 class Engine(Generic[K, R]):
@@ -129,6 +147,7 @@ class Engine(Generic[K, R]):
         sleep: Callable[[float], Awaitable[None]],
         draw: Callable[[], float],
         pace: Pace | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.concurrency = concurrency
         self.ahead: int | None = None
@@ -138,7 +157,10 @@ class Engine(Generic[K, R]):
         self._retry = retry
         self._pace = pace or Pace()
         self._clock, self._sleep, self._draw = clock, sleep, draw
-        self._opens_at = clock()
+        self._turns = turns if pace and pace.limited else None
+        self._opens_at = self._closes_at = clock()
+        self._queueing = self._claimed = 0.0
+        self._claiming = asyncio.Lock()
         self._settled = asyncio.Event()
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -258,6 +280,8 @@ class Engine(Generic[K, R]):
             spent = NOTHING if error.patient else Spend(calls=1)
             if error.retry_after:
                 self._opens_at = max(self._opens_at, self._clock() + error.retry_after)
+                if self._turns:
+                    await self._turns.hold(error.retry_after)
             return Failed(call.key, error, tries)
         finally:
             self._budget.settle(call.reserve, spent)
@@ -265,9 +289,34 @@ class Engine(Generic[K, R]):
 
     async def _wait_for_turn(self, spend: Spend) -> None:
         """Waits until the pace and the longest Retry-After so far let another call start."""
-        while (wait := self._opens_at - self._clock()) > 0 and not self.stopped:
-            await self._rest(wait)
-        self._opens_at = max(self._opens_at, self._clock()) + self._pace.seconds_of(spend)
+        seconds = self._pace.seconds_of(spend)
+        self._queueing += seconds
+        try:
+            while not self.stopped:
+                if (wait := self._opens_at - self._clock()) > 0:
+                    await self._rest(wait)
+                elif not self._turns or self._has_claimed(seconds):
+                    break
+                else:
+                    await self._claim(self._turns, seconds)
+        finally:
+            self._queueing -= seconds
+        self._claimed -= seconds
+        self._opens_at = max(self._opens_at, self._clock()) + seconds
+
+    def _has_claimed(self, seconds: float) -> bool:
+        return self._claimed >= 0.999 * seconds and self._clock() <= self._closes_at + LATENESS
+
+    async def _claim(self, turns: Turns, seconds: float) -> None:
+        """As much of the shared allowance as the calls that wait now can use, so that none of it is lost."""
+        async with self._claiming:
+            if self._has_claimed(seconds):
+                return
+            asked = max(seconds, min(self._queueing, LONGEST_CLAIM))
+            wait = await turns.claim(asked)
+            self._claimed = asked
+            self._opens_at = max(self._opens_at, self._clock() + wait)
+            self._closes_at = self._opens_at + asked
 
     async def _wait_for_storing(self) -> None:
         while (

@@ -141,6 +141,16 @@ class Endpoint(models.Model):
         return self.name
 
 
+class EndpointTurn(models.Model):
+    """From when on an endpoint may be called next; workers take turns of its limits by moving it on."""
+
+    endpoint = models.OneToOneField(Endpoint, models.CASCADE, related_name="turn")
+    opens_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.endpoint_id}: {self.opens_at}"
+
+
 class LanguageModel(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="language_models")
     endpoint = models.ForeignKey(

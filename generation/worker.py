@@ -19,6 +19,7 @@ from generation.runs import fail_run, finish_if_done, pause_run
 from generation.shifts import PLAIN_SHIFT, Shift, Work
 from generation.spending import Budget, Spend
 from generation.spent import spent_of
+from generation.turns import EndpointTurns
 from generation.worklist import Asked, GenerationWorklist
 
 LONGEST_TEXT_SECONDS = 1800.0
@@ -102,6 +103,7 @@ class Station:
             sleep=asyncio.sleep,
             draw=random.Random(f"{worklist.run.seed} {worklist.worker}").random,
             pace=pace_of(self._endpoint),
+            turns=EndpointTurns(self._endpoint, worklist.clock),
         )
 
     def open(self, model: LanguageModel, chat_for: ChatMaker) -> None:

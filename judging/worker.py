@@ -19,6 +19,7 @@ from generation.endpoints import NoEndpoint, open_chat, pace_of
 from generation.engine import BUDGET_REACHED, FATAL, STOPPED, Answered, Call, Engine, Outcome, Pace, Retry
 from generation.shifts import PLAIN_SHIFT, Shift
 from generation.spending import Budget, Ceiling, Spend
+from generation.turns import EndpointTurns
 from judging.allotment import give_back, shares_held
 from judging.inline import needs_no_call, settle_inline
 from judging.leases import new_worker_name
@@ -113,6 +114,7 @@ class Desk:
             sleep=asyncio.sleep,
             draw=random.Random(f"{worklist.run.seed} {worklist.worker}").random,
             pace=pace_of(endpoint) if endpoint else Pace(),
+            turns=EndpointTurns(endpoint, worklist.clock) if endpoint else None,
         )
         self.engine.ahead = 0
 

@@ -67,7 +67,7 @@ class Timeline:
             waiting[0][2].set_result(None)
 
 
-def make_engine(timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None):
+def make_engine(timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None, turns=None):
     return Engine(
         concurrency=concurrency,
         budget=Budget(ceiling),
@@ -76,6 +76,7 @@ def make_engine(timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=
         sleep=timeline.sleep,
         draw=lambda: 0.0,
         pace=pace,
+        turns=turns,
     )
 
 
@@ -377,5 +378,74 @@ def test_a_failed_call_is_nothing_to_store():
         engine.submit(Call("good", takes(timeline, 1)))
         outcomes = await everything(engine, timeline)
         assert [type(one).__name__ for one in outcomes] == ["Failed", "Answered"]
+
+    play(scenario)
+
+
+class SharedTurns:
+    """An allowance as the database keeps it, on a timeline."""
+
+    def __init__(self, timeline):
+        self.timeline, self.opens_at, self.claims = timeline, 0.0, []
+
+    async def claim(self, seconds):
+        begins = max(self.opens_at, self.timeline.now)
+        self.opens_at = begins + seconds
+        self.claims.append(seconds)
+        return begins - self.timeline.now
+
+    async def hold(self, seconds):
+        self.opens_at = max(self.opens_at, self.timeline.now + seconds)
+
+
+def test_engines_that_share_turns_keep_the_pace_together_and_lose_nothing_of_it():
+    async def scenario(timeline):
+        turns, log = SharedTurns(timeline), []
+        engines = [
+            make_engine(timeline, concurrency=4, pace=Pace(requests_per_minute=600), turns=turns)
+            for _ in range(3)
+        ]
+        for engine in engines:
+            for key in range(20):
+                engine.submit(Call(key, takes(timeline, 0.05, log=log)))
+        await timeline.run(5.95)
+        # Ten a second in all: never eleven within a second, and after 6 seconds not much fewer than 60.
+        for begun in log:
+            assert sum(begun <= other < begun + 0.999 for other in log) <= 10
+        assert 54 <= len(log) <= 60
+        await timeline.run(20)
+        assert len(log) == 60
+        # Far fewer claims than calls: a claim is for what waits.
+        assert len(turns.claims) < 40
+
+    play(scenario)
+
+
+def test_a_machine_that_wakes_late_loses_little_of_its_turns():
+    async def scenario(timeline):
+        turns, log = SharedTurns(timeline), []
+        engine = make_engine(timeline, concurrency=2, pace=Pace(requests_per_minute=600), turns=turns)
+        engine._sleep = lambda seconds: timeline.sleep(seconds + 0.03)
+        for key in range(20):
+            engine.submit(Call(key, takes(timeline, 0.01, log=log)))
+        await timeline.run(3.5)
+        assert len(log) == 20
+
+    play(scenario)
+
+
+def test_a_retry_after_is_told_to_those_who_share_the_turns():
+    async def scenario(timeline):
+        turns, log = SharedTurns(timeline), []
+        limit = Pace(requests_per_minute=6_000)
+        told = make_engine(timeline, concurrency=1, pace=limit, turns=turns)
+        told.submit(Call("a", fails([Later(30)])))
+        await timeline.run(1)
+        other = make_engine(timeline, concurrency=1, pace=limit, turns=turns)
+        other.submit(Call("b", takes(timeline, 1, log=log)))
+        await timeline.run(29)
+        assert log == []
+        await timeline.run(40)
+        assert len(log) == 1 and log[0] >= 30
 
     play(scenario)
