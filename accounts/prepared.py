@@ -1,14 +1,18 @@
 """Queries and writes on a rater's way from one task to the next, compiled once and run with other values.
 
-Putting a query together takes Django several times as long as the database takes to answer it. What is kept here is
-the statement and how its rows become objects; never a row.
+Putting a query together takes Django several times as long as the database takes to answer it, and planning it takes
+PostgreSQL longer than running it. What is kept here is the statement and how its rows become objects; a row only
+where the caller says so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Field, Model, QuerySet
 from django.db.models.query import get_related_populators
 from django.db.models.sql import DeleteQuery, UpdateQuery
@@ -28,6 +32,29 @@ OTHER_TIME = datetime(1902, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 def _adapted(value: Any) -> Any:
     return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+
+
+@cache
+def _planned_once() -> Any:
+    """psycopg's own cursor, which says, where queries are logged, what it executed."""
+    from psycopg import Cursor
+
+    class PlannedOnce(Cursor[Any]):
+        def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+            done = super().execute(query, params, **options)
+            if connection.queries_logged:
+                self._query = SimpleNamespace(query=str(query).encode())  # type: ignore[assignment]
+            return done
+
+    return PlannedOnce
+
+
+def prepared_cursor() -> CursorWrapper:
+    """A cursor whose statements PostgreSQL parses and plans once for each connection (prepare_threshold 0)."""
+    cursor: CursorWrapper = connection.cursor()
+    if connection.vendor == "postgresql":
+        cursor.cursor = _planned_once()(connection.connection)
+    return cursor
 
 
 class _Filled:
@@ -64,7 +91,7 @@ class _Statement:
 
     def fetched(self, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """The rows as the database driver hands them out."""
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(self.filled.sql, self.filled.with_values(values))
             found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
@@ -169,7 +196,7 @@ class PreparedChange:
         statement = self._statements.get(connection.vendor)
         if statement is None:
             statement = self._statements[connection.vendor] = self._compiled()
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(statement.sql, statement.with_values(values))
             return int(cursor.rowcount)
 
@@ -210,7 +237,7 @@ class PreparedInsert(Generic[M]):
         sql = self._statements.get((connection.vendor, len(instances)))
         if sql is None:
             sql = self._statements[connection.vendor, len(instances)] = self._compiled(fields, len(instances))
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(sql, values)
             if len(instances) == 1:
                 instances[0].pk = cursor.fetchall()[0][0]

@@ -30,6 +30,7 @@ from accounts.prepared import (
     Prepared,
     PreparedInsert,
     PreparedValues,
+    prepared_cursor,
 )
 from annotation.check_plan import (
     PROBE,
@@ -174,7 +175,7 @@ _LOCKING = {"postgresql": "FOR UPDATE OF s SKIP LOCKED", "sqlite": ""}
 def _take_seat(which: str, parameters: dict[str, Any], clock: Clock) -> tuple[int, int] | None:
     vendor = connection.vendor
     statement = _TAKE.format(which=which, until=_UNTIL[vendor], locking=_LOCKING[vendor])
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(statement, parameters | {"now": connection.ops.adapt_datetimefield_value(clock())})
         rows = cursor.fetchall()
     return (rows[0][0], rows[0][1]) if rows else None

@@ -1,6 +1,7 @@
 """Settings, read from the environment once (docs/operations.md lists the variables)."""
 
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
@@ -92,13 +93,16 @@ except ValueError as error:
     raise ImproperlyConfigured(
         "DATABASE_URL is no address such as postgres://user:password@host:5432/name; write odd characters as %40."
     ) from error
-DATABASES = {"default": dict(parsed)}
+DATABASES: dict[str, dict[str, Any]] = {"default": dict(parsed)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;",
     }
+else:
+    # Statements sent by accounts.prepared are planned once for each connection; the others are not prepared.
+    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0, **DATABASES["default"].get("OPTIONS", {})}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work: Redis where REDIS_URL names it, else files beside the database.
