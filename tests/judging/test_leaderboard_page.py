@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Score, Study, Task
@@ -158,7 +159,7 @@ def pairs_benchmark():
     )  # fmt: skip
     study = Study.objects.create(workspace=workspace, slug="wild", kind="pair", benchmark=benchmark)
     models = {name: LanguageModel.objects.create(workspace=workspace, name=name) for name in "abc"}
-    judge = make_judge_rater(workspace)
+    judge = make_judge_rater(workspace, "pairs judge")
     for number in range(4):
         instruction = Instruction.objects.create(
             benchmark=benchmark, external_id=f"i{number}", category=category,
@@ -289,3 +290,17 @@ def test_raters_and_strangers_never_see_who_wrote_what(client, judged):
     client.force_login(make_user("lead", make_workspace("elsewhere")))
     assert compared(client, study).status_code == 404
     assert compared(client, study, view="compare_item", item=instruction.public_id).status_code == 404
+
+
+def test_the_command_takes_the_same_filters_and_measures(judged, capsys):
+    study, _judge = judged
+    call_command("leaderboard", study.benchmark.slug, judge="gpt-4o", language="en", json=True)
+    found = json.loads(capsys.readouterr().out)["models"]
+    assert {one["model"]: one["average"] for one in found} == {"model0": 0.0, "model1": -100.0}
+    with pytest.raises(CommandError, match="take a filter away"):
+        call_command("leaderboard", study.benchmark.slug, judge="gpt-4o", language="fr")
+    benchmark, _judge, _study = pairs_benchmark()
+    call_command("leaderboard", benchmark.slug, judge="pairs judge", against=["b", "c"])
+    shown = capsys.readouterr().out
+    assert "100 x the mean reward" in shown
+    assert "75.00" in shown

@@ -10,13 +10,34 @@ from rich.console import Console
 from rich.table import Table
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from calibration.statistic_errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
+from judging.board_query import BoardQuery
 from judging.leaderboards import Leaderboard, UnknownJudge, judge_named, leaderboard
+from judging.measures import GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
 from judging.printed_tables import printed_beside
 from judging.scoring import NoVerdicts, WithoutWeight
 from judging.weightings import EQUAL, MissingWeights, UnknownWeights
 
-USER_ERRORS = (UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights)
+USER_ERRORS = (
+    UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic,
+)  # fmt: skip
+SCORES = {
+    POINTS: "(mean points - 75) x 4",
+    STARS: "100 x stars/full marks",
+    GRADED: "(mean grade - 5) x 20",
+    MEAN: "the mean of the overall scores",
+    WINS: "wins and half the ties, percent of comparisons",
+    REWARD: "100 x the mean reward, +1 to -1",
+}
+
+
+def _query(options: dict[str, Any]) -> BoardQuery:
+    return BoardQuery(
+        measure=options["measure"] or "",
+        against=tuple(options["against"]),
+        **{name: options[name] for name in ("category", "language", "tag", "family", "least", "margin")},
+    )
 
 
 class Command(BaseCommand):
@@ -32,6 +53,27 @@ class Command(BaseCommand):
             help="equal, published, or a fit: its id, its name, or its study's slug.",
         )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
+        parser.add_argument(
+            "--measure", choices=sorted(MEASURES), help="Another score than the judge's first."
+        )
+        parser.add_argument("--category", default="", help="Only this category, by subcategory.")
+        parser.add_argument("--language", default="", help="Only instructions in this language.")
+        parser.add_argument("--tag", default="", help="Only instructions with this tag.")
+        parser.add_argument("--family", default="", help="Only models of this family.")
+        parser.add_argument("--least", type=int, default=0, help="Only models with so many judged responses.")
+        parser.add_argument(
+            "--against",
+            action="append",
+            default=[],
+            metavar="MODEL",
+            help="Pairs: only against this model; repeatable.",
+        )
+        parser.add_argument(
+            "--margin",
+            type=int,
+            metavar="K",
+            help="Reward: a slight win of a text longer by over K characters is a tie.",
+        )
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +88,9 @@ class Command(BaseCommand):
                     f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}."
                 )
             judge = judge_named(benchmark, options["judge"])
-            board = leaderboard(benchmark, judge, options["weights"], experiment=options["experiment"])
+            board = leaderboard(
+                benchmark, judge, options["weights"], experiment=options["experiment"], query=_query(options)
+            )
         except USER_ERRORS as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -72,9 +116,9 @@ class Command(BaseCommand):
         console = Console(file=paper, width=None if self.stdout.isatty() else 160)
         console.print(table)
         console.print(
-            "Score: (mean points - 75) x 4. A number in brackets counts verdicts that could not be used."
+            f"Score: {SCORES[board.measure.name]}. A number in brackets counts verdicts that could not be used."
         )
-        printed = printed_beside(board)
+        printed = printed_beside(board) if board.measure.name == POINTS and not board.query.narrows else None
         if printed is not None and weights != EQUAL:
             console.print(
                 f"{printed.compared - printed.differing} of {printed.compared} scores equal the printed table but for "
