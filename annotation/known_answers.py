@@ -1,9 +1,11 @@
 """Tasks with a known answer, as a lead marks them: gold items, training and qualification."""
 
 from typing import Any, cast
+from urllib.parse import quote
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -24,6 +26,7 @@ from annotation.handout import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
 from annotation.provenance import provenance_of
 from annotation.rendering import render_text
+from annotation.screens import part_shown
 from annotation.studies import LARGE, StudyRefused, is_large, log_event, make_tasks
 from annotation.study_forms import texts_of
 
@@ -32,7 +35,7 @@ PURPOSES = [
     ("training", gettext_lazy("Training: comes first, with feedback")),
     ("qualification", gettext_lazy("Qualification: decides who goes on")),
 ]
-MOST_FOUND = 30
+FOUND_A_PAGE = 30
 
 
 class KnownAnswerForm(forms.Form):
@@ -136,6 +139,7 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
         open_to_mark = open_to_mark.filter(
             Q(response_a__instruction__external_id__icontains=sought)
             | Q(response_a__instruction__category__key__icontains=sought)
+            | Q(response_a__model__name__icontains=sought)
         )
     names = _purpose_names()
     marked = [
@@ -146,9 +150,13 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
         "can_lead": True,
         "provenance": provenance_of(study),
         "marked": marked,
-        "found": open_to_mark.select_related("response_a__instruction__category").order_by("position")[
-            :MOST_FOUND
-        ],
+        "page": Paginator(
+            open_to_mark.select_related(
+                "response_a__instruction__category", "response_a__model", "response_b__model"
+            ).order_by("position", "pk"),
+            FOUND_A_PAGE,
+        ).get_page(request.GET.get("page")),
+        "query": f"&q={quote(sought)}" if sought else "",
         "sought": sought,
         "has_tasks": study.tasks.exists(),
     }
@@ -196,7 +204,9 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
         "form": form,
         "instruction": render_text(task.response_a.instruction.text),
         "responses": [
-            render_text(one.text or "") for one in (task.response_a, task.response_b) if one is not None
+            render_text((one.text or "")[part_shown(task)])
+            for one in (task.response_a, task.response_b)
+            if one is not None
         ],
     }
     return render(request, "annotation/mark_task.html", context, status=422 if form.errors else 200)

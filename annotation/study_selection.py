@@ -144,11 +144,13 @@ def candidates(study: Study) -> list[Candidate]:
 
 
 def planned_tasks(study: Study) -> PlannedTasks:
-    """The tasks that the study's choices make, in order, without those that the lead dropped (policy "dropped", their
-    keys); writes at most the rubrics of reviews and checks.
+    """The tasks that the study's choices make, in order, without those that measure raters and those that the lead
+    dropped (policy "dropped", their keys); writes at most the rubrics of reviews and checks.
     """
-    made, dropped = _chosen_tasks(study), set(study.policies.get("dropped", ()))
-    return replace(made, tasks=[one for one in made.tasks if one.key not in dropped]) if dropped else made
+    made = _chosen_tasks(study)
+    gold = study.tasks.filter(gold__isnull=False).values_list("key", flat=True)
+    left_out = {*study.policies.get("dropped", ()), *gold}
+    return replace(made, tasks=[one for one in made.tasks if one.key not in left_out]) if left_out else made
 
 
 def _chosen_tasks(study: Study) -> PlannedTasks:

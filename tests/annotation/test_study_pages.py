@@ -4,8 +4,10 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Event
+from annotation.controls import mark_gold
 from annotation.models import Assignment, Draft, Guideline, Rater, Score, Seat, Study, Task
 from annotation.studies import create_study, make_tasks
+from annotation.study_selection import planned_tasks
 from tests.factories import make_checklist_study, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -316,3 +318,29 @@ def test_a_policy_that_makes_no_sense_is_named_in_the_readers_language(as_lead, 
     plan = as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])).content.decode()
     assert "probe_rate" in plan
     assert "is not a share" not in plan
+
+
+def test_tasks_to_mark_are_told_apart_by_their_models_and_come_in_pages(as_lead, study):
+    make_tasks(study)
+    task = study.tasks.first()
+    for number in range(40):
+        Task.objects.create(
+            study=study,
+            kind="single",
+            key=f"x{number}",
+            response_a=task.response_a,
+            answer_rubric=task.answer_rubric,
+        )
+    first = as_lead.get(to("known_answers", study)).content.decode()
+    second = as_lead.get(to("known_answers", study), {"page": 2}).content.decode()
+    assert [page.count("Read and mark") for page in (first, second)] == [30, 16]
+    assert "model0" in first
+    found = as_lead.get(to("known_answers", study), {"q": "model1"}).content.decode()
+    assert found.count("Read and mark") == 3
+
+
+def test_a_marked_task_is_in_the_plan_no_more(as_lead, study):
+    make_tasks(study)
+    before = len(planned_tasks(study))
+    mark_gold(study.tasks.first(), {"overall": 5})
+    assert len(planned_tasks(study)) == before - 1
