@@ -23,7 +23,7 @@ from calibration.drawing import (
     text,
 )
 
-LEFT, RIGHT = 0.1, 0.97
+LEFT, RIGHT = 0.13, 0.97
 DASHES = (None, "6 3", "2 3", "8 3 2 3")
 
 

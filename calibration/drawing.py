@@ -22,6 +22,8 @@ LINE = 17
 BAR = 12
 LINE_UNITS = 44
 QUIET = 0.7
+NARROWEST = 320
+"""Pixels that a figure is wide on a phone: what has to find room there is measured by it."""
 
 
 def element(tag: str, content: str = "", **attributes: object) -> str:
@@ -250,10 +252,10 @@ def axis(ticks: Sequence[float], scale: Scale, step: float, bottom: float, x_tit
     for index, tick in enumerate(ticks):
         place = scale(tick)
         if not crowded or index % 2 == 0:
-            anchor = "start" if place < 0.02 else "end" if place > 0.97 else "middle"
-            parts.append(
-                text(number(tick, step), place, bottom + 14, size=SMALL, anchor=anchor, opacity=QUIET)
-            )
+            words = number(tick, step)
+            half = 3.5 * len(words) / NARROWEST
+            anchor = "start" if place < half else "end" if place > 1 - half else "middle"
+            parts.append(text(words, place, bottom + 14, size=SMALL, anchor=anchor, opacity=QUIET))
     parts.append(text(x_title, scale(ticks[0]), bottom + 32, size=SMALL, opacity=QUIET))
     return "".join(parts)
 

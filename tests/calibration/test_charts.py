@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibration.charts import Bar, Point, heat_map, interval_bars, scatter
-from calibration.drawing import LINE_UNITS, number, round_ticks, shortened, units, wrapped
+from calibration.drawing import LINE_UNITS, Scale, axis, number, round_ticks, shortened, units, wrapped
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -198,3 +198,18 @@ def test_numbers_have_a_true_minus_and_no_negative_zero():
     assert number(-12.345, 0.1) == "−12.3"
     assert number(-0.001, 0.01) == "0.00"
     assert number(7.5, 10) == "8"
+
+
+@pytest.mark.parametrize("low", [-150.0, 0.0, 0.925])
+def test_no_figure_of_an_axis_is_cut_off_on_a_phone(low):
+    """At 320 pixels, with 7 pixels a character: from the middle of a tick near the edge, half of it would be outside."""
+    ticks, step = [low, low + 50, low + 100], 0.001
+    drawn = axis(ticks, Scale(low - 4, low + 104, 0.0, 1.0), step, 100, "points")
+    for words, x, anchor in (
+        (one.text, float(one.get("x").rstrip("%")) * 3.2, one.get("text-anchor", "start"))
+        for one in ElementTree.fromstring(f"<g>{drawn}</g>")
+        if one.tag == "text" and one.text != "points"
+    ):
+        wide = 7 * len(words)
+        left = x - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        assert left >= 0 and left + wide <= 320, words
