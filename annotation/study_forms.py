@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Workspace
+from accounts.row_choices import RowsField
 from annotation.check_plan import RATES, USUAL_GAP
 from annotation.check_rubrics import PREFIX as CHECK_PREFIX
 from annotation.models import Guideline, Rubric, Study
@@ -120,17 +121,17 @@ class StudyForm(forms.Form):
 
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
     name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
-    categories = forms.ModelMultipleChoiceField(
+    categories = RowsField(
         Category.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Categories"),
         help_text=gettext_lazy("None chosen means all."),
     )  # fmt: skip
-    models = forms.ModelMultipleChoiceField(
+    models = RowsField(
         LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Models"),
         help_text=gettext_lazy("None chosen means all."),
     )  # fmt: skip
     samples = forms.ChoiceField(choices=SAMPLES, required=False, label=gettext_lazy("Responses"))
     pairs = forms.ChoiceField(choices=PAIRS, required=False, label=gettext_lazy("Pairs"))
-    baselines = forms.ModelMultipleChoiceField(
+    baselines = RowsField(
         LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Baselines"), help_text=gettext_lazy("For pairs against chosen baselines."),
     )  # fmt: skip

@@ -11,10 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
+from accounts.row_choices import RowsField
 from generation.models import MAIN_EXPERIMENT, Category, Endpoint, LanguageModel
 from generation.sampling import EXPERIMENTS, NEW_TOKENS
 from generation.serving import ServingRefused, checked_base_url, checked_key_variable
-from generation.spending import Ceiling
+from generation.spending import MOST_COUNTED, Ceiling
 from generation.wrapping import LENGTHS
 
 KEY_REFUSED = _(
@@ -187,8 +188,12 @@ def _offer(form: "forms.ModelForm[Any]", workspaces: "QuerySet[Workspace]") -> N
 class BudgetForm(forms.Form):
     """The most that a run may spend; empty is no limit."""
 
-    budget_calls = forms.IntegerField(label=_("At most so many calls"), min_value=1, required=False)
-    budget_tokens = forms.IntegerField(label=_("At most so many tokens"), min_value=1, required=False)
+    budget_calls = forms.IntegerField(
+        label=_("At most so many calls"), min_value=1, max_value=MOST_COUNTED, required=False
+    )
+    budget_tokens = forms.IntegerField(
+        label=_("At most so many tokens"), min_value=1, max_value=MOST_COUNTED, required=False
+    )
     budget_money = forms.DecimalField(
         label=_("At most so much money"),
         help_text=_("In the currency of the endpoint's prices."),
@@ -211,7 +216,7 @@ def experiment_label(key: str) -> str:
     return gettext("At least %(words)s words") % {"words": f"{LENGTHS[key]:,}"}
 
 
-class ServedModels(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class ServedModels(RowsField):
     def label_from_instance(self, obj: Any) -> str:
         return f"{obj.name} · {obj.endpoint}"
 
@@ -226,7 +231,11 @@ class GenerationForm(BudgetForm):
         label=_("Responses of each model to each instruction"), min_value=1, max_value=100, initial=1
     )
     limit = forms.IntegerField(
-        label=_("At most so many instructions"), help_text=_("Empty takes all."), min_value=1, required=False
+        label=_("At most so many instructions"),
+        help_text=_("Empty takes all."),
+        min_value=1,
+        max_value=MOST_COUNTED,
+        required=False,
     )
     categories = forms.MultipleChoiceField(
         label=_("Only these categories"),

@@ -20,6 +20,7 @@ class Spend:
 
 
 NOTHING = Spend()
+MOST_COUNTED = 10**15  # calls or tokens; every database keeps such a number exactly
 
 
 @dataclass(frozen=True)

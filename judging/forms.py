@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
+from accounts.row_choices import RowsField
 from annotation.models import Task
 from generation.models import LanguageModel
-from generation.spending import Ceiling
+from generation.spending import MOST_COUNTED, Ceiling
 from judging.combining import How
 from judging.inline import needs_no_call
 from judging.judges import create_judge, create_rule_judge, needs_no_model
@@ -25,8 +26,12 @@ from judging.review_studies import REVIEWERS, SAMPLE
 class BudgetForm(forms.Form):
     """The most that a run may spend; empty is no limit."""
 
-    budget_calls = forms.IntegerField(label=_("At most so many calls"), min_value=1, required=False)
-    budget_tokens = forms.IntegerField(label=_("At most so many tokens"), min_value=1, required=False)
+    budget_calls = forms.IntegerField(
+        label=_("At most so many calls"), min_value=1, max_value=MOST_COUNTED, required=False
+    )
+    budget_tokens = forms.IntegerField(
+        label=_("At most so many tokens"), min_value=1, max_value=MOST_COUNTED, required=False
+    )
     budget_money = forms.DecimalField(
         label=_("At most so much money"),
         help_text=_("In the currency of the endpoint's prices."),
@@ -50,7 +55,7 @@ class ServedModelField(forms.ModelChoiceField):  # type: ignore[type-arg]
         return f"{obj.name} · {obj.endpoint}"
 
 
-class JudgesField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class JudgesField(RowsField):
     def label_from_instance(self, obj: Any) -> str:
         return f"{obj.rater.name} · {method_words(obj.method).name}"
 
@@ -112,6 +117,7 @@ class RunForm(BudgetForm):
         label=_("At most so many responses"),
         help_text=_("Empty judges all of them."),
         min_value=1,
+        max_value=MOST_COUNTED,
         required=False,
     )
     fresh = forms.BooleanField(

@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from generation.spending import Ceiling
+from generation.spending import MOST_COUNTED, Ceiling
 
-MOST_COUNTED = 10**15
 MOST_MONEY = 999_999
 LONGEST = {"model": 200, "name": 200, "base_url": 490, "experiment": 50}
 

@@ -283,6 +283,17 @@ def test_a_run_needs_a_model_that_is_served(lead):
     assert not GenerationRun.objects.exists()
 
 
+@pytest.mark.parametrize("field", ["models", "limit", "budget_calls", "budget_tokens", "budget_money"])
+def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
+    make_benchmark(1)
+    with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
+        model = make_model(server)
+    answer = lead.post(url("start_run", "essays"), run_fields(model, **{field: "9" * 23}))
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == [field]
+    assert not GenerationRun.objects.exists()
+
+
 def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
     with HostileServer(lambda request, n: fails(500, "broken")) as server:
         run = plan_generation(make_benchmark(2), Wanted(models=(make_model(server),)))

@@ -146,6 +146,16 @@ def test_a_lead_starts_a_run_and_a_worker_is_told(
     assert JudgeRun.objects.count() == 1
 
 
+@pytest.mark.parametrize("field", ["judges", "limit", "budget_calls", "budget_tokens", "budget_money"])
+def test_a_number_that_no_database_holds_is_said_beside_its_field(client, study, model, field):
+    client.force_login(make_user("lead"))
+    address = reverse("judging:start_run", args=[study.slug])
+    answer = client.post(address, {"model": model.pk, field: "9" * 23})
+    assert answer.status_code == 422
+    assert field in answer.context["form"].errors
+    assert not JudgeRun.objects.exists()
+
+
 def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
     client.force_login(make_user("analyst"))
     address = reverse("judging:start_run", args=[study.slug])
