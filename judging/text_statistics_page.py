@@ -82,10 +82,7 @@ def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelT
 
 def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, each: str) -> ResultPage:
     longest = max(rows, key=lambda row: row.words.value if row.words else 0.0)
-    opening = gettext("%(model)s writes most: %(words)s words a response on average.") % {
-        "model": longest.model,
-        "words": f"{longest.words.value:,.0f}" if longest.words else "–",
-    }
+    opening = _opening(longest)
     choices = [
         Choice(
             "each",
@@ -112,6 +109,19 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
         ],
         code=["generation.textmetrics", "generation.overlap"],
     )  # fmt: skip
+
+
+def _opening(row: ModelTexts) -> str:
+    if row.words is None:
+        return gettext("No length is known of these responses.")
+    words = {"model": row.model, "words": f"{row.words.value:,.0f}"}
+    if row.words.low is None or row.words.high is None:
+        return gettext("%(model)s writes most: %(words)s words in its one response.") % words
+    ends = {"low": f"{row.words.low:,.0f}", "high": f"{row.words.high:,.0f}"}
+    return gettext("%(model)s writes most: %(words)s words a response on average, %(low)s to %(high)s.") % {
+        **words,
+        **ends,
+    }
 
 
 def _lengths(rows: Sequence[ModelTexts]) -> Block:

@@ -19,6 +19,7 @@ from annotation.models import Rater, Study
 from annotation.studies import StudyRefused
 from judging.allotment import ceiling_of
 from judging.forms import BudgetForm, ReviewForm
+from judging.method_words import method_words
 from judging.models import JudgeRun, PlannedItem
 from judging.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.run_page import run_panel
@@ -170,6 +171,7 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
         "run": run,
         "panel": run_panel(run, clock=timezone.now),
         "leads": leads,
+        "method": method_words(run.judge.method),
         "review_form": ReviewForm(),
         "reviews": review_studies_of(run),
         "provenance": ["scripted"] if scripted else [],

@@ -85,7 +85,7 @@ def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(clien
     place = reverse("judging:text_page", args=["essays"])
     client.force_login(make_user("analyst"))
     page = client.get(place).content.decode()
-    assert "parrot writes most: 11 words" in page
+    assert "parrot writes most: 11 words a response on average, 8 to 14" in page
     assert page.count('<figure class="chart"') == 3
     assert place in client.get(reverse("generation:benchmark", args=["essays"])).content.decode()
     table = client.get(place, {"file": "repetition.csv"})
