@@ -122,8 +122,8 @@ def swap_block(people: Mapping[str, Any], judges: Judges) -> Block:
     return Block("swap", title, figure=figure, caption=instructions_meaning(found), table=table)
 
 
-def soft_blocks(judges: Judges) -> list[Block]:
-    """A reliability figure of all judges, and their groups as a table."""
+def soft_blocks(judges: Judges, *, pairs: bool) -> list[Block]:
+    """A reliability figure of all judges, and their groups as a table; of pairs, shares are of response A."""
     title = gettext("Do graded verdicts mean what they say?")
     known = [one for one in judges if not missing(one["soft"])]
     notes = silent_notes(judges, "soft")
@@ -147,11 +147,17 @@ def soft_blocks(judges: Judges) -> list[Block]:
         [[one["judge"], group["low"], group["high"], group["n"], group["judge"], group["people"]["value"],
           *stated(group["people"])] for one in known for group in one["soft"]["groups"]],
     )  # fmt: skip
+    caption = gettext(
+        "On the diagonal a verdict means what people say; above it the judge is too strict, below it too generous."
+    )
+    if pairs:
+        caption = gettext(
+            "Shares are of response A: on the diagonal people prefer it as strongly as the judge does; above it more, "
+            "below it less."
+        )
+    answer = " ".join(_soft_sentence(one) for one in known)
     return [
-        Block("soft", title, answer=" ".join(_soft_sentence(one) for one in known), figure=figure,
-              caption=gettext("On the diagonal a verdict means what people say; above it the judge is too strict, "
-                              "below it too generous."),
-              table=table, notes=notes),
+        Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
         _soft_summary(known),
     ]  # fmt: skip
 
@@ -214,8 +220,8 @@ def family_block(judges: Judges) -> Block:
     return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
-def reasonable_block(study: Study, found: Any) -> Block:
-    """How many of each judge's verdicts reviewers called reasonable, in all and by criterion."""
+def reasonable_block(study: Study, found: Any, *, opens: bool = False) -> Block:
+    """How many of each judge's verdicts reviewers called reasonable; `opens` where the page's opening says it already."""
     title = gettext("How many verdicts are reasonable?")
     if missing(found):
         return Block("reasonable", title, reason=reason_of(found))
@@ -284,7 +290,11 @@ def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block
     for name in ("Spearman", "Kendall", "Pearson"):
         columns += [Column(name, 3), Column(gettext("From"), 3), Column(gettext("To"), 3), Column("p", 4)]
     figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
-    return Block(key, title, figure=figure, table=Table(columns, rows), notes=notes, folded=True)
+    first = next(row for row in found if "spearman" in row)
+    caption = instructions_meaning(first) if first["by"] != "models" else ""
+    return Block(
+        key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True
+    )
 
 
 def _group_name(study: Study, row: Mapping[str, Any], categories: Mapping[int, str]) -> str:

@@ -60,17 +60,17 @@ def _code(kind: str) -> list[str]:
 def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
     if missing(report):
         return []
-    reasonable = reasonable_block(study, report["reasonable"])
     if report["kind"] == "reviews":
-        return [reasonable]
+        return [reasonable_block(study, report["reasonable"], opens=True)]
+    reasonable = reasonable_block(study, report["reasonable"])
     judges = report["judges"]
     if report["kind"] == "pairs":
         people = report["people"]
         return [
             *matches_blocks(judges), _position(report), swap_block(people, judges), _length(report),
-            *soft_blocks(judges), family_block(judges), reasonable,
+            *soft_blocks(judges, pairs=True), family_block(judges), reasonable,
         ]  # fmt: skip
-    blocks = [*soft_blocks(judges), reasonable]
+    blocks = [*soft_blocks(judges, pairs=False), reasonable]
     for place, one in enumerate(judges):
         blocks += [
             _powered(one, place), _separate(one, place), correlation_block(study, one, place),

@@ -34,7 +34,7 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
         method=[
             gettext(
                 "A cell is leave-one-out agreement: how often a judge's label is the most frequent one of all people "
-                "but one, over every person left out, meaned over the tasks of the category that two people or more "
+                "but one, over every person left out, averaged over the tasks of the category that two people or more "
                 "answered and the judge gave a usable verdict on. The last row is people themselves, measured the same "
                 "way: each person against the others. A preference counts by its side, and both bad is a label of "
                 "its own."

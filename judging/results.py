@@ -17,12 +17,11 @@ from annotation.provenance import provenance_of
 from calibration.judge_blocks import (
     matches_blocks,
     matches_opening,
-    reasonable_block,
     reasonable_opening,
     swap_block,
 )
 from calibration.judge_reports import JUDGES
-from calibration.judges_depth_page import judges_depth_page
+from calibration.judges_depth_page import judge_depth_blocks, judges_depth_page
 from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
@@ -78,7 +77,7 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
         return {
             **shown,
             "opening": reasonable_opening(found),
-            "blocks": [reasonable_block(study, found)],
+            "blocks": judge_depth_blocks(study, report),
         }, False
     judges = report["judges"]
     blocks = [*matches_blocks(judges), swap_block(report["people"], judges)]
