@@ -12,6 +12,7 @@ from generation.models import (
     Benchmark,
     Category,
     Endpoint,
+    EndpointTurn,
     GenerationItem,
     GenerationRun,
     Instruction,
@@ -76,6 +77,12 @@ class EndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name", "base_url"]
     readonly_fields = ["capabilities", "probed_at"]
     form = KeyNameForm
+
+
+@admin.register(EndpointTurn)
+class EndpointTurnAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["endpoint", "opens_at"]
+    list_select_related = ["endpoint"]
 
 
 @admin.register(LanguageModel)

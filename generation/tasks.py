@@ -5,7 +5,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from generation.batch import advance, in_batches
-from generation.leases import live_leases
+from generation.leases import live_leases, release_dead
 from generation.models import GenerationItem, GenerationRun
 from generation.runs import finish_if_done
 from generation.worker import work_on
@@ -25,12 +25,16 @@ def work(run_id: int) -> None:
 
 @shared_task(name="generation.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again."""
+    """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again.
+
+    What a worker held that ended on this machine is free at once.
+    """
     clock = timezone.now
     GenerationItem.objects.filter(status=GenerationItem.Status.WAITING, leased_until__lt=clock()).update(
         leased_until=None, leased_by=""
     )
     for run in GenerationRun.objects.filter(status=GenerationRun.Status.RUNNING).order_by("pk"):
+        release_dead(run, clock)
         if finish_if_done(run, clock=clock):
             continue
         if in_batches(run) or not live_leases(run, clock).exists():

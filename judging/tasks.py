@@ -11,7 +11,7 @@ from calibration.datasets import NothingToRead
 from calibration.stored_reports import report_of
 from judging.comparison import compare as compare_judge
 from judging.comparison import judges_in, weighting_for
-from judging.leases import live_leases
+from judging.leases import live_leases, release_dead
 from judging.models import JudgeRun, PlannedItem
 from judging.report_kinds import report_kind
 from judging.runs import finish_if_done
@@ -34,13 +34,15 @@ def work(run_id: int) -> None:
 def sweep() -> None:
     """Returns what died: leases that ran out are free again, and running runs that nobody works on are sent again.
 
-    Watches that are due begin a round, and rounds that are over are looked at.
+    What a worker held that ended on this machine is free at once. Watches that are due begin a round, and rounds
+    that are over are looked at.
     """
     clock = timezone.now
     PlannedItem.objects.filter(status=PlannedItem.Status.WAITING, leased_until__lt=clock()).update(
         leased_until=None, leased_by=""
     )
     for run in JudgeRun.objects.filter(status=JudgeRun.Status.RUNNING).order_by("pk"):
+        release_dead(run, clock)
         if not finish_if_done(run, clock=clock) and not live_leases(run, clock).exists():
             work.delay(run.pk)
     for watch in due(clock):

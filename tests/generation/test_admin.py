@@ -3,8 +3,9 @@
 import pytest
 from django.apps import apps
 from django.urls import reverse
+from django.utils import timezone
 
-from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel, Response
+from generation.models import Endpoint, EndpointTurn, GenerationItem, GenerationRun, LanguageModel, Response
 from tests.factories import make_checklist_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -14,7 +15,8 @@ MODELS = [model._meta.model_name for model in apps.get_app_config("generation").
 @pytest.fixture
 def signed_in(client):
     study = make_checklist_study(instructions=1, models=1)
-    Endpoint.objects.create(workspace=study.workspace, name="local", kind="scripted")
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="local", kind="scripted")
+    EndpointTurn.objects.create(endpoint=endpoint, opens_at=timezone.now())
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()
     GenerationItem.objects.create(

@@ -144,6 +144,22 @@ def test_the_sweep_frees_what_ran_out_sends_idle_runs_again_and_finishes_done_on
     assert (run.status, sent) == ("finished", [run.pk])
 
 
+def test_the_sweep_frees_what_a_dead_process_of_this_machine_held_before_its_lease_ends(monkeypatch):
+    sent = []
+    monkeypatch.setattr(tasks.work, "delay", sent.append)
+    run = make_run()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    place, mine, draw = new_worker_name().split(":")
+    lease_items(run, f"{place}:{mine}:{draw}", 2, timezone.now)
+    lease_items(run, f"{place}:{ended.pid}:{draw}", 3, timezone.now)
+    tasks.sweep()
+    assert set(run.items.exclude(leased_by="").values_list("leased_by", flat=True)) == {
+        f"{place}:{mine}:{draw}"
+    }
+    assert sent == []
+
+
 def test_a_message_that_comes_twice_or_too_late_does_nothing(settings):
     run = make_run()
     tasks.work(run.pk)
