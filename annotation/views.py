@@ -31,6 +31,7 @@ from annotation.handout import (
     NEEDS_NO_SEAT,
     NoTaskLeft,
     StudyNotOpen,
+    TooFast,
     assignment_of_user,
     has_more,
     hold_next,
@@ -220,7 +221,8 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
         following, progress = next_assignment(
             assignment.rater, study, clock=timezone.now, conditions=_conditions(study, assignment.rater)
         )
-    except (NoTaskLeft, StudyNotOpen):
+    except (NoTaskLeft, StudyNotOpen) as reason:
+        _tell(request, reason)
         address = reverse("annotation:done", args=[study.slug])
         done = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
         return _confirmed(done, assignment)
@@ -235,6 +237,17 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
         request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
     )
     return _confirmed(response, assignment)
+
+
+def _tell(request: HttpRequest, reason: Exception) -> None:
+    """Why there is no task, where the page that follows cannot know it."""
+    if isinstance(reason, TooFast):
+        messages.info(
+            request,
+            _(
+                "You have given as many answers in the last hour as this study asks for. Come back in a while."
+            ),
+        )
 
 
 def _confirmed(response: HttpResponse, assignment: Assignment, following: str = "") -> HttpResponse:
@@ -437,7 +450,8 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         assignment, _progress = next_assignment(
             rater, study, clock=timezone.now, conditions=_conditions(study, rater)
         )
-    except (NoTaskLeft, StudyNotOpen):
+    except (NoTaskLeft, StudyNotOpen) as reason:
+        _tell(request, reason)
         return redirect("annotation:done", study.slug)
     return redirect("annotation:rate", assignment.public_id)
 
