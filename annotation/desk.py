@@ -111,20 +111,28 @@ def _progress(study: Study, found: Counted, raters: list[RaterRow]) -> dict[str,
     return {
         "study": study,
         "counted_at": found.at,
+        "counting": found.counting,
         "categories": categories,
         "cohorts": cohorts,
-        "total": totals(categories),
+        "total": _at_least_some(study) if found.counting else totals(categories),
         "people_count": sum(row.answered > 0 for row in people),
         "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
         "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
     }
 
 
-def _raters(study: Study, raters: list[RaterRow], number: str | None) -> dict[str, Any]:
+def _at_least_some(study: Study) -> CategoryRow:
+    """Whether the study has tasks and seats at all, for a page that cannot say yet how many."""
+    tasks = study.tasks.filter(gold__isnull=True).exists()
+    return CategoryRow("", is_group=False, tasks=int(tasks), seats=int(study.seats.exists()))
+
+
+def _raters(study: Study, found: Counted, raters: list[RaterRow], number: str | None) -> dict[str, Any]:
     people = [row for row in raters if row.kind in PEOPLE]
     page: Page[RaterRow] = Paginator(people, RATERS_A_PAGE).get_page(number)
     return {
         "study": study,
+        "counting": found.counting,
         "people": page,
         "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
         "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
@@ -151,7 +159,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     found = _count(study)
     raters = rater_rows(study, found.tally)
     context = {
-        **_raters(study, raters, request.GET.get("page")),
+        **_raters(study, found, raters, request.GET.get("page")),
         **_progress(study, found, raters),
         "provenance": provenance_of(study),
         "can_lead": leads(user, study),
@@ -177,7 +185,8 @@ def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
 def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with the raters, a page of them."""
     study = study_to_read(cast(User, request.user), slug)
-    context = _raters(study, rater_rows(study, _count(study).tally), request.GET.get("page"))
+    found = _count(study)
+    context = _raters(study, found, rater_rows(study, found.tally), request.GET.get("page"))
     return render(request, "annotation/desk.html#raters", context)
 
 

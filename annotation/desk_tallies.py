@@ -1,14 +1,17 @@
 """A large study's counts, kept: its desk shows them at once, with their time, while a worker counts again.
 
-A small study is counted whenever its desk is looked at.
+A small study is counted whenever its desk is looked at. Nobody waits for a large one to be counted: a desk that is
+looked at for the first time says that it is, and asks again.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connections, transaction
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from annotation.desk_counts import CategoryRow, Tally, tally_of
@@ -19,18 +22,22 @@ Clock = Callable[[], datetime]
 LARGE = 25_000
 """Answers from which on a study's counts are kept."""
 FRESH = timedelta(seconds=8)
-TOO_OLD = timedelta(minutes=5)
-"""Counts as old as this are made anew while the lead waits: no worker seems to be there."""
+PATIENCE = timedelta(seconds=10)
+"""Where no worker has counted so long after it was asked to, a thread of the web server counts."""
 MOST_SPREADS = 500
 
 
 @dataclass(frozen=True)
 class Counted:
-    """`at` is None for counts made just now; `spreads` are (task, spread, answers), None where nobody asked."""
+    """`at` is None for counts made just now; `spreads` are (task, spread, answers), None where nobody asked.
+
+    `counting`: there is nothing to show yet, but soon will be.
+    """
 
     tally: Tally
     at: datetime | None = None
     spreads: list[tuple[int, float, int]] | None = None
+    counting: bool = False
 
 
 def is_large(study: Study) -> bool:
@@ -40,17 +47,36 @@ def is_large(study: Study) -> bool:
     return len(Assignment.objects.filter(rater__study=study).values_list("pk")[: LARGE + 1]) > LARGE
 
 
-def counted(study: Study, *, clock: Clock, enqueue: Callable[[int], Any]) -> Counted:
+def _count_in_thread(study_id: int) -> None:
+    def count() -> None:
+        try:
+            keep_tally(Study.objects.get(pk=study_id), clock=timezone.now)
+        finally:
+            connections.close_all()
+
+    threading.Thread(target=count, name=f"count-{study_id}", daemon=True).start()
+
+
+def counted(
+    study: Study,
+    *,
+    clock: Clock,
+    enqueue: Callable[[int], Any],
+    count_here: Callable[[int], Any] = _count_in_thread,
+) -> Counted:
     """The study's counts: made now, or for a large study as kept, and asked for again where they are not fresh."""
     if not is_large(study):
         return Counted(tally_of(study))
     now = clock()
-    kept = DeskTally.objects.filter(study=study).first()
-    if kept is None or now - kept.counted_at > TOO_OLD:
-        kept = keep_tally(study, clock=clock)
-    elif now - kept.counted_at > FRESH and (kept.asked_at is None or now - kept.asked_at > FRESH):
-        DeskTally.objects.filter(pk=kept.pk).update(asked_at=now)
-        transaction.on_commit(lambda: enqueue(study.pk))
+    kept, first = DeskTally.objects.get_or_create(study=study, defaults={"counted_at": now})
+    stale = not kept.counts or now - kept.counted_at > FRESH
+    overdue = kept.asked_at is not None and now - kept.asked_at > PATIENCE
+    if first or (stale and (kept.asked_at is None or overdue)):
+        asked = DeskTally.objects.filter(pk=kept.pk, asked_at=kept.asked_at).update(asked_at=now)
+        if asked:  # of several desks that are open one asks
+            transaction.on_commit(lambda: count_here(study.pk) if overdue else enqueue(study.pk))
+    if not kept.counts:
+        return Counted(Tally({}, {}, {}), spreads=[], counting=True)
     return Counted(
         _read(kept.counts), kept.counted_at, [(one[0], one[1], one[2]) for one in kept.counts["spreads"]]
     )

@@ -47,10 +47,10 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_to_read(user, slug)
     least = _least(request.GET.dict())
-    known, at = None, None
+    known, at, counting = None, None, False
     if is_large(study):
         found = counted(study, clock=timezone.now, enqueue=count_desk.delay)
-        known, at = found.spreads, found.at
+        known, at, counting = found.spreads, found.at, found.counting
     rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
     context = {
         "study": study,
@@ -59,6 +59,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": [(row, round(100 * row.spread)) for row in rows],
         "least": round(100 * least),
         "counted_at": at,
+        "counting": counting,
         "undecided": sum(not row.decided for row in rows),
         "most": MOST_SHOWN,
         "may_add": study.status in (Study.Status.OPEN, Study.Status.PAUSED),

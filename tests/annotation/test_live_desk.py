@@ -1,5 +1,6 @@
 """The desk's parts that ask for themselves again, the pages behind them, and the counts kept for a large study."""
 
+import threading
 from dataclasses import replace
 from datetime import timedelta
 
@@ -161,8 +162,9 @@ def test_a_large_studys_counts_are_kept_and_asked_for_again(
 ):
     monkeypatch.setattr(desk_tallies, "LARGE", 1)
     asked, now = [], timezone.now()
+    keep_tally(study, clock=lambda: now)
     first = counted(study, clock=lambda: now, enqueue=asked.append)
-    assert (first.at, asked) == (now, [])
+    assert (first.at, first.counting, asked) == (now, False, [])
     task = study.tasks.filter(gold__isnull=True).exclude(assignments__rater=rater(study, "bob")).first()
     make_answer(task, rater(study, "bob"), VALUES)
     later = now + timedelta(seconds=20)
@@ -176,12 +178,58 @@ def test_a_large_studys_counts_are_kept_and_asked_for_again(
     assert newest.tally.work[rater(study, "bob").pk]["answered"] == 1
 
 
-def test_counts_that_no_worker_renews_are_made_while_the_lead_waits(study, monkeypatch):
+def test_nobody_waits_for_a_large_study_to_be_counted(study, monkeypatch, django_capture_on_commit_callbacks):
     monkeypatch.setattr(desk_tallies, "LARGE", 1)
-    old = timezone.now() - timedelta(hours=1)
-    keep_tally(study, clock=lambda: old)
-    found = counted(study, clock=timezone.now, enqueue=lambda pk: pytest.fail("asked a worker"))
-    assert found.at > old
+    monkeypatch.setattr(desk_tallies, "tally_of", lambda study: pytest.fail("counted in the request"))
+    asked = []
+    with django_capture_on_commit_callbacks(execute=True):
+        for _twice in range(2):
+            found = counted(study, clock=timezone.now, enqueue=asked.append)
+            assert (found.counting, found.tally.categories) == (True, {})
+    assert asked == [study.pk]
+
+
+def test_where_no_worker_comes_the_web_server_counts_apart_from_the_request(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+    now, asked, here = timezone.now(), [], []
+    calls = {"enqueue": asked.append, "count_here": here.append}
+    for seconds in (0, 5, 11, 12, 22):
+        with django_capture_on_commit_callbacks(execute=True):
+            counted(study, clock=lambda: now + timedelta(seconds=seconds), **calls)  # noqa: B023
+    assert (asked, here) == ([study.pk], [study.pk, study.pk])
+    keep_tally(study, clock=lambda: now + timedelta(seconds=23))
+    found = counted(study, clock=lambda: now + timedelta(seconds=24), **calls)
+    assert (found.counting, len(here)) == (False, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_counts(study, monkeypatch):
+    desk_tallies._count_in_thread(study.pk)
+    for thread in threading.enumerate():
+        if thread.name == f"count-{study.pk}":
+            thread.join(20)
+    assert DeskTally.objects.get(study=study).counts["categories"]
+
+
+def test_the_desk_of_a_large_study_says_that_it_is_being_counted(
+    as_lead, study, monkeypatch, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+    asked = []
+    monkeypatch.setattr("annotation.tasks.count_desk.delay", asked.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        html = as_lead.get(to("desk", study)).content.decode()
+    assert asked == [study.pk]
+    for name in ("desk", "live_progress", "disagreements"):
+        assert "they are being counted" in as_lead.get(to(name, study)).content.decode()
+    assert "Nobody has answered yet" not in html
+    assert "has no tasks yet" not in html
+    count_desk(study.pk)
+    html = as_lead.get(to("desk", study)).content.decode()
+    assert "they are being counted" not in html
+    assert "Counted at" in html
 
 
 def test_kept_counts_say_what_counting_says(study, monkeypatch):
@@ -197,6 +245,7 @@ def test_kept_counts_say_what_counting_says(study, monkeypatch):
 
 def test_the_desk_of_a_large_study_says_when_it_was_counted(as_lead, study, monkeypatch):
     monkeypatch.setattr(desk_tallies, "LARGE", 1)
+    keep_tally(study, clock=timezone.now)
     assert "Counted at" in as_lead.get(to("desk", study)).content.decode()
     assert "Counted at" in as_lead.get(to("disagreements", study)).content.decode()
 
