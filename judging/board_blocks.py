@@ -1,5 +1,7 @@
 """The blocks beneath a leaderboard: scores corrected by people, pairs as a tournament, lengths in words."""
 
+from typing import Any
+
 from django.utils.translation import gettext, ngettext
 
 from calibration.drawing import number
@@ -8,6 +10,7 @@ from calibration.result_blocks import Block, Column, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.statistic_errors import NoStatistic
 from calibration.words import interval_meaning
+from judging.completion import KINDS, completion_of
 from judging.leaderboards import Leaderboard
 from judging.measure_words import MeasureWords
 from judging.pair_standings import standings
@@ -132,6 +135,49 @@ def standings_block(board: Leaderboard) -> Block | None:
         % {"model": leader.model, "points": number(leader.per_game, 0.001), "games": leader.games},
         table=Table(columns, rows),
         notes=notes,
+    )
+
+
+def completion_block(board: Leaderboard) -> Block | None:
+    """LongGenBench's shares of each model, with the weighted average's interval; None for what is not checked so."""
+    if not board.outputs:
+        return None
+    rows: list[list[Any]] = []
+    for one in board.models:
+        own = {output.response: output for output in board.outputs if output.model == board.pks[one.model]}
+        found = completion_of(list(own.values()))
+        if found is None:
+            continue
+        complete = [
+            output.words for output in own.values()
+            if output.counts.asked and output.counts.present >= 0.8 * output.counts.asked
+        ]  # fmt: skip
+        rows.append([
+            one.model, *found.shares, found.low, found.high, found.counts.present, found.counts.asked,
+            found.counts.fulfilled, found.counts.instructions, len(own), len(complete),
+            sum(complete) / len(complete) if complete else None,
+            *(found.by_kind.get(kind) for kind in KINDS),
+        ])  # fmt: skip
+    rows.sort(key=lambda row: -float(row[4]))
+    columns = [
+        Column(gettext("Model")), Column(gettext("Completion rate"), 1), Column("STIC-1", 1), Column("STIC-2", 1),
+        Column(gettext("Weighted average"), 1), Column(gettext("From"), 1), Column(gettext("To"), 1),
+        Column(gettext("Parts there"), 0), Column(gettext("Parts asked for"), 0), Column(gettext("Fulfilled"), 0),
+        Column(gettext("Instructions"), 0), Column(gettext("Outputs"), 0),
+        Column(gettext("At least 80 percent complete"), 0),
+        Column(gettext("Words of these"), 0), Column(gettext("Single"), 1), Column(gettext("Range"), 1),
+        Column(gettext("Periodic"), 1),
+    ]  # fmt: skip
+    return Block(
+        "completion",
+        gettext("Completion and instructions"),
+        table=Table(columns, rows),
+        notes=[
+            gettext(
+                "Shares in percent. The last three columns are STIC-2 of instructions for single parts, for parts in a row "
+                "and for evenly spaced ones. The interval is of the weighted average, over whole instructions."
+            )
+        ],
     )
 
 

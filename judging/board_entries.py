@@ -1,6 +1,6 @@
 """A frame of scores -> one entry a judged response, or two a judged pair, as a leaderboard's measure reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -9,7 +9,8 @@ from calibration.answer_circumstances import response_characters
 from calibration.datasets import ROLES, Bools, Floats, Ints, ScoreFrame
 from generation.models import Category
 from judging.benchmark_scores import wildbench_rewards
-from judging.measures import GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS, Measure
+from judging.check_counts import outputs_of
+from judging.measures import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS, Measure
 from judging.scoring import response_points
 from judging.weightings import Weighting
 
@@ -56,6 +57,8 @@ def measures_in(frame: ScoreFrame) -> list[Measure]:
         overall = frame.select((frame.role == ROLES.index("overall")) & frame.applicable)
         ten = bool(((overall.low == 1) & (overall.high == 10)).all())
         found += [GRADED, MEAN] if ten else [MEAN]
+    if "check" in roles:
+        found.append(FULFILLED)
     return [MEASURES[name] for name in found]
 
 
@@ -74,6 +77,8 @@ def entries_of(
     own = frame.select((frame.role == ROLES.index(measure.role)) & frame.applicable & (frame.model > 0))
     if measure.paired:
         return _pair_entries(own, measure, margin)
+    if measure.name == FULFILLED:
+        return _check_entries(own)
     top: Floats
     under: Floats | None = None
     if measure.name == POINTS:
@@ -117,6 +122,27 @@ def item_weights(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, C
         found = weighting.weights(leaves.get(int(category)), keys, [int(position) for position in positions])
         weight[mask] = np.array(found)[np.searchsorted(codes, frame.criterion[mask])]
     return weight
+
+
+def _check_entries(frame: ScoreFrame) -> BoardEntries:
+    """An entry an output, of those with an instruction that could be judged."""
+    found = [one for one in outputs_of(frame) if one.counts.instructions]
+
+    def column(values: Iterable[int]) -> Ints:
+        return np.array(list(values), dtype=np.int64)
+
+    none = np.zeros(len(found), dtype=np.int64)
+    return BoardEntries(
+        response=column(one.response for one in found),
+        rival=none,
+        instruction=column(one.instruction for one in found),
+        category=column(one.category for one in found),
+        parent=column(one.parent for one in found),
+        model=column(one.model for one in found),
+        opponent=none,
+        top=column(one.counts.fulfilled for one in found).astype(np.float64),
+        under=column(one.counts.instructions for one in found).astype(np.float64),
+    )
 
 
 def _pair_entries(frame: ScoreFrame, measure: Measure, margin: int | None) -> BoardEntries:

@@ -12,7 +12,7 @@ from calibration.models import Fit
 from calibration.result_blocks import Block, Column, Table
 from calibration.words import interval_meaning
 from generation.models import Benchmark, Category
-from judging.board_blocks import corrected_block, standings_block, words_block
+from judging.board_blocks import completion_block, corrected_block, standings_block, words_block
 from judging.board_query import AVERAGE
 from judging.leaderboards import Leaderboard
 from judging.measure_words import MeasureWords, words_of
@@ -105,6 +105,7 @@ def board_panel(board: Leaderboard) -> BoardPanel:
     intervals = board.intervals
     blocks = [
         standings_block(board),
+        completion_block(board),
         corrected_block(board, words),
         words_block(board, names, words),
     ]
@@ -217,7 +218,7 @@ def _opening(board: Leaderboard, rows: list[BoardRow], words: MeasureWords) -> s
         said = _leads(ranked)
     else:
         said = gettext("%(first)s leads: %(overall)s %(value)s.") % {
-            "first": ranked[0].model, "overall": words.overall.lower(), "value": _with_ends(ranked[0]),
+            "first": ranked[0].model, "overall": _in_a_sentence(words.overall), "value": _with_ends(ranked[0]),
         }  # fmt: skip
         if len(ranked) > 1:
             said += " " + gettext("Next is %(second)s with %(other)s.") % {
@@ -239,6 +240,10 @@ def _opening(board: Leaderboard, rows: list[BoardRow], words: MeasureWords) -> s
             unscored,
         ) % {"n": unscored}
     return said
+
+
+def _in_a_sentence(name: str) -> str:
+    return name if name.isupper() else name.lower()
 
 
 def _leads(ranked: list[BoardRow]) -> str:

@@ -29,8 +29,9 @@ from judging.board_parts import (
     wanted_models,
 )
 from judging.board_query import MODEL, WORDS, BoardQuery
+from judging.check_counts import Output, outputs_of
 from judging.corrected_scores import Corrected, Entries, corrected_score
-from judging.measures import MEASURES, REWARD, WINS, Measure
+from judging.measures import FULFILLED, MEASURES, REWARD, WINS, Measure
 from judging.scoring import (
     ModelScores,
     NoVerdicts,
@@ -57,7 +58,8 @@ class Leaderboard:
     """`models` best first, or as the query sorts; `categories` the columns' keys by code, in the benchmark's order.
 
     `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
-    people; `wins` pairs as games between all models; `left_out` counts models with too few judged responses. `words` are
+    people; `wins` pairs as games between all models; `left_out` counts models with too few judged
+    responses; `outputs` are the counts behind instruction checks. `words` are
     mean words by (model's name, column's key), '' for the mean over columns.
     """
 
@@ -75,6 +77,7 @@ class Leaderboard:
     model_names: Mapping[int, str]
     data_hash: str
     left_out: int = 0
+    outputs: tuple[Output, ...] = ()
     people: BoardEntries | None = None
     wins: BoardEntries | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -211,7 +214,11 @@ def leaderboard(
     if measure.paired and beside_people:
         won = entries_of(frame, MEASURES[WINS], weighting, leaves)
         wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
-    return replace(board, models=_sorted(board), people=people, wins=wins)
+    outputs: tuple[Output, ...] = ()
+    if measure.name == FULFILLED:
+        inside = set(entries.response.tolist())
+        outputs = tuple(one for one in outputs_of(frame) if one.response in inside)
+    return replace(board, models=_sorted(board), people=people, wins=wins, outputs=outputs)
 
 
 def _narrowed(

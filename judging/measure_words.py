@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
-from judging.measures import GRADED, MEAN, POINTS, REWARD, STARS, WINS
+from judging.measures import FULFILLED, GRADED, MEAN, POINTS, REWARD, STARS, WINS
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class MeasureWords:
 def words_of(measure: str) -> MeasureWords:
     return {
         POINTS: _points, STARS: _stars, GRADED: _graded, MEAN: _mean, WINS: _wins, REWARD: _reward,
+        FULFILLED: _fulfilled,
     }[measure]()  # fmt: skip
 
 
@@ -104,4 +105,19 @@ def _reward() -> MeasureWords:
             "K. Against several baselines the overall reward is the mean over them, a baseline against itself counting 0."
         ),
         gettext("Source: WildBench (arXiv 2406.04770), 3.2; its text prints the losses without a sign."),
+    )
+
+
+def _fulfilled() -> MeasureWords:
+    return MeasureWords(
+        gettext("instructions fulfilled (LongGenBench)"),
+        gettext("STIC-2"),
+        gettext("Instructions fulfilled, percent of all"),
+        gettext(
+            "STIC-2 is the share of all instructions that the output fulfils; one whose part is missing counts as not "
+            "fulfilled. STIC-1 counts only instructions whose part is there, the completion rate is the share of the parts "
+            "asked for that are there, and the weighted average is completion rate × STIC-2. Counts are pooled over "
+            "outputs; a verdict that could not be used is in none of them."
+        ),
+        gettext("Source: LongGenBench (arXiv 2409.02076), 2.4."),
     )

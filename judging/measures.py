@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from judging.scoring import HELLOBENCH, Rule
 
 POINTS, STARS, GRADED, MEAN, WINS, REWARD = "points", "stars", "graded", "mean", "wins", "reward"
+FULFILLED = "fulfilled"
 
 
 @dataclass(frozen=True)
@@ -33,5 +34,7 @@ MEASURES = {
         Measure(WINS, "preference", Rule(0.0, 100.0, pooled=True), 0.0, 100.0, paired=True),
         # WildBench, 3.2: +1, +.5, 0, -.5, -1 against a baseline.
         Measure(REWARD, "preference", Rule(0.0, 100.0, pooled=True), -100.0, 100.0, paired=True),
+        # LongGenBench (arXiv 2409.02076), 2.4: STIC-2, counts pooled over outputs.
+        Measure(FULFILLED, "check", Rule(0.0, 100.0, pooled=True), 0.0, 100.0),
     )
 }

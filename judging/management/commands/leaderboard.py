@@ -14,7 +14,7 @@ from calibration.statistic_errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.board_query import BoardQuery
 from judging.leaderboards import Leaderboard, UnknownJudge, judge_named, leaderboard
-from judging.measures import GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
+from judging.measures import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
 from judging.printed_tables import printed_beside
 from judging.scoring import NoVerdicts, WithoutWeight
 from judging.weightings import EQUAL, MissingWeights, UnknownWeights
@@ -28,6 +28,7 @@ SCORES = {
     GRADED: "(mean grade - 5) x 20",
     MEAN: "the mean of the overall scores",
     WINS: "wins and half the ties, percent of comparisons",
+    FULFILLED: "percent of all instructions that are fulfilled (STIC-2)",
     REWARD: "100 x the mean reward, +1 to -1",
 }
 

@@ -1,0 +1,162 @@
+"""How much of what a long output was asked for stands in it and fulfils what was asked, counted from instruction checks.
+
+LongGenBench (arXiv 2409.02076), 2.4: sub-tasks asked and present; instructions, those whose sub-task is present, and those
+fulfilled. Absent sub-tasks have no task, so they are found by what the rubric asks.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.models import Criterion, Study, Task
+from annotation.study_selection import candidates
+from annotation.subtasks import subtasks_in
+from calibration.datasets import ScoreFrame
+from generation.models import Category, Response
+from judging.benchmark_scores import InstructionCounts
+
+TEXTS_AT_ONCE = 200
+WHOLE = 0
+"""The number of a check of the whole text."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """One response; `by_kind` the same counts for single, range, periodic and whole-text checks.
+
+    A verdict that could not be used is in no count of instructions. Category pks are 0 where there is none.
+    """
+
+    response: int
+    model: int
+    instruction: int
+    category: int
+    parent: int
+    words: int
+    counts: InstructionCounts
+    by_kind: Mapping[str, InstructionCounts]
+
+
+def outputs_of(frame: ScoreFrame) -> list[Output]:
+    """Of a frame of checks: every response of its studies that was judged, or that lacks every part."""
+    tasks, place = np.unique(frame.task, return_inverse=True)
+    share = (frame.value - frame.low) / np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
+    means = np.bincount(place.reshape(-1), weights=share) / np.maximum(np.bincount(place.reshape(-1)), 1)
+    said = dict(zip(tasks.tolist(), means.tolist(), strict=True))
+    found: dict[int, Output] = {}
+    for study in Study.objects.filter(pk__in=_studies_of(tasks.tolist())).order_by("pk"):
+        for output in _outputs(study, said):
+            found.setdefault(output.response, output)
+    return list(found.values())
+
+
+def _studies_of(tasks: list[int]) -> set[int]:
+    found: set[int] = set()
+    for start in range(0, len(tasks), 5000):
+        rows = Task.objects.filter(pk__in=tasks[start : start + 5000], kind=Task.Kind.CHECK)
+        found |= set(rows.values_list("study_id", flat=True))
+    return found
+
+
+def _outputs(study: Study, said: Mapping[int, float]) -> list[Output]:
+    made: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
+    instruction_of: dict[int, int] = {}
+    rows = Task.objects.filter(study=study, kind=Task.Kind.CHECK, gold__isnull=True)
+    for pk, key, response, instruction in rows.values_list(
+        "pk", "key", "response_a_id", "response_a__instruction_id"
+    ):
+        _c, _response, check, *number = key.split(":")
+        made[response][int(check), int(number[0]) if number else WHOLE] = pk
+        instruction_of.setdefault(instruction, int(check))
+    checks = _checks_of(instruction_of)
+    leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
+    chosen = [one for one in candidates(study) if one.model and one.instruction in checks]
+    found = []
+    for start in range(0, len(chosen), TEXTS_AT_ONCE):
+        some = chosen[start : start + TEXTS_AT_ONCE]
+        texts = dict(Response.objects.filter(pk__in=[one.pk for one in some]).values_list("pk", "text"))
+        for one in some:
+            own = made.get(one.pk, {})
+            if own and not any(task in said for task in own.values()):
+                continue
+            by_kind = _by_kind(checks[one.instruction], own, said)
+            asked, present = _parts(checks[one.instruction], texts.get(one.pk) or "")
+            found.append(
+                Output(
+                    one.pk,
+                    one.model or 0,
+                    one.instruction,
+                    one.category or 0,
+                    leaves.get(one.category or 0, 0),
+                    one.words,
+                    _total(by_kind, asked, present),
+                    by_kind,
+                )
+            )
+    return found
+
+
+def _checks_of(instruction_of: Mapping[int, int]) -> dict[int, list[Criterion]]:
+    """Every check that each instruction's rubric asks for, by instruction."""
+    rubric_of = dict(
+        Criterion.objects.filter(pk__in=set(instruction_of.values())).values_list("pk", "rubric_id")
+    )
+    by_rubric: dict[int, list[Criterion]] = defaultdict(list)
+    for check in Criterion.objects.filter(
+        rubric__in=set(rubric_of.values()), role=Criterion.Role.CHECK
+    ).order_by("position"):
+        by_rubric[check.rubric_id].append(check)
+    return {
+        instruction: by_rubric[rubric_of[check]]
+        for instruction, check in instruction_of.items()
+        if check in rubric_of
+    }
+
+
+def _numbers(check: Criterion) -> list[int]:
+    where = check.subtasks or {}
+    return list(where.get("numbers") or [WHOLE])
+
+
+def _by_kind(
+    checks: list[Criterion], own: Mapping[tuple[int, int], int], said: Mapping[int, float]
+) -> dict[str, InstructionCounts]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for check in checks:
+        kind = str((check.subtasks or {}).get("kind") or "whole")
+        for number in _numbers(check):
+            task = own.get((check.pk, number))
+            if task is not None and task not in said:
+                continue
+            row = counts[kind]
+            row[0] += 1
+            row[1] += task is not None
+            row[2] += task is not None and said[task] >= 0.5
+    return {kind: InstructionCounts(0, 0, *row) for kind, row in counts.items()}
+
+
+def _parts(checks: list[Criterion], text: str) -> tuple[int, int]:
+    """Sub-tasks asked for, and those that stand in the text, over the marks that the checks name."""
+    asked_of: dict[str, int] = {}
+    for check in checks:
+        where = check.subtasks or {}
+        if where.get("mark"):
+            asked_of[where["mark"]] = max(asked_of.get(where["mark"], 0), int(where.get("asked") or 0))
+    asked = present = 0
+    for mark, number in asked_of.items():
+        asked += number
+        present += sum(1 for one in subtasks_in(text, mark) if 1 <= one <= number)
+    return asked, present
+
+
+def _total(by_kind: Mapping[str, InstructionCounts], asked: int, present: int) -> InstructionCounts:
+    rows = by_kind.values()
+    return InstructionCounts(
+        asked,
+        present,
+        sum(one.instructions for one in rows),
+        sum(one.answered for one in rows),
+        sum(one.fulfilled for one in rows),
+    )

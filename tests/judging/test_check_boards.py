@@ -1,0 +1,98 @@
+"""Instruction checks of long outputs: completion, STIC-1, STIC-2 and their average, by hand."""
+
+import csv
+import io
+
+import pytest
+from django.urls import reverse
+
+from annotation.check_rubrics import check_fields
+from annotation.models import Assignment, Criterion, Rubric, Study
+from annotation.studies import make_tasks
+from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
+from judging.completion import completion_of
+from judging.leaderboards import leaderboard
+from tests.factories import make_answer, make_judge_rater, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+CHECKS = {"single": [2], "range": [3, 4], "periodic": [1, 3]}
+
+
+def diary(*weeks):
+    return "\n\n".join(f"Week {n}: what happened in week {n}." for n in weeks) or "I kept no diary."
+
+
+@pytest.fixture
+def checked():
+    """A diary of four weeks, five instructions in it. full has all weeks, half the first two, none has none."""
+    workspace = make_workspace()
+    benchmark = Benchmark.objects.create(workspace=workspace, slug="diaries")
+    category = Category.objects.create(benchmark=benchmark, key="diary")
+    rubric = Rubric.objects.create(workspace=workspace, key="diary", benchmark=benchmark)
+    for position, (kind, numbers) in enumerate(CHECKS.items()):
+        where = {"mark": "Week", "numbers": numbers, "kind": kind, "asked": 4}
+        fields = check_fields(kind, {"en": f"Does it mention {kind}?"}, position, where)
+        Criterion.objects.create(rubric=rubric, **fields)
+    study = Study.objects.create(
+        workspace=workspace, slug="diaries", kind="check", benchmark=benchmark, rubric=rubric, status="open"
+    )
+    instruction = Instruction.objects.create(benchmark=benchmark, external_id="d1", category=category)
+    for name, weeks in (("full", (1, 2, 3, 4)), ("half", (1, 2)), ("none", ())):
+        model = LanguageModel.objects.create(workspace=workspace, name=name)
+        Response.objects.create(
+            instruction=instruction, model=model, text=diary(*weeks), words=6 * len(weeks)
+        )
+    make_tasks(study)
+    judge = make_judge_rater(workspace)
+    for task in study.tasks.select_related("response_a__model"):
+        # Of full, the third week fulfils nothing; of half, all that is there does.
+        number = task.part["number"]
+        yes = task.response_a.model.name == "half" or number != 3
+        make_answer(task, judge, {task.answer_rubric.criteria.get().key: float(yes)})
+    return study, judge
+
+
+def test_by_hand(checked):
+    study, judge = checked
+    assert study.tasks.count() == 5 + 2
+    board = leaderboard(study.benchmark, judge, "equal")
+    assert board.measure.name == "fulfilled"
+    # full: weeks 2, 4 and 1 of five. half: weeks 2 and 1; the three others are not there. none: nothing.
+    assert {one.model: one.average for one in board.models} == {"full": 60.0, "half": 40.0, "none": 0.0}
+    by_model = {name: [one for one in board.outputs if one.model == board.pks[name]] for name in board.pks}
+    full, half = (completion_of(by_model[name]) for name in ("full", "half"))
+    # completion rate, STIC-1, STIC-2, completion rate x STIC-2
+    assert full.shares == pytest.approx((100, 60, 60, 60))
+    assert half.shares == pytest.approx((50, 100, 40, 20))
+    assert full.by_kind == {"single": 100.0, "range": 50.0, "periodic": 50.0}
+    assert half.by_kind == {"single": 100.0, "range": 0.0, "periodic": 50.0}
+    none = completion_of(by_model["none"])
+    assert none.shares == (0.0, None, 0.0, 0.0)
+
+
+def test_an_unusable_verdict_is_in_no_count(checked):
+    study, judge = checked
+    task = study.tasks.get(response_a__model__name="full", part__number=2)
+    Assignment.objects.filter(task=task).update(status="unscored", reason="prose")
+    board = leaderboard(study.benchmark, judge, "equal")
+    found = {one.model: (one.average, sum(one.unscored.values())) for one in board.models}
+    assert found["full"] == (50.0, 1)
+
+
+def test_the_page_shows_completion_beside_the_score(client, checked):
+    study, _judge = checked
+    client.force_login(make_user("lead"))
+    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    html = client.get(address).content.decode()
+    assert "full leads: STIC-2 60.0" in html
+    assert "Completion and instructions" in html
+    answer = client.get(address, {"file": "completion.csv"})
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert [
+        (row["Model"], float(row["Completion rate"]), float(row["Weighted average"])) for row in rows
+    ] == [
+        ("full", 100.0, pytest.approx(60.0)),
+        ("half", 50.0, pytest.approx(20.0)),
+        ("none", 0.0, 0.0),
+    ]
+    assert rows[0]["Words of these"] == "24.0"
