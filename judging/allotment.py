@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import F
 
 from annotation.handout import Clock
 from generation.spending import Ceiling, Spend
@@ -32,15 +32,17 @@ def grant(run: JudgeRun, worker: str, wanted: Spend, clock: Clock) -> Ceiling:
             return ceiling
         now = clock()
         locked.shares.filter(leased_until__lt=now).exclude(worker=worker).delete()
+        # Locked before the replies are counted: a reply that is stored in between would be in neither.
+        shares = list(locked.shares.select_for_update())
+        held = {part: sum(getattr(share, part) or 0 for share in shares) for part in PARTS}
         spent = spent_of(locked)
-        held = locked.shares.aggregate(**{part: Sum(part) for part in PARTS})
         added: dict[str, int | Decimal | None] = {}
         for part in PARTS:
             limit = getattr(ceiling, part)
             if limit is None:
                 added[part] = None
                 continue
-            free = limit - getattr(spent, part) - (held[part] or 0)
+            free = limit - getattr(spent, part) - held[part]
             added[part] = max(type(limit)(0), min(getattr(wanted, part), free))
         share, _made = BudgetShare.objects.get_or_create(
             run=locked,

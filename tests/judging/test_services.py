@@ -1,6 +1,7 @@
 """Celery workers as processes on Redis and PostgreSQL, with a worker and then Redis killed with -9 in the middle.
 
-Redis keeps nothing on disk here, so its death loses every message: the rows alone bring the run to its end.
+Redis keeps nothing on disk here, so its death loses every message: the rows alone bring the run to its end. The
+judge is a server on a real socket that counts what it is asked.
 """
 
 import os
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,13 +20,14 @@ import psycopg
 import pytest
 import redis
 
+from tests.generation.hostile_server import Act, HostileServer, good_answer
+
 pytestmark = pytest.mark.services
 
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = "postgres://postgres@127.0.0.1:5432"
-ITEMS = 600
-ENDS_WITHIN = 120.0
-"""A dead worker's lease runs out after 90 seconds, the sweep comes every 2, and the rest is work."""
+ITEMS = 5_000
+ENDS_WITHIN = 200.0
 SET_UP = """
 import sys; sys.path.insert(0, "tests")
 import django; django.setup()
@@ -32,23 +35,39 @@ from django.db import transaction
 from django.utils import timezone
 from factories import make_checklist_study
 from generation.models import Endpoint, LanguageModel, Response
+from generation.spending import Ceiling
 from judging.judges import create_judge
 from judging.plans import plan_run
 from judging.runs import start_run
 from judging.tasks import enqueue
 with transaction.atomic():
-    study = make_checklist_study(instructions=300, models=2)
+    study = make_checklist_study(instructions={items} // 2, models=2)
     responses = list(Response.objects.all())
     for response in responses:
-        response.text += f" Number {response.pk}."
+        response.text += f" Number {{response.pk}}."
     Response.objects.bulk_update(responses, ["text"])
-    endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
-    model = LanguageModel.objects.create(
-        workspace=study.workspace, name="judge", endpoint=endpoint, parameters={"script": {"seconds": 0.02}}
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="server", base_url="{url}")
+    model = LanguageModel.objects.create(workspace=study.workspace, name="judge", endpoint=endpoint)
+    run = plan_run(
+        judge=create_judge(model=model), study=study, concurrency=4, budget=Ceiling(calls={calls})
     )
-    run = plan_run(judge=create_judge(model=model), study=study, concurrency=2)
 start_run(run, clock=timezone.now)
 # As many messages as two workers with two threads each take: all of them work on the run.
+for _ in range(4):
+    enqueue(run)
+"""
+
+
+RAISED = """
+import django; django.setup()
+from django.utils import timezone
+from generation.spending import Ceiling
+from judging.models import JudgeRun
+from judging.runs import raise_budget, start_run
+from judging.tasks import enqueue
+run = JudgeRun.objects.get(public_id="{run}")
+raise_budget(run, Ceiling(calls={calls}))
+start_run(run, clock=timezone.now)
 for _ in range(4):
     enqueue(run)
 """
@@ -139,66 +158,123 @@ def start_worker(processes, name, environment, *options):
     )
 
 
-def test_a_worker_and_redis_killed_in_the_middle_lose_nothing_and_pay_for_nothing_twice(
-    tmp_path, processes, database
-):
-    port = free_port()
-    broker = start_redis(processes, port)
-    environment = {
+class Rows:
+    """What the database says, asked without the program."""
+
+    def __init__(self, connection):
+        self.rows = connection
+
+    def one(self, query, *values):
+        return self.rows.execute(query, values).fetchone()[0]
+
+    def items(self, status):
+        return self.one("SELECT count(*) FROM judging_planneditem WHERE status = %s", status)
+
+    def held_by(self, process):
+        return self.one(
+            "SELECT count(*) FROM judging_planneditem WHERE status = 'waiting' AND leased_by LIKE %s",
+            f"%:{process.pid}:%",
+        )
+
+    def run_status(self):
+        return self.one("SELECT status FROM judging_judgerun")
+
+
+@pytest.fixture
+def rows(database):
+    with psycopg.connect(database, autocommit=True) as connection:
+        yield Rows(connection)
+
+
+@pytest.fixture
+def server():
+    """Answers after 20 ms, well."""
+    with HostileServer(lambda request, n: Act(body=good_answer(request).body, seconds=0.02)) as listening:
+        yield listening
+
+
+def asked(server):
+    """How often each question came."""
+    return Counter(str(request["messages"]) for request in list(server.requests))
+
+
+def environment_of(database, port, folder):
+    return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": database,
         "REDIS_URL": f"redis://127.0.0.1:{port}/0",
-        "PLUMBLINE_DATA_DIR": str(tmp_path),
+        "PLUMBLINE_DATA_DIR": str(folder),
         "PLUMBLINE_SWEEP_SECONDS": "2",
     }
-    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
+
+
+def python(environment, *arguments):
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=True)
+
+
+def test_a_worker_and_redis_killed_in_the_middle_lose_nothing_and_pay_for_nothing_twice(
+    tmp_path, processes, database, rows, server
+):
+    port = free_port()
+    broker = start_redis(processes, port)
+    environment = environment_of(database, port, tmp_path)
+    python(environment, "manage.py", "migrate", "--verbosity", "0")
     beat = ("--beat", "--schedule", str(tmp_path / "schedule"))
     staying = start_worker(processes, "staying", environment, *beat)
     dying = start_worker(processes, "dying", environment)
-    subprocess.run([sys.executable, "-c", SET_UP], cwd=ROOT, env=environment, check=True)
+    python(environment, "-c", SET_UP.format(items=ITEMS, url=server.base_url, calls=None))
 
-    with psycopg.connect(database, autocommit=True) as rows:
+    wait_until(lambda: rows.held_by(staying) and rows.held_by(dying), "both workers hold items", 60.0)
+    wait_until(lambda: rows.items("scored") >= 500 and rows.held_by(dying), "the run is in the middle", 60.0)
+    processes.kill(dying)
+    left_behind = rows.held_by(dying)
+    assert left_behind > 0
+    assert rows.items("waiting") > left_behind
 
-        def one(query, *values):
-            return rows.execute(query, values).fetchone()[0]
+    processes.kill(broker)
+    assert rows.items("waiting") > left_behind
+    start_redis(processes, port)
+    start_worker(processes, "fresh", environment)
+    wait_until(lambda: rows.run_status() != "running", "the run ends", ENDS_WITHIN)
 
-        def items(status):
-            return one("SELECT count(*) FROM judging_planneditem WHERE status = %s", status)
+    assert rows.run_status() == "finished"
+    assert staying.poll() is None
+    assert rows.items("scored") == ITEMS
+    answers = rows.rows.execute(
+        "SELECT status, count(*), count(DISTINCT (task_id, rater_id)) FROM annotation_assignment GROUP BY 1"
+    ).fetchall()
+    assert answers == [("submitted", ITEMS, ITEMS)]
+    assert rows.one("SELECT count(*) FROM annotation_score") == 3 * ITEMS
+    billed = "SELECT count(*) FROM judging_reply WHERE reused_from_id IS NULL AND error = ''"
+    assert rows.one(billed) == rows.one("SELECT count(*) FROM judging_reply") == ITEMS
+    assert rows.one("SELECT count(DISTINCT item_id) FROM judging_reply") == ITEMS
+    # The server saw again at most what the dead worker held, and nothing a third time.
+    again = [times for times in asked(server).values() if times > 1]
+    assert len(asked(server)) == ITEMS
+    assert len(again) <= left_behind and set(again) <= {2}
 
-        def held_by(process):
-            return one(
-                "SELECT count(*) FROM judging_planneditem WHERE status = 'waiting' AND leased_by LIKE %s",
-                f"%:{process.pid}:%",
-            )
 
-        def run_status():
-            return one("SELECT status FROM judging_judgerun")
+def test_a_budget_holds_for_worker_processes_together_and_can_be_raised(
+    tmp_path, processes, database, rows, server
+):
+    port = free_port()
+    start_redis(processes, port)
+    environment = environment_of(database, port, tmp_path)
+    python(environment, "manage.py", "migrate", "--verbosity", "0")
+    beat = ("--beat", "--schedule", str(tmp_path / "schedule"))
+    workers = [start_worker(processes, "first", environment, *beat)]
+    workers += [start_worker(processes, f"other{n}", environment) for n in range(2)]
+    python(environment, "-c", SET_UP.format(items=900, url=server.base_url, calls=500))
+    wait_until(lambda: rows.run_status() != "running", "the budget ends the run", 90.0)
+    assert rows.run_status() == "paused"
+    assert len(server.requests) == rows.one("SELECT count(*) FROM judging_reply") == 500
+    assert rows.items("scored") == 500 and rows.items("waiting") == 400
+    wait_until(lambda: not rows.one("SELECT count(*) FROM judging_budgetshare"), "all shares are given back")
 
-        wait_until(lambda: held_by(staying) and held_by(dying), "both workers hold items", 60.0)
-        wait_until(lambda: items("scored") >= 50 and held_by(dying), "the run is in the middle")
-        processes.kill(dying)
-        left_behind = held_by(dying)
-        assert left_behind > 0
-        assert items("waiting") > left_behind
-
-        processes.kill(broker)
-        assert items("waiting") > left_behind
-        start_redis(processes, port)
-        start_worker(processes, "fresh", environment)
-        wait_until(lambda: run_status() != "running", "the run ends", ENDS_WITHIN)
-
-        assert run_status() == "finished"
-        assert staying.poll() is None
-        assert items("scored") == ITEMS
-        answers = rows.execute(
-            "SELECT status, count(*), count(DISTINCT (task_id, rater_id)) FROM annotation_assignment GROUP BY 1"
-        ).fetchall()
-        assert answers == [("submitted", ITEMS, ITEMS)]
-        assert one("SELECT count(*) FROM annotation_score") == 3 * ITEMS
-        # A reply is stored in one transaction with its verdict, and a lease keeps others away while its call is on
-        # the way: what was in flight at the kill left no row, so not one item has a second reply.
-        billed = "SELECT count(*) FROM judging_reply WHERE reused_from_id IS NULL AND error = ''"
-        assert one(billed) == one("SELECT count(*) FROM judging_reply") == ITEMS
-        assert one("SELECT count(DISTINCT item_id) FROM judging_reply") == ITEMS
+    run = rows.one("SELECT public_id FROM judging_judgerun")
+    python(environment, "-c", RAISED.format(run=run, calls=900))
+    wait_until(lambda: rows.run_status() != "running", "the run ends", 90.0)
+    assert rows.run_status() == "finished"
+    assert len(server.requests) == 900 == len(asked(server))
+    assert all(worker.poll() is None for worker in workers)
