@@ -18,8 +18,10 @@ SHOWN = (
     "calibration.rows", "calibration.score_ranking", "calibration.severity", "calibration.shares",
     "calibration.simulation", "calibration.soft_verdicts", "calibration.statistic_errors", "calibration.variance",
     "calibration.weight_gains", "calibration.weight_sensitivity", "calibration.weights", "generation.overlap",
-    "generation.textmetrics",
-    "judging.benchmark_scores", "judging.combining", "judging.methods.composite", "judging.scoring",
+    "generation.overlap",
+    "generation.refusals", "generation.textmetrics", "judging.benchmark_scores", "judging.canaries", "judging.combining",
+    "judging.corrected_scores", "judging.drift", "judging.measures", "judging.methods.composite",
+    "judging.paired_difference", "judging.scoring",
 )  # fmt: skip
 """The files that may be shown, by module: mathematics that reads neither settings nor rows."""
 

@@ -1,5 +1,6 @@
 """Every method note leads to the code that computed the number, and to nothing else of the server's."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -83,6 +84,19 @@ def test_only_mathematics_is_shown():
     ]
     kept = {name for one in contracts for name in one.get("source_modules", ())}
     assert {name for name in SHOWN if name not in kept and not name.startswith("judging.methods.")} == set()
+
+
+def test_every_file_that_a_page_names_is_shown():
+    """A page says `code=[...]` and a template names the address: each must be one that the address knows."""
+    named = set()
+    for app in ("calibration", "judging", "generation", "annotation"):
+        for file in (ROOT / app).glob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.List):
+                    named |= {one.value for one in node.value.elts if isinstance(one, ast.Constant)}
+    for file in (ROOT / "templates").rglob("*.html"):
+        named |= set(re.findall(r"'calibration:method' '([\w.]+)'", file.read_text(encoding="utf-8")))
+    assert len(named) > 20 and named - set(SHOWN) == set()
 
 
 @pytest.mark.parametrize("module", SHOWN)
