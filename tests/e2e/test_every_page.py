@@ -46,6 +46,7 @@ def parts_of(name):
         "slug": slug,
         "study_id": study.public_id,
         "number": 1,
+        "module": "calibration.alpha",
         "task_id": study.tasks.first().public_id,
         "rater_id": Rater.objects.filter(kind="person").first().public_id,
         "public_id": PUBLIC.get(name, lambda: None)(),
