@@ -3,7 +3,7 @@
 from typing import cast
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.permissions import workspaces_read_by
 from annotation.desk import studies_read_by, study_rows
 from annotation.participation import participations
+from generation.counted_runs import with_counts
 from judging.models import JudgeRun, PlannedItem
 from judging.watch_views import flagged_watches
 
@@ -22,16 +23,12 @@ MOST_STUDIES = 8
 def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
     """Runs that are not over, with `items` and `done` counted; one query."""
     status = JudgeRun.Status
-    return (
-        JudgeRun.objects.filter(
-            study__workspace__in=workspaces_read_by(user),
-            status__in=[status.PLANNED, status.RUNNING, status.PAUSED],
-        )
-        .select_related("study", "judge__rater")
-        .annotate(
-            total=Count("items"), done=Count("items", filter=~Q(items__status=PlannedItem.Status.WAITING))
-        )
+    going = JudgeRun.objects.filter(
+        study__workspace__in=workspaces_read_by(user),
+        status__in=[status.PLANNED, status.RUNNING, status.PAUSED],
     )
+    runs = going.select_related("study", "judge__rater")
+    return with_counts(runs, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
 
 
 @login_required

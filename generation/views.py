@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from generation.counted_runs import with_counts
 from generation.endpoints import NoEndpoint
 from generation.forms import BudgetForm, GenerationForm
 from generation.manifests import measures_of
@@ -39,12 +40,10 @@ RUNS_SHOWN = 100
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
-    waiting = GenerationItem.Status.WAITING
-    found = _readable_runs(request).annotate(
-        total=Count("items"), done=Count("items", filter=~Q(items__status=waiting))
-    )
+    found = _readable_runs(request)
+    counted = with_counts(found, GenerationItem.objects.all(), GenerationItem.Status.WAITING)
     benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
-    context = {"runs": found[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
+    context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
     return render(request, "generation/runs.html", context)
 
 

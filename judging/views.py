@@ -6,7 +6,7 @@ from typing import Any, cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -17,6 +17,7 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Study
 from annotation.studies import StudyRefused
+from generation.counted_runs import with_counts
 from judging.allotment import ceiling_of
 from judging.forms import BudgetForm, ReviewForm
 from judging.method_words import method_words
@@ -35,14 +36,9 @@ RUNS_SHOWN = 100
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
-    found = (
-        _readable_runs(request)
-        .annotate(
-            total=Count("items"), done=Count("items", filter=~Q(items__status=PlannedItem.Status.WAITING))
-        )
-        .order_by("-created_at")
-    )
-    context = {"runs": found[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN}
+    found = _readable_runs(request).order_by("-created_at")
+    counted = with_counts(found, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
+    context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN}
     return render(request, "judging/runs.html", context)
 
 

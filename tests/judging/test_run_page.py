@@ -5,6 +5,8 @@ import io
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -139,3 +141,15 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     assert "the planted texts stopped the run" in page
     assert "No verdict of this run should be believed" in page
     assert "endpoint&#x27;s words" not in page
+
+
+def test_the_list_counts_each_runs_items_without_grouping_by_what_runs_carry(client, study, model, run):
+    other = plan_run(judge=create_judge(model=model, name="other"), study=study, limit=2)
+    client.force_login(make_user("lead"))
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(reverse("judging:runs"))
+    counts = {row.pk: (row.total, row.done) for row in page.context["runs"]}
+    assert counts == {run.pk: (6, 6), other.pk: (2, 0)}
+    grouped = [query["sql"].split("GROUP BY", 1)[1] for query in queries if "GROUP BY" in query["sql"]]
+    assert grouped
+    assert not any("manifest" in part for part in grouped)
