@@ -35,6 +35,11 @@ class Part:
     line: int
     source: str
 
+    @property
+    def public(self) -> bool:
+        """Whether other files may call it."""
+        return bool(self.name) and not self.name.startswith("_")
+
 
 @dataclass(frozen=True)
 class MethodSource:
