@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Study
+from annotation.models import Assignment, Criterion, Rater, Study
 from annotation.provenance import provenance_of
 from calibration import tasks
 from calibration.agreement_page import agreement_panel, opening
@@ -55,11 +55,21 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
         "waiting": waiting and not refusal,
         "after": waiting_since or "",
         "refusal": refusal,
-        "has_answers": study.tasks.filter(assignments__status="submitted").exists(),
+        "can_be_fitted": _can_be_fitted(study),
+        "has_answers": Assignment.objects.filter(task__study=study, status=Assignment.Status.SUBMITTED)
+        .exclude(rater__kind__in=(Rater.Kind.JUDGE, Rater.Kind.KEY))
+        .exists(),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "calibration/weights.html#result", context)
     return render(request, "calibration/weights.html", context)
+
+
+def _can_be_fitted(study: Study) -> bool:
+    """Whether the study asks for items and an overall score beside them; true as long as it has no tasks."""
+    asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric"))
+    roles = set(asked.order_by().values_list("role", flat=True).distinct())
+    return not roles or {Criterion.Role.ITEM, Criterion.Role.OVERALL} <= roles
 
 
 @require_POST

@@ -15,7 +15,15 @@ from calibration.fits import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.calibration.pair_studies import pair_study
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_judge_rater,
+    make_rater,
+    make_user,
+    make_workspace,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -120,6 +128,23 @@ def test_without_answers_the_weights_page_says_what_to_do():
     page = signed_in("lead", study.workspace).get(address("weights")).content.decode()
     assert "No weights yet" in page
     assert reverse("annotation:desk", args=["essays"]) in page
+    assert "Fit now" not in page
+
+
+def test_a_study_of_pairs_is_offered_its_rankings_and_no_fit():
+    pairs = pair_study(models=2, instructions=2)
+    page = signed_in("lead", pairs.workspace).get(address("weights", "duels")).content.decode()
+    assert "No weights here" in page
+    assert reverse("calibration:rankings", args=["duels"]) in page
+    assert "fit the weights below" not in page and "Fit now" not in page
+
+
+def test_verdicts_of_judges_alone_are_nothing_to_fit():
+    study = make_checklist_study()
+    judge = make_judge_rater(study.workspace, "gpt-4o")
+    make_answer(study.tasks.first(), judge, {"item0": 1.0, "overall": 7})
+    page = signed_in("lead", study.workspace).get(address("weights")).content.decode()
+    assert "Let raters complete the checklist" in page
     assert "Fit now" not in page
 
 
