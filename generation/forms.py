@@ -203,6 +203,9 @@ class BudgetForm(forms.Form):
         required=False,
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
     @property
     def ceiling(self) -> Ceiling:
         given = self.cleaned_data
