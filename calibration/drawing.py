@@ -247,7 +247,10 @@ def grid_strength(tick: float, step: float) -> float:
 def axis(ticks: Sequence[float], scale: Scale, step: float, bottom: float, x_title: str) -> str:
     """The figures of the ticks, every other one where they would touch on a phone, and the title under them."""
     narrowest = min(scale(after) - scale(before) for before, after in pairwise(ticks))
-    crowded = max(len(number(tick, step)) for tick in ticks) * 7 + 8 > 360 * narrowest
+    longest = 7 * max(len(number(tick, step)) for tick in ticks)
+    # A figure at the edge stands beside its tick, half its own width nearer to the next.
+    at_edge = longest / 2 > NARROWEST * min(scale(ticks[0]), 1 - scale(ticks[-1]))
+    crowded = longest * (1.5 if at_edge else 1) + 8 > NARROWEST * narrowest
     parts = []
     for index, tick in enumerate(ticks):
         place = scale(tick)
