@@ -91,22 +91,26 @@ def test_the_next_task_is_held_and_its_time_starts_when_it_is_shown(open_page, k
     assert posts[0].endswith(f"/rate/{current.public_id}/")
 
 
-def test_a_selection_becomes_the_evidence_of_the_next_answer(open_page):
+@pytest.mark.parametrize("pane", ["a", "b"])
+def test_a_selection_becomes_the_evidence_of_the_next_answer(open_page, pane):
+    """After an emoji, which JavaScript counts as two, in one response, and in Chinese in the other."""
     make_study("pair")
     page = open_page()
     begin(page)
     current = open_assignment()
     quoted = page.evaluate(
-        """() => {
-            const node = document.querySelector("#pane-a .block p").firstChild;
+        """pane => {
+            const node = document.querySelector(`#pane-${pane} .block p`).firstChild;
             const range = document.createRange();
-            range.setStart(node, 5);
-            range.setEnd(node, 40);
+            range.setStart(node, 36);
+            range.setEnd(node, 83);
             getSelection().removeAllRanges();
             getSelection().addRange(range);
             return range.toString();
-        }"""
+        }""",
+        pane,
     )
+    assert "🌳" in quoted or "树木" in quoted
     page.wait_for_selector("[data-picked]:not([hidden])")
     page.keyboard.press("t")
     chip = page.locator(".chips [data-look]").first
@@ -117,7 +121,8 @@ def test_a_selection_becomes_the_evidence_of_the_next_answer(open_page):
     piece = score.evidence[0]
     response = {"a": current.task.response_a, "b": current.task.response_b}[piece["response"]]
     assert response.text[piece["start"] : piece["end"]] == quoted.strip()
-    assert piece["response"] == current.shown_first
+    shown = "ab" if current.shown_first == "a" else "ba"
+    assert piece["response"] == shown["ab".index(pane)]
     page.keyboard.press("z")
     page.wait_for_function(
         "id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id
