@@ -44,11 +44,11 @@ def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @results_page
 def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
-    """?item= is the instruction's id; the list's order says which is next."""
+    """?item= is the instruction's id, the list's first where there is none; the list's order says which is next."""
     context = _context(request, slug)
     pair: ModelPair | None = context["pair"]
-    wanted = request.GET.get("item", "")
     ids = [row.public_id for row in pair.rows] if pair else []
+    wanted = request.GET.get("item", "") or next(iter(ids), "")
     if pair is None or wanted not in ids:
         raise Http404(gettext("These two models share no such instruction."))
     place = ids.index(wanted)

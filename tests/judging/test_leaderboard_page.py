@@ -278,6 +278,7 @@ def test_one_instruction_shows_both_responses_the_reasons_the_weights_and_people
     following = re.search(r'rel="next" href="([^"]+)"', html)[1].replace("&amp;", "&")
     assert "essays-10" in client.get(following).content.decode()
     assert compared(client, study, view="compare_item", item="nothing").status_code == 404
+    assert "essays-0" in compared(client, study, view="compare_item", order="order").content.decode()
 
 
 def test_raters_and_strangers_never_see_who_wrote_what(client, judged):
