@@ -11,6 +11,7 @@ from annotation.handout import (
     NoTaskLeft,
     QuotaReached,
     StudyNotOpen,
+    TooFast,
     claim_seat,
     lease_seconds,
     make_seats,
@@ -230,6 +231,41 @@ def test_a_lease_is_renewed_only_by_its_holder(study):
     assert release_expired(study, clock=later(minutes=40)) == 0
     assert release_expired(study, clock=later(hours=5)) == 1
     assert not renew_lease(assignment, clock=later(hours=5))
+
+
+def test_a_seat_that_went_to_somebody_else_is_theirs():
+    study = make_checklist_study(instructions=1, models=1)
+    make_seats(study)
+    slow, quick = make_rater(study), make_rater(study)
+    stale, _ = next_assignment(slow, study, clock=noon)
+    next_assignment(quick, study, clock=later(hours=5))
+    lease = Seat.objects.get().leased_until
+    assert not renew_lease(stale, clock=later(hours=6))
+    skip(assignment=stale, reason="cannot judge", clock=later(hours=6))
+    seat = Seat.objects.get()
+    assert (seat.holder, seat.state, seat.leased_until) == (quick, "held", lease)
+
+
+def test_a_late_answer_takes_nothing_from_the_one_who_has_the_task_now():
+    study = make_checklist_study(instructions=1, models=1)
+    make_seats(study)
+    slow, quick = make_rater(study), make_rater(study)
+    stale, _ = next_assignment(slow, study, clock=noon)
+    fresh, _ = next_assignment(quick, study, clock=later(hours=5))
+    assert submit(stale, later(hours=5)) == "surplus"
+    assert Seat.objects.get().state == "held"
+    assert submit(fresh, later(hours=5)) == "recorded"
+    assert Seat.objects.get().holder == quick
+
+
+def test_an_hourly_limit_counts_the_last_hour_only(study):
+    study.policies["answers_per_hour"] = 2
+    rater = make_rater(study)
+    for _ in range(2):
+        submit(next_assignment(rater, study, clock=noon)[0])
+    with pytest.raises(TooFast):
+        next_assignment(rater, study, clock=later(minutes=59))
+    assert next_assignment(rater, study, clock=later(minutes=61))[0].status == "open"
 
 
 def test_a_skipped_task_goes_to_others_and_never_returns(study):

@@ -162,6 +162,12 @@ def test_a_draft_keeps_the_newest(assignment):
     assert not Draft.objects.exists()
 
 
+def test_an_answer_leaves_what_is_entered_where_the_task_came_again(assignment):
+    again = Draft.objects.create(task=assignment.task, rater=assignment.rater, repeat=1, serial=5)
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    assert Draft.objects.get() == again
+
+
 def test_a_note_goes_to_the_lead_once(assignment):
     record_answer(assignment=assignment, answers=GOOD, clock=noon, note=" The text ends in the middle. ")
     record_answer(assignment=assignment, answers=GOOD, clock=noon, note=" The text ends in the middle. ")
