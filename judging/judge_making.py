@@ -203,8 +203,7 @@ def _served_models(led: "QuerySet[Workspace]") -> "QuerySet[LanguageModel]":
 
 def _number(request: HttpRequest) -> int:
     given = request.POST.get("number", "1")
-    number = int(given) if given.isdecimal() and len(given) < 10 else 1
-    return number + 1 if request.POST.get("next") else max(1, number)
+    return max(1, int(given)) if given.isdecimal() and len(given) < 10 else 1
 
 
 def _status(form: JudgeForm) -> int:

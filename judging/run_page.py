@@ -9,6 +9,7 @@ from annotation.handout import Clock
 from judging.models import JudgeRun, PlannedItem
 from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
+from judging.settled_runs import is_panel
 
 RECENT_SHOWN = 10
 WHOLE_HOUR = 3600
@@ -64,11 +65,19 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
 
 def _opening(run: JudgeRun, progress: Progress) -> str:
     """The answer in one sentence: how far it is, and what state it is in."""
-    said = ngettext(
-        "%(scored)d of %(total)d response has a verdict",
-        "%(scored)d of %(total)d responses have a verdict",
-        progress.total,
-    ) % {"scored": progress.scored, "total": progress.total}
+    if is_panel(run):
+        said = ngettext(
+            "%(scored)d of %(total)d question is answered",
+            "%(scored)d of %(total)d questions are answered",
+            progress.total,
+        )
+    else:
+        said = ngettext(
+            "%(scored)d of %(total)d response has a verdict",
+            "%(scored)d of %(total)d responses have a verdict",
+            progress.total,
+        )
+    said %= {"scored": progress.scored, "total": progress.total}
     if progress.unscored:
         said += ngettext(
             ", %(n)d verdict could not be used", ", %(n)d verdicts could not be used", progress.unscored

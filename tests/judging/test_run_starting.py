@@ -61,6 +61,7 @@ def test_a_jury_is_started_with_its_repeats_and_planted_texts(lead, study, model
     assert run.items.filter(canary="").count() == 6 * 2 * 2
     assert run.items.exclude(canary="").count() == 4 * 2
     assert set(run.judge.jurors.all()) == set(judges)
+    assert "0 of 24 questions are answered" in page_of(lead.get(answer["Location"]))
 
 
 def test_planted_texts_are_offered_and_can_be_left_out(lead, study, models):
