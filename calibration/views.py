@@ -1,6 +1,7 @@
 """Result pages of a study: the weights and what they are worth, and how far raters and judges agree."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db import transaction
@@ -22,6 +23,7 @@ from calibration.datasets import NothingToRead
 from calibration.fit_exports import fit_to_json
 from calibration.fits import publish_fit, run_fit
 from calibration.models import Fit
+from calibration.panel_files import agreement_blocks, panel_file, weights_blocks
 from calibration.report_cache import is_slow
 from calibration.statistic_errors import NoStatistic
 from calibration.weights_page import criterion_questions, earlier_fits, fit_page
@@ -44,10 +46,13 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
     waiting = waiting_since is not None and waiting_since == (fits[0].public_id if fits else "")
     refusal = _refusal(study, fits)
     page = fit_page(fit) if fit else None
+    if page and "file" in request.GET:
+        return panel_file(weights_blocks(page), request.GET["file"], study)
     context = {
         **_shared(request, study),
         "fit": fit,
         "fits": fits,
+        "query": urlencode({"fit": asked}) if asked else "",
         "panels": page.panels if page else [],
         "shared_warnings": page.warnings if page else [],
         "opening": page.opening if page else "",
@@ -137,7 +142,8 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """Agreement on one criterion, ?criterion=; a large study is computed by a worker while the page waits."""
     study = _readable_study(request, slug)
     criterion = request.GET.get("criterion", "")
-    context: dict[str, Any] = {**_shared(request, study), "asked": criterion}
+    query = urlencode({"criterion": criterion}) if criterion else ""
+    context: dict[str, Any] = {**_shared(request, study), "asked": criterion, "query": query}
     report = known_agreement_report(study, criterion)
     if report is None and is_slow(study):
         if "waiting" not in request.GET:
@@ -151,7 +157,10 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
         except (NothingToRead, NoStatistic) as error:
             context["reason"] = reason_words(type(error).__name__)
     if report is not None:
-        context["panel"] = agreement_panel(study, report, criterion_questions(study))
+        panel = agreement_panel(study, report, criterion_questions(study))
+        if "file" in request.GET:
+            return panel_file(agreement_blocks(panel), request.GET["file"], study)
+        context["panel"] = panel
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "calibration/agreement.html#result", context)
     return render(request, "calibration/agreement.html", context)

@@ -1,6 +1,6 @@
 """What the page 'judges against people' shows of one judge, in the reader's language."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,8 @@ from django.utils.translation import gettext, ngettext
 from annotation.models import Criterion, Rater, Study
 from calibration.charts import Bar, Point, interval_bars, scatter
 from calibration.datasets import NothingToRead
+from calibration.interval_words import stated
+from calibration.result_blocks import Block, Column, Table
 from calibration.words import criterion_words, interval_meaning, reason_words, with_interval
 from judging.comparison import compare
 from judging.scoring import NoVerdicts, WithoutWeight
@@ -67,6 +69,31 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
         points=points[:POINTS_LISTED],
         points_left_out=max(0, len(points) - POINTS_LISTED),
     )
+
+
+def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
+    """Each panel's figures and tables for taking away: "points-1" and "items-1" of the first judge, and so on."""
+    points = [
+        Column(gettext("Instruction")), Column(gettext("Model")), Column(gettext("Judge's points"), 1),
+        Column(gettext("People's mean"), 2), Column(gettext("People"), 0),
+    ]  # fmt: skip
+    items = [
+        Column(gettext("Item")), Column(gettext("Judge"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+        Column(gettext("People"), 3), Column(gettext("Chance"), 3), Column(gettext("Responses"), 0),
+    ]  # fmt: skip
+    found = []
+    for place, panel in enumerate(panels, start=1):
+        rows = [
+            [one["instruction"], one["model"], one["judge"], one["people"], one["raters"]]
+            for one in panel.result.get("points", [])
+        ]
+        found.append(Block(f"points-{place}", "", figure=panel.figure, table=Table(points, rows)))
+        known = [one for one in panel.items if one["loo"] is not None]
+        rows = [
+            [one["name"], one["loo"], *stated(one), one["people"], one["chance"], one["n"]] for one in known
+        ]
+        found.append(Block(f"items-{place}", "", figure=panel.items_figure, table=Table(items, rows)))
+    return found
 
 
 def _reason(error: NothingToRead) -> str:

@@ -22,12 +22,13 @@ from calibration.judge_blocks import (
 )
 from calibration.judge_reports import JUDGES
 from calibration.judges_depth_page import judge_depth_blocks, judges_depth_page
+from calibration.panel_files import panel_file
 from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
 from judging import tasks
 from judging.comparison import judges_in, known_comparison, weighting_for
-from judging.comparison_page import ComparisonPanel, comparison_panel
+from judging.comparison_page import ComparisonPanel, comparison_blocks, comparison_panel
 from judging.judge_pages import addressed, depth_settings, judge_links
 
 
@@ -46,6 +47,8 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         panels, waiting = _panels(request, study)
         shown = {}
+        if "file" in request.GET:
+            return panel_file(comparison_blocks(panels), request.GET["file"], study)
     context = {
         **shown,
         "study": study,

@@ -1,0 +1,61 @@
+"""The figures of the pages on weights, agreement and judges can be taken away, with every row of their tables."""
+
+import pytest
+from django.urls import reverse
+
+from calibration.fits import run_fit
+from generation.models import Category, Instruction
+from tests.calibration.answered_studies import answered_study
+from tests.calibration.result_page_checks import check_files, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def names_of(study, page, query=""):
+    return check_files(signed_in("analyst", study.workspace), reverse(page, args=[study.slug]) + query)
+
+
+def rows_of(study, page, file):
+    client = signed_in("analyst", study.workspace)
+    return (
+        client.get(reverse(page, args=[study.slug]) + f"?file={file}")
+        .content.decode("utf-8-sig")
+        .splitlines()
+    )
+
+
+def all_of(*keys):
+    return sorted(f"{key}.{suffix}" for key in keys for suffix in ("csv", "png", "svg"))
+
+
+def test_weights_of_one_category():
+    study = answered_study()
+    run_fit(study=study, draws=0)
+    assert names_of(study, "calibration:weights") == all_of("weights-1")
+    table = rows_of(study, "calibration:weights", "weights-1.csv")
+    assert table[0] == "Item,Weight,From,To,Published" and len(table) == 5
+
+
+def test_weights_of_two_categories_of_the_fit_asked_for():
+    study = answered_study()
+    second = Category.objects.create(benchmark=study.benchmark, key="letter", names={"en": "Letter"})
+    half = list(Instruction.objects.filter(benchmark=study.benchmark).values_list("pk", flat=True)[:6])
+    Instruction.objects.filter(pk__in=half).update(category=second)
+    fit = run_fit(study=study, draws=0)
+    assert names_of(study, "calibration:weights", f"?fit={fit.public_id}") == all_of(
+        "overview", "weights-1", "weights-2"
+    )
+
+
+def test_agreement_with_a_judge():
+    study = answered_study(judge="gpt-4o")
+    assert names_of(study, "calibration:agreement") == all_of("criteria", "judges", "matrix")
+    assert len(rows_of(study, "calibration:agreement", "matrix.csv")) == 1 + 3
+    assert rows_of(study, "calibration:agreement", "judges.csv")[1].startswith("gpt-4o,0.")
+
+
+def test_judges_against_people():
+    study = answered_study(judge="gpt-4o")
+    assert names_of(study, "judging:judges") == all_of("items-1", "points-1")
+    assert len(rows_of(study, "judging:judges", "points-1.csv")) == 1 + 24
+    assert len(rows_of(study, "judging:judges", "items-1.csv")) == 1 + 4
