@@ -67,6 +67,8 @@ class NewStudyForm(forms.Form):
         )
         self.fields["benchmark"].queryset = benchmarks.order_by("-responses", "slug")  # type: ignore[attr-defined]
         self.fields["benchmark"].label_from_instance = _benchmark_name  # type: ignore[attr-defined]
+        if len(benchmarks) == 1:
+            self.initial["benchmark"] = benchmarks[0].pk
         if len(workspaces) == 1:
             self.fields["workspace"].widget = forms.HiddenInput()
             self.initial["workspace"] = workspaces[0].pk
