@@ -123,3 +123,11 @@ def overlapping(page, selector):
         }""",
         selector,
     )
+
+
+def settle(page):
+    """Until what a page fetches by itself has come, and a change of its size has been seen."""
+    page.wait_for_function(
+        "() => document.readyState === 'complete' && !document.querySelector('.htmx-request')"
+    )
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

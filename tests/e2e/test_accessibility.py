@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from tests.e2e.answers import KINDS, make_study, press
-from tests.e2e.rating_pages import begin, fits
+from tests.e2e.rating_pages import begin, fits, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AXE = Path(settings.BASE_DIR) / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -45,7 +45,7 @@ def test_every_screen(open_page, axe, kind, size, theme):
     if size == "phone":
         page.locator(".sheet-toggle").click()
     press(page, "qe12")
-    page.wait_for_timeout(200)
+    settle(page)
     assert violations(page, axe) == []
     assert fits(page)
     page.evaluate("document.activeElement.blur()")
@@ -70,3 +70,21 @@ def test_targets_are_large_enough_to_touch(open_page):
             .filter(([, box]) => box.width && (box.width < 24 || box.height < 24)).map(([html]) => html)"""
     )
     assert small == []
+
+
+def test_what_is_printed_is_dark_on_white_whatever_the_screen_shows(open_page):
+    make_study("checklist")
+    page = open_page()
+    begin(page)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.instruction')).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.instruction .prose')).color")
+        == "rgb(0, 0, 0)"
+    )
+    assert not page.locator("#rail").is_visible()

@@ -19,7 +19,7 @@ from annotation.models import Guideline, Rater, Rubric, Study
 from generation.models import Endpoint, Instruction, LanguageModel, Response
 from judging.demonstration import BENCHMARK, PASSWORD, SLUG
 from judging.models import Judge, JudgeRun
-from tests.e2e.rating_pages import SIZES, fits
+from tests.e2e.rating_pages import SIZES, fits, settle
 from tests.e2e.serial import turn
 from tests.e2e.test_accessibility import axe, violations
 
@@ -113,14 +113,6 @@ def sign_in_as(page, username):
     page.wait_for_url(lambda url: "sign-in" not in url)
 
 
-def settle(page):
-    """Until what a page fetches by itself has come, and a change of its size has been seen."""
-    page.wait_for_function(
-        "() => document.readyState === 'complete' && !document.querySelector('.htmx-request')"
-    )
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
 def wrong_on(page, address, axe):
     """What axe finds, wide and light or narrow and dark, and whether the page is wider than its window."""
     page.set_viewport_size(SIZES["desktop"])
@@ -135,6 +127,16 @@ def wrong_on(page, address, axe):
             yield f"wider than the window: {size}"
 
 
+def weight_of(page, address):
+    """Bytes of styles and scripts that a page loads, before compression."""
+    page.goto(address)
+    return page.evaluate(
+        """() => performance.getEntriesByType("resource")
+            .filter(one => ["link", "script"].includes(one.initiatorType) && /[.](css|js)$/.test(new URL(one.name).pathname))
+            .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+    )
+
+
 def test_every_page_of_a_lead_an_analyst_and_a_rater(open_page, axe, demonstration):
     found, seen = {}, {}
     for who, at_least in (("lead", 55), ("ana", 40), ("rater", 3)):
@@ -146,6 +148,8 @@ def test_every_page_of_a_lead_an_analyst_and_a_rater(open_page, axe, demonstrati
         for address in [*new, "/studies/demo/setup/", "/nowhere/"]:
             found[who, address] = list(wrong_on(page, address, axe))
         seen |= pages
+        if who == "rater":
+            assert all(weight_of(page, address) < 100_000 for address in new)
     assert {where: what for where, what in found.items() if what} == {}
 
 
