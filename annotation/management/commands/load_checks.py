@@ -1,0 +1,41 @@
+"""Load what each instruction of a benchmark asked for, to be checked by people or a judge, part by part."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.check_table import load_checks
+from generation.interchange.records import BadRow
+from generation.models import Benchmark
+
+
+class Command(BaseCommand):
+    help = (
+        "Load the checks of a benchmark's instructions: yes-or-no questions of the parts of long responses."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark's slug")
+        parser.add_argument(
+            "file",
+            type=Path,
+            metavar="FILE",
+            help="a table, a row for each check: instruction, question, and as wanted question_zh, numbers (19, 23-25 or "
+            "13-52/5; none for the whole text), mark (Week), kind (single, range, periodic), asked (parts asked for)",
+        )
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            benchmark = Benchmark.objects.get(workspace=workspace, slug=options["benchmark"])
+            counts = load_checks(benchmark, options["file"])
+        except (UnknownWorkspace, BadRow) as problem:
+            raise CommandError(str(problem)) from problem
+        except Benchmark.DoesNotExist as problem:
+            raise CommandError(
+                f"Workspace {workspace.slug} has no benchmark {options['benchmark']!r}; the library lists them."
+            ) from problem
+        self.stdout.write(f"Rubrics of checks, one an instruction: {counts}.")
