@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import ngettext
 
 from generation.batch import in_batches
 from generation.leases import Clock
 from generation.manifests import measures_of
 from generation.models import Endpoint, GenerationRun, Response
+from generation.run_words import rate_since, state_in_words, time_left
 from generation.runs import SLOWEST_SHOWN, Progress, nobody_works, progress_of
-
-WHOLE_HOUR = 3600
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class GenerationPanel:
 
 def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
     progress = progress_of(run, clock=clock)
-    per_minute = _per_minute(run, progress)
+    per_minute = rate_since(run.started_at, progress.last_response_at, progress.done)
     running = run.status == GenerationRun.Status.RUNNING
     batched = in_batches(run)
     return GenerationPanel(
@@ -41,7 +40,7 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
         stalled=running and not batched and progress.waiting > 0 and nobody_works(run, clock=clock),
         batched=batched,
         per_minute=per_minute,
-        left=_time_left(progress, per_minute) if running else "",
+        left=time_left(progress.waiting, per_minute) if running else "",
         rows=_rows(run, progress),
         slowest=_slowest(run),
     )
@@ -77,31 +76,4 @@ def _opening(run: GenerationRun, progress: Progress) -> str:
     ) % {"done": progress.done, "total": progress.total}
     if progress.failed:
         said += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}
-    endings = {
-        GenerationRun.Status.PLANNED: gettext("; the run has not begun."),
-        GenerationRun.Status.RUNNING: gettext("; the run goes on."),
-        GenerationRun.Status.PAUSED: gettext("; the run is paused."),
-        GenerationRun.Status.FINISHED: gettext("; the run is finished."),
-        GenerationRun.Status.FAILED: gettext("; the endpoint stopped the run."),
-        GenerationRun.Status.CANCELLED: gettext("; the run was cancelled."),
-        GenerationRun.Status.IMPORTED: gettext("; the responses were imported."),
-    }
-    return said + endings[GenerationRun.Status(run.status)]
-
-
-def _per_minute(run: GenerationRun, progress: Progress) -> float | None:
-    """Responses a minute since the run was started; None before there are enough to say."""
-    if run.started_at is None or progress.last_response_at is None or progress.done < 2:
-        return None
-    seconds = (progress.last_response_at - run.started_at).total_seconds()
-    return 60 * progress.done / seconds if seconds > 0 else None
-
-
-def _time_left(progress: Progress, per_minute: float | None) -> str:
-    if not per_minute or not progress.waiting:
-        return ""
-    seconds = 60 * progress.waiting / per_minute
-    if seconds >= WHOLE_HOUR:
-        return gettext("about %(hours).1f hours left") % {"hours": seconds / WHOLE_HOUR}
-    minutes = max(1, round(seconds / 60))
-    return ngettext("about %(n)d minute left", "about %(n)d minutes left", minutes) % {"n": minutes}
+    return said + state_in_words(run.status)

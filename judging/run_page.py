@@ -1,18 +1,17 @@
 """What the page of a run shows, in the reader's language."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 from django.utils.translation import gettext, ngettext
 
 from annotation.handout import Clock
+from generation.run_words import rate_since, state_in_words, time_left
 from judging.models import JudgeRun, PlannedItem
 from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
 from judging.settled_runs import is_panel
 
 RECENT_SHOWN = 10
-WHOLE_HOUR = 3600
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         per_minute=per_minute,
         misled=_misled(run, progress),
         retriable=progress.unscored > 0 and run.status != JudgeRun.Status.CANCELLED,
-        left=_time_left(progress, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
+        left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
     )
 
 
@@ -82,17 +81,9 @@ def _opening(run: JudgeRun, progress: Progress) -> str:
         said += ngettext(
             ", %(n)d verdict could not be used", ", %(n)d verdicts could not be used", progress.unscored
         ) % {"n": progress.unscored}
-    endings = {
-        JudgeRun.Status.PLANNED: gettext("; the run has not begun."),
-        JudgeRun.Status.RUNNING: gettext("; the run goes on."),
-        JudgeRun.Status.PAUSED: gettext("; the run is paused."),
-        JudgeRun.Status.FINISHED: gettext("; the run is finished."),
-        JudgeRun.Status.FAILED: gettext("; the planted texts stopped the run.")
-        if _misled(run, progress)
-        else gettext("; the endpoint stopped the run."),
-        JudgeRun.Status.CANCELLED: gettext("; the run was cancelled."),
-    }
-    return said + endings[JudgeRun.Status(run.status)]
+    if _misled(run, progress):
+        return said + gettext("; the planted texts stopped the run.")
+    return said + state_in_words(run.status)
 
 
 def _misled(run: JudgeRun, progress: Progress) -> bool:
@@ -108,25 +99,12 @@ def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
         and progress.calls > progress.last_minute
     ):
         return float(progress.last_minute)
-    if run.started_at is None or progress.last_reply_at is None or progress.done < 2:
-        return None
-    seconds = (progress.last_reply_at - run.started_at).total_seconds()
-    return 60 * progress.done / seconds if seconds > 0 else None
-
-
-def _time_left(progress: Progress, per_minute: float | None) -> str:
-    if not per_minute or not progress.waiting:
-        return ""
-    seconds = 60 * progress.waiting / per_minute
-    if seconds >= WHOLE_HOUR:
-        return gettext("about %(hours).1f hours left") % {"hours": seconds / WHOLE_HOUR}
-    minutes = max(1, round(seconds / 60))
-    return ngettext("about %(n)d minute left", "about %(n)d minutes left", minutes) % {"n": minutes}
+    return rate_since(run.started_at, progress.last_reply_at, progress.done)
 
 
 def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
     items = (
-        run.items.filter(status=PlannedItem.Status.UNSCORED)
+        run.items.filter(status=PlannedItem.Status.UNSCORED, canary="")
         .select_related("task__response_a__instruction")
         .order_by("position")[:RECENT_SHOWN]
     )
@@ -136,8 +114,3 @@ def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
         name = item.task.response_a.instruction.external_id
         rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), detail))
     return rows
-
-
-def money_text(amount: Decimal) -> str:
-    """Without trailing zeros, to the millionth."""
-    return f"{amount.quantize(Decimal('0.000001')).normalize():f}"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -15,6 +16,7 @@ from generation.scripted import ScriptedChat
 from judging.judges import create_judge
 from judging.models import PlannedItem, Reply
 from judging.plans import plan_run
+from judging.run_page import run_panel
 from judging.runs import fail_run, start_run
 from judging.worker import work_on
 from tests.factories import make_checklist_study, make_user, make_workspace
@@ -153,3 +155,16 @@ def test_the_list_counts_each_runs_items_without_grouping_by_what_runs_carry(cli
     grouped = [query["sql"].split("GROUP BY", 1)[1] for query in queries if "GROUP BY" in query["sql"]]
     assert grouped
     assert not any("manifest" in part for part in grouped)
+
+
+def test_the_rate_is_that_of_the_last_minute_while_the_run_goes_on(run):
+    now = timezone.now()
+    type(run).objects.update(status="running", started_at=now - timedelta(hours=2))
+    run.refresh_from_db()
+    pks = list(Reply.objects.filter(item__run=run).values_list("pk", flat=True))
+    Reply.objects.filter(pk__in=pks[3:]).update(created_at=now - timedelta(minutes=30))
+    assert run_panel(run, clock=lambda: now).per_minute == 3
+    # Finished: six answers between the start and the last reply, two hours later.
+    type(run).objects.update(status="finished")
+    run.refresh_from_db()
+    assert run_panel(run, clock=lambda: now).per_minute == pytest.approx(6 / 120, rel=0.01)
