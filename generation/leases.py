@@ -1,14 +1,14 @@
 """Which worker has which item of a run. A lease runs out by itself, so a worker may die at any point.
 
-A run is any model with a status and three budgets whose `items` have a position, a status that begins as
-"waiting", and a lease: runs that generate and runs that judge alike.
+A run is any model with a status whose `items` have a position, a status that begins as "waiting", and a lease:
+runs that generate and runs that judge alike.
 """
 
 import hashlib
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,18 +35,19 @@ def _place() -> str:
     return hashlib.sha256(f"{socket.gethostname()} {namespace}".encode()).hexdigest()[:16]
 
 
-def lease_items(run: Any, worker: str, count: int, clock: Clock, only: Q | None = None) -> list[int]:
+def lease_items(
+    run: Any, worker: str, count: int, clock: Clock, only: Q | None = None, *, alone: bool = False
+) -> list[int]:
     """Up to `count` waiting items (`only` those), by position, now this worker's; their pks.
 
-    A run with a budget is worked on by one worker at a time, so that what is spent is known before each call.
+    None while another worker holds some where this one is to be `alone` at the run.
     """
     with transaction.atomic():
         locked = type(run).objects.select_for_update().get(pk=run.pk)
         if locked.status != RUNNING:
             return []
         now = clock()
-        budgeted = (locked.budget_calls, locked.budget_tokens, locked.budget_money) != (None, None, None)
-        if budgeted and live_leases(run, clock).exclude(leased_by=worker).exists():
+        if alone and live_leases(run, clock).exclude(leased_by=worker).exists():
             return []
         free = (
             run.items.select_for_update(skip_locked=True)
@@ -76,16 +77,20 @@ def release(run: Any, worker: str, pks: Iterable[int], **noted: str) -> None:
 
 def release_dead(run: Any, clock: Clock) -> int:
     """Gives back what workers of this machine held that have ended; how many items that were."""
+    holders = live_leases(run, clock).order_by().values_list("leased_by", flat=True).distinct()
+    dead = list(ended_here(holders))
+    held = run.items.filter(leased_by__in=dead, status=WAITING)
+    return int(held.update(leased_until=None, leased_by="")) if dead else 0
+
+
+def ended_here(workers: Iterable[str]) -> Iterator[str]:
+    """Those of the workers that ran on this machine and have ended."""
     place = _place()
-    freed = 0
-    for worker in live_leases(run, clock).order_by().values_list("leased_by", flat=True).distinct():
+    for worker in workers:
         where, _colon, rest = worker.partition(":")
         process = rest.partition(":")[0]
         if where == place and process.isdigit() and not _alive(int(process)):
-            freed += run.items.filter(leased_by=worker, status=WAITING).update(
-                leased_until=None, leased_by=""
-            )
-    return freed
+            yield worker
 
 
 def _alive(process: int) -> bool:

@@ -75,7 +75,8 @@ class GenerationWorklist:
 
     def next_questions(self, count: int) -> tuple[list[Asked], bool]:
         """At most `count` calls to make, and whether there may be more."""
-        pks = lease_items(self.run, self.worker, count, self.clock, self.only)
+        # With a budget by one worker at a time, so that what is spent is known before each call.
+        pks = lease_items(self.run, self.worker, count, self.clock, self.only, alone=self.ceiling.limited)
         items = GenerationItem.objects.filter(pk__in=pks).select_related("instruction", "model")
         asked = []
         with transaction.atomic():

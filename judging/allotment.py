@@ -4,18 +4,17 @@ What the replies cost and what all shares still hold never exceed the budget tog
 nothing with it but its share's time: the share ends with its lease.
 """
 
-from datetime import timedelta
 from decimal import Decimal
 
 from django.db import transaction
 from django.db.models import F
 
 from annotation.handout import Clock
+from generation.leases import LEASE
 from generation.spending import Ceiling, Spend
 from judging.models import BudgetShare, JudgeRun
 from judging.spent import spent_of
 
-LEASE = timedelta(seconds=90)
 PARTS = ("calls", "tokens", "money")
 
 

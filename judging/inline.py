@@ -45,7 +45,7 @@ def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:
     while pks := lease_items(run, worker, BATCH, clock):
         shift.watch()
         if shift.interrupted():
-            release(worker, pks)
+            release(run, worker, pks)
             pause_run(run, "Interrupted; everything decided so far is kept.", clock=clock)
             return
         items = list(

@@ -108,7 +108,7 @@ class Worklist:
             self.ledger.write()
 
     def renew(self) -> None:
-        renew(self.worker, list(self.held), self.clock)
+        renew(self.run, self.worker, list(self.held), self.clock)
         if self.ceiling.limited:
             renew_share(self.run, self.worker, self.clock)
 
@@ -260,7 +260,8 @@ class Worklist:
         for pk in pks:
             by_error.setdefault(self.held.pop(pk).last_error, []).append(pk)
         for words, found in by_error.items():
-            release(self.worker, found, words)
+            noted = {"reason": words[:300]} if words else {}
+            release(self.run, self.worker, found, **noted)
 
 
 def _cost_of(replies: Sequence[Reply]) -> Spend:

@@ -50,12 +50,12 @@ def test_items_go_out_once_in_order_and_come_back_when_the_lease_runs_out():
 def test_a_renewed_lease_does_not_run_out_and_only_its_holder_renews_or_releases():
     run = make_run()
     held = lease_items(run, "a", 2, at())
-    renew("a", held, at(60))
-    renew("b", held, at(600))
+    renew(run, "a", held, at(60))
+    renew(run, "b", held, at(600))
     assert lease_items(run, "b", 2, at(LEASE.total_seconds() + 30)) != held
-    release("b", held)
+    release(run, "b", held)
     assert live_leases(run, at(61)).filter(pk__in=held).count() == 2
-    release("a", held, "500: oops")
+    release(run, "a", held, reason="500: oops")
     assert set(PlannedItem.objects.filter(pk__in=held).values_list("leased_by", "reason")) == {
         ("", "500: oops")
     }
