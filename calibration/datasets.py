@@ -282,7 +282,7 @@ def unusable_counts(
 
 
 def data_hash(frame: ScoreFrame) -> str:
-    """SHA-256 of who gave what to what, in labels: the same data give the same hash in any database."""
+    """SHA-256 of who gave what to what in which category, in labels: the same data, the same hash in any database."""
     raters = _coded(frame.rater, frame.rater_names)
     models = _coded(frame.model, frame.model_names)
     rivals = _coded(frame.model_b, frame.model_names)
@@ -300,7 +300,20 @@ def data_hash(frame: ScoreFrame) -> str:
     digest.update(np.packbits(frame.applicable[order]).tobytes())
     if frame.variant.any():
         digest.update(np.ascontiguousarray(frame.variant[order], dtype="<i8").tobytes())
+    digest.update("\x1e".join(_filed(frame)).encode())
     return digest.hexdigest()
+
+
+def _filed(frame: ScoreFrame) -> list[str]:
+    """Each instruction with its category and the one above it, in labels: what is fitted by category rests on that."""
+    pks, first = np.unique(frame.instruction, return_index=True)
+    names = frame.category_names
+    return sorted(
+        "\x1f".join([frame.instruction_ids.get(pk, ""), names.get(leaf, ""), names.get(parent, "")])
+        for pk, leaf, parent in zip(
+            pks.tolist(), frame.category[first].tolist(), frame.parent[first].tolist(), strict=True
+        )
+    )
 
 
 def _assignments(

@@ -10,7 +10,7 @@ from calibration.datasets import (
     unit_labels,
     unscored_counts,
 )
-from generation.models import GenerationRun, Response
+from generation.models import Category, GenerationRun, Instruction, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +103,17 @@ def test_the_hash_follows_the_data_not_the_rows(study):
     assignment.delete()
     assert data_hash(score_frame(study=study)) != before
     make_answer(task, rater, values)
+    assert data_hash(score_frame(study=study)) == before
+
+
+def test_the_hash_follows_categories_on_which_fits_rest(study):
+    before = data_hash(score_frame(study=study))
+    own = Category.objects.get(key="essay")
+    other = Category.objects.create(benchmark=study.benchmark, parent=own.parent, key="letter")
+    moved = Instruction.objects.filter(pk=study.tasks.first().response_a.instruction_id)
+    moved.update(category=other)
+    assert data_hash(score_frame(study=study)) != before
+    moved.update(category=own)
     assert data_hash(score_frame(study=study)) == before
 
 

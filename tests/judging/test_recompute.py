@@ -134,7 +134,7 @@ def test_every_kind_comes_out_the_same_and_a_changed_last_digit_is_found(which, 
     found = recompute(path)
     assert found.same, [(one.kind, one.differences) for one in found.results if not one.same]
     reports = [one for one in found.results if one.kind != "fit"]
-    assert {one.kind for one in reports} == kinds and all(one.values > 5 for one in reports)
+    assert {one.kind for one in reports} >= kinds and all(one.values > 5 for one in reports)
     places = change_reports(path, changed)
     again = [one for one in recompute(changed).results if one.kind != "fit"]
     for one, (kind, place) in zip(again, places, strict=True):
