@@ -20,7 +20,16 @@ def workspace_for_command(slug: str = "") -> Workspace:
             )
         return known[slug]
     if not known:
-        return Workspace.objects.create(slug="main", name="Main")
+        return Workspace.objects.get_or_create(slug="main", defaults={"name": "Main"})[0]
     if len(known) > 1:
         raise UnknownWorkspace(f"Say which workspace with --workspace: {', '.join(known)}.")
     return next(iter(known.values()))
+
+
+def workspace_for_load(slug: str = "") -> Workspace:
+    """The same, held until the transaction ends, so that loads into one workspace take turns.
+
+    Raises UnknownWorkspace.
+    """
+    workspace = workspace_for_command(slug)
+    return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)

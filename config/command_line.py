@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def database_sentence(error: Exception) -> str | None:
     """What is wrong with the database and what to do, where it is not the program's fault."""
-    from django.db import DatabaseError, connection
+    from django.db import DatabaseError, IntegrityError, connection
 
     settings = connection.settings_dict
     place = f"{settings['HOST']}/{settings['NAME']}" if settings["HOST"] else str(settings["NAME"])
@@ -36,11 +36,16 @@ def database_sentence(error: Exception) -> str | None:
             f"Another program has been writing to {place} for {settings['OPTIONS'].get('timeout', 0)} seconds; "
             "try again when it is done."
         )
+    if isinstance(error, IntegrityError):
+        return (
+            f"Another program has written the same to {place} at the same time ({_first_line(error)}); nothing of "
+            "this step is kept, run the command again."
+        )
     connection.close()
     try:
         connection.ensure_connection()
     except DatabaseError as refusal:
-        reason = str(refusal).strip().splitlines()[0].rstrip(".")
+        reason = _first_line(refusal)
         return (
             f"The database {place} cannot be opened ({reason}); check DATABASE_URL and that its server runs."
         )
@@ -48,6 +53,10 @@ def database_sentence(error: Exception) -> str | None:
     if missing:
         return f"The database {place} lacks {missing} steps of its set-up; run `manage.py migrate` first."
     return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _missing_migrations() -> int:

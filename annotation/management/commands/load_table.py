@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Event
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.workspaces import UnknownWorkspace, workspace_for_load
 from annotation.loading import RatingLoader
 from annotation.models import Criterion, Rater, Study
 from annotation.preference_loading import PreferenceLoader
@@ -112,7 +112,7 @@ class Command(BaseCommand):
         try:
             layout, rules = _layout(options), _rules(options)
             with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
-                workspace = workspace_for_command(options["workspace"])
+                workspace = workspace_for_load(options["workspace"])
                 study, items = _destination(options, layout).open(workspace)
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
                 counts += Counts(skipped=len(skipped))

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.workspaces import UnknownWorkspace, workspace_for_load
 from annotation.library import load_guideline, load_rubrics
 from calibration.published import WeightsRefused, load_published_weights
 from generation.loading import Counts, load_taxonomy
@@ -29,7 +29,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with transaction.atomic():
-                counts = load_library(workspace_for_command(options["workspace"]))
+                counts = load_library(workspace_for_load(options["workspace"]))
         except (UnknownWorkspace, WeightsRefused) as error:
             raise CommandError(str(error)) from error
         for what, count in counts.items():

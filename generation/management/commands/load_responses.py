@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Event
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.workspaces import UnknownWorkspace, workspace_for_load
 from generation.interchange.records import BadRow, InstructionRecord, OnBadRow, ResponseRecord, refuse
 from generation.interchange.table import Row, read_rows
 from generation.loading import Counts, Instructions, Responses
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             columns.pop("model", None)
         try:
             with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
-                workspace = workspace_for_command(options["workspace"])
+                workspace = workspace_for_load(options["workspace"])
                 benchmark, _made = Benchmark.objects.get_or_create(
                     workspace=workspace, slug=options["benchmark"]
                 )
