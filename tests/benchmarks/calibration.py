@@ -3,7 +3,8 @@
 The last line is JSON: fit_38_s (38 categories, 12,940 annotations of 647 instructions by 5 raters on 4 models, with
 1,000 bootstraps over instructions and over raters and every leave-one-out refit), loo_ms and alpha_ms (inner
 leave-one-out and ordinal alpha of 243,337 ratings by 2,186 raters, once in arrays), frame_s (those ratings from the
-database to arrays), leaderboard_s (20,900 judged responses from the database to a ranking), peak_mb of this process.
+database to arrays), leaderboard_s (20,900 judged responses from the database to a ranking), leaderboard_page_s (the
+page of it, nothing cached, with every block and figure), peak_mb of this process.
 The database is made in a process of its own, in a temporary folder, and is SQLite whatever the settings name.
 """
 
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -236,8 +238,24 @@ def measure() -> dict[str, float]:
     ranked = leaderboard(benchmark, judge, "published")
     assert len(ranked.judged.points) == JUDGED
     found["leaderboard_s"] = seconds(lambda: leaderboard(benchmark, judge, "published"), repeats=3)
+    found["leaderboard_page_s"] = page_seconds(benchmark)
     found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return found
+
+
+def page_seconds(benchmark: Any) -> float:
+    """As a lead asks for the leaderboard's page, everything between the request and its last byte."""
+    from django.test import Client
+
+    from accounts.models import Membership, User
+
+    lead = User.objects.create_user("lead")
+    Membership.objects.create(user=lead, workspace=benchmark.workspace, role=Membership.Role.LEAD)
+    client = Client(headers={"host": "localhost"})
+    client.force_login(lead)
+    address = f"/leaderboards/{benchmark.slug}/"
+    assert client.get(address).status_code == 200
+    return seconds(lambda: client.get(address), repeats=3)
 
 
 def main() -> None:
