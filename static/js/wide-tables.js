@@ -6,7 +6,7 @@
     return (own || frame.closest("section, details, main")?.querySelector("h1, h2, h3, h4, summary")?.textContent || "").trim();
   };
   const see = (frame) => {
-    const wide = frame.scrollWidth > frame.clientWidth + 1;
+    const wide = frame.scrollWidth > frame.clientWidth + 1 || frame.scrollHeight > frame.clientHeight + 1;
     if (wide === frame.hasAttribute("tabindex")) return;
     if (!wide) { for (const name of ["tabindex", "role", "aria-label"]) frame.removeAttribute(name); return; }
     frame.tabIndex = 0;
