@@ -11,12 +11,12 @@ omega >= 0.5, and rho, the mean over raters of the judge's advantage probability
 items come in clusters the t test is of the ratio of sums over whole clusters (clusters - 1 degrees of freedom), which
 with one item a cluster is the paired t test.
 
-Checked against the procedure that its authors publish beside the paper (their repository's account of it): who is left out and what stays (an item needs
-another rater, a rater 30 items, the test three raters, as the authors recommend), both alignment scores, ties winning
-for both, the direction of the hypothesis (it falls where W_rater - W_judge lies below epsilon), the correction and its
-step-up, the pass at one half, rho over the raters tested, and epsilon 0.2, 0.15 and 0.1 for experts, skilled raters and
-a crowd. Ours are the clusters, and that a rater with fewer items is left out and counted, where the authors turn to a
-signed-rank test.
+Checked against the procedure that its authors publish beside the paper (their repository's account of it): who is
+left out and what stays (an item needs another rater, a rater 30 items, the test three raters, as the authors
+recommend), both alignment scores, ties winning for both, the direction of the hypothesis (it falls where W_rater -
+W_judge lies below epsilon), the correction and its step-up, the pass at one half, rho over the raters tested, and
+epsilon 0.2, 0.15 and 0.1 for experts, skilled raters and a crowd. Ours are the clusters, and that a rater with
+fewer items is left out and counted, where the authors turn to a signed-rank test.
 """
 
 from collections.abc import Hashable, Mapping
