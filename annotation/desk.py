@@ -121,6 +121,10 @@ def _progress(study: Study, found: Counted, raters: list[RaterRow]) -> dict[str,
     }
 
 
+def _rater_rows(study: Study, found: Counted) -> list[RaterRow]:
+    return [] if found.counting else rater_rows(study, found.tally)
+
+
 def _at_least_some(study: Study) -> CategoryRow:
     """Whether the study has tasks and seats at all, for a page that cannot say yet how many."""
     tasks = study.tasks.filter(gold__isnull=True).exists()
@@ -157,7 +161,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_to_read(user, slug)
     found = _count(study)
-    raters = rater_rows(study, found.tally)
+    raters = _rater_rows(study, found)
     context = {
         **_raters(study, found, raters, request.GET.get("page")),
         **_progress(study, found, raters),
@@ -175,7 +179,7 @@ def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with the sentence and the progress by category and cohort."""
     study = study_to_read(cast(User, request.user), slug)
     found = _count(study)
-    context = _progress(study, found, rater_rows(study, found.tally))
+    context = _progress(study, found, _rater_rows(study, found))
     return render(request, "annotation/desk.html#progress", context)
 
 
@@ -186,7 +190,7 @@ def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with the raters, a page of them."""
     study = study_to_read(cast(User, request.user), slug)
     found = _count(study)
-    context = _raters(study, found, rater_rows(study, found.tally), request.GET.get("page"))
+    context = _raters(study, found, _rater_rows(study, found), request.GET.get("page"))
     return render(request, "annotation/desk.html#raters", context)
 
 

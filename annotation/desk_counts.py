@@ -247,23 +247,27 @@ def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
     raters = Rater.objects.filter(
         Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work))
     )
+    states = {value: str(label) for value, label in Standing.State.choices}
     rows = [
-        _rater_row(rater, tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0)))
+        _rater_row(rater, tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0)), states)
         for rater in raters.exclude(kind=Rater.Kind.KEY).select_related("cohort", "standing")
     ]
     return sorted(rows, key=lambda row: (-row.answered, row.name))
 
 
-def _rater_row(rater: Rater, work: dict[str, Any], checks: tuple[int, int]) -> RaterRow:
+def _rater_row(
+    rater: Rater, work: dict[str, Any], checks: tuple[int, int], states: dict[str, str]
+) -> RaterRow:
     standing = getattr(rater, "standing", None)
+    state = standing.state if standing else Standing.State.RATING
     seconds = work.get("seconds")
     return RaterRow(
         public_id=rater.public_id,
         name=rater.name,
         kind=rater.kind,
         cohort=rater.cohort.name if rater.cohort else "",
-        state=standing.state if standing else Standing.State.RATING,
-        state_name=str(standing.get_state_display() if standing else Standing.State.RATING.label),
+        state=state,
+        state_name=states[state],
         provenance=[rater.provenance] if rater.provenance else [],
         **{name: work.get(name, 0) for name in ("answered", "skipped", "unscored", "surplus", "open")},
         minutes=None if seconds is None else seconds / 60,
@@ -281,7 +285,9 @@ def cohort_rows(study: Study, raters: Iterable[RaterRow]) -> list[CohortRow]:
     for one in raters:
         if one.kind not in PEOPLE:
             continue
-        row = rows.setdefault(one.cohort, CohortRow(one.cohort, _("Members of the workspace")))
+        if one.cohort not in rows:
+            rows[one.cohort] = CohortRow(one.cohort, _("Members of the workspace"))
+        row = rows[one.cohort]
         row.raters += 1
         row.stopped += one.state in (Standing.State.PAUSED, Standing.State.FAILED)
         for name in ("answered", "skipped", "checks", "failed"):
