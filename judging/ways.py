@@ -1,5 +1,6 @@
 """How a question reaches a model and comes back, for each kind of call that a method makes."""
 
+import asyncio
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,17 +8,21 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
+from django.utils import timezone
+
 from generation import chat
 from generation.chat import Chat, Refused, ServerFailed
 from generation.endpoints import (
     NoEndpoint,
     endpoint_of,
+    pace_of,
     prices_of,
     served_name,
     takes_json_schema,
 )
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Prices, Spend
+from generation.turns import EndpointTurns
 from judging.methods import embedding, method_named, pairs, perplexity
 from judging.methods.guided import GuidedQuestion
 from judging.methods.needs import NEEDS, Transport
@@ -326,6 +331,7 @@ class LogProbabilityWay:
             assert self._chat_for is not None
             self._chats[pk] = self._chat_for(model)
         prefix = perplexity.prefix_messages(asked.question)
+        await self._take_turn(model, asked)
         try:
             first = await self._chats[pk].complete(
                 chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
@@ -346,6 +352,15 @@ class LogProbabilityWay:
             seconds=first.seconds + scored.reply.seconds,
         )
         return {"total": found.total, "tokens": found.tokens, "model": model.name}, used
+
+    async def _take_turn(self, model: LanguageModel, asked: Asked) -> None:
+        """Waits until the writer's own endpoint, which the engine does not know, may be called twice."""
+        endpoint = endpoint_of(model)
+        pace = pace_of(endpoint)
+        if pace.limited:
+            # Four readings are reserved: two calls to each of two writers.
+            seconds = 2 * pace.seconds_of(Spend(1, asked.reserve.tokens // 4))
+            await asyncio.sleep(await EndpointTurns(endpoint, timezone.now).claim(seconds))
 
     async def close(self) -> None:
         for one in self._chats.values():

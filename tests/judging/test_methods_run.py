@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 from decimal import Decimal
 
 import pytest
@@ -242,6 +243,29 @@ def test_likelihood_asks_each_writers_endpoint_and_says_who_is_not_served():
     unserved = judged(plan_run(judge=again, study=study))
     assert progress_of(unserved, clock=timezone.now).unscored == 2
     assert "model not served: writer1" in unserved.items.first().reason
+
+
+def test_likelihood_keeps_to_each_writers_own_limit():
+    sent = []
+
+    def scores(request, n):
+        sent.append(time.monotonic())
+        act = says("", read=3)
+        if "prompt_logprobs" in request:
+            act.body["prompt_logprobs"] = [None, *[{"7": {"logprob": -0.5}}] * 9]
+        return act
+
+    study = make_pair_study(instructions=3)
+    judge = create_rule_judge(workspace=study.workspace, method="perplexity")
+    with HostileServer(scores) as server:
+        where = Endpoint.objects.create(
+            workspace=study.workspace, name="writers", base_url=server.base_url, requests_per_minute=600
+        )
+        LanguageModel.objects.filter(name__startswith="writer").update(endpoint=where)
+        assert judged(plan_run(judge=judge, study=study)).status == "finished"
+    # three instructions by two writers, two calls each at a tenth of a second; the last two begin after ten of them
+    assert len(sent) == 12
+    assert sent[-1] - sent[0] >= 0.95
 
 
 def test_the_composite_takes_the_method_that_agrees_best_with_people():
