@@ -154,6 +154,12 @@
     event.preventDefault();
     send(event.target);
   });
+  // Without a network the task before this one cannot be had; the page stays, with what is entered.
+  document.addEventListener("click", (event) => {
+    if (navigator.onLine || !event.target.closest?.("[data-previous]")) return;
+    event.preventDefault();
+    say("kept");
+  });
   document.addEventListener("change", (event) => { if (!held && answers()?.contains(event.target)) hold(150); });
   window.addEventListener("online", flush);
   window.addEventListener("popstate", () => { if (location.pathname !== path) location.reload(); });

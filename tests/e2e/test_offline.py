@@ -52,6 +52,27 @@ def test_an_answer_given_without_a_network_is_sent_when_it_returns(open_page, ki
     assert page.evaluate(f"({WAITING})()") == 0
 
 
+def test_going_back_without_a_network_leaves_the_page_as_it_is(open_page):
+    make_study("stars")
+    page = open_page()
+    begin(page)
+    first = open_assignment()
+    do_by_keyboard(page, "stars", first)
+    submit(page)
+    wait_for_another(page, first)
+    second = Assignment.objects.get(status="open")
+    page.context.set_offline(True)
+    do_by_keyboard(page, "stars", second)
+    entered = chosen(page)
+    press(page, "z")
+    wait_until_said(page, "kept")
+    assert second.public_id in page.url
+    assert chosen(page) == entered != {}
+    page.context.set_offline(False)
+    press(page, "z")
+    page.wait_for_url(f"**/rate/{first.public_id}/")
+
+
 def test_what_is_entered_offline_is_there_after_the_browser_was_closed(open_page):
     make_study("pair")
     page = open_page()
