@@ -79,10 +79,9 @@ def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:
         "assignment", "criterion", "criterion__key", "value", f"assignment__{REVIEWED}",
         f"assignment__{REVIEWED}__rater", "assignment__task__response_a__instruction", "assignment__rater",
     )  # fmt: skip
-    latest = {
-        (row[0], row[1]): row
-        for row in scores.order_by("criterion__position", "criterion__key", "revision").values_list(*columns)
-    }
+    # The order of instructions decides which of them a bootstrap draws, so it hangs on the rows alone.
+    order = ("criterion__position", "criterion__key", "assignment", "criterion", "revision")
+    latest = {(row[0], row[1]): row for row in scores.order_by(*order).values_list(*columns)}
     return _arrays(latest.values())
 
 
