@@ -58,7 +58,7 @@ test-postgres: install-test  ## the suite on PostgreSQL (DATABASE_URL says where
 	$(RUN) -m pytest -n auto -m "not browser and not services and not realserver" --create-db $(ARGS)
 
 test-services: install-test  ## workers killed on a real PostgreSQL and Redis at 127.0.0.1
-	$(RUN) -m pytest -m services $(ARGS)
+	$(RUN) -m pytest -m "services and not realserver" $(ARGS)
 
 test-browser: install-test  ## the browser tests (needs Debian's chromium, and npm for axe-core)
 	bash tests/e2e/axe/install.sh
