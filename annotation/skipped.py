@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef
 
 from accounts.models import Event, User
 from annotation.handout import overlap_of
@@ -28,29 +28,28 @@ def skipped_by_all(study: Study) -> list[SkippedTask]:
     given = Exists(Assignment.objects.filter(rater=OuterRef("pk")))
     working = Rater.objects.filter(given, study=study, kind=Rater.Kind.PERSON).count()
     enough = max(1, min(overlap_of(study), working))
-    skipped = Assignment.objects.filter(task__study=study, status=status.SKIPPED)
-    found = (
-        Task.objects.filter(pk__in=skipped.values("task"), gold__isnull=True)
-        .annotate(
-            skips=Count("assignments", filter=Q(assignments__status=status.SKIPPED), distinct=True),
-            others=Count(
-                "assignments",
-                filter=Q(assignments__status__in=[status.OPEN, status.SUBMITTED, status.SURPLUS])
-                & ~Q(assignments__rater__kind=Rater.Kind.JUDGE),
-                distinct=True,
-            ),
-            free=Count("seats", filter=Q(seats__state=Seat.State.FREE), distinct=True),
-        )
-        .filter(skips__gte=enough, others=0, free__gt=0)
-        .select_related("response_a__instruction__category")
-        .order_by("-skips", "position", "pk")
+    often = (
+        Assignment.objects.filter(task__study=study, task__gold__isnull=True, status=status.SKIPPED)
+        .order_by()
+        .values("task")
+        .annotate(skips=Count("pk"))
+        .filter(skips__gte=enough)
     )
-    tasks = list(found)
+    others = Assignment.objects.filter(
+        task=OuterRef("pk"), status__in=[status.OPEN, status.SUBMITTED, status.SURPLUS]
+    ).exclude(rater__kind=Rater.Kind.JUDGE)
+    free = Seat.objects.filter(task=OuterRef("pk"), state=Seat.State.FREE)
+    tasks = list(
+        Task.objects.filter(~Exists(others), Exists(free), pk__in=often.values("task"))
+        .select_related("response_a__instruction__category")
+        .order_by("position", "pk")
+    )
     reasons: dict[int, Counter[str]] = {}
     skips = Assignment.objects.filter(task__in=tasks, status=status.SKIPPED).order_by()
     for task_id, reason in skips.values_list("task_id", "reason"):
         reasons.setdefault(task_id, Counter())[reason] += 1
-    return [SkippedTask(task, task.skips, reasons[task.pk].most_common()) for task in tasks]
+    found = [SkippedTask(task, reasons[task.pk].total(), reasons[task.pk].most_common()) for task in tasks]
+    return sorted(found, key=lambda one: -one.skips)
 
 
 def set_aside(task: Task, *, by: User | None) -> int:
