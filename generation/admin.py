@@ -7,7 +7,8 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from generation.forms import KeyNameForm
+from generation.admin_forms import InstructionForm, NamesForm
+from generation.instruction_search import note_texts
 from generation.models import (
     Benchmark,
     Category,
@@ -15,14 +16,19 @@ from generation.models import (
     EndpointTurn,
     GenerationItem,
     GenerationRun,
+    GenerationShare,
     Instruction,
+    InstructionText,
     LanguageModel,
     Response,
+    SurplusReply,
 )
+from generation.serving_forms import KeyNameForm, ParametersForm
 
 
 class CategoryInline(admin.TabularInline):  # type: ignore[type-arg]
     model = Category
+    form = NamesForm
     extra = 0
     show_change_link = True
     fields = ["parent", "key", "names", "aliases", "position", "expected_count"]
@@ -31,6 +37,7 @@ class CategoryInline(admin.TabularInline):  # type: ignore[type-arg]
 
 @admin.register(Benchmark)
 class BenchmarkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = NamesForm
     list_display = ["slug", "name", "version", "licence", "instruction_count", "workspace"]
     list_filter = ["workspace"]
     list_select_related = ["workspace"]
@@ -50,6 +57,7 @@ class BenchmarkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Category)
 class CategoryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = NamesForm
     list_display = ["__str__", "name", "benchmark", "position", "expected_count"]
     list_filter = ["benchmark"]
     list_select_related = ["benchmark", "parent"]
@@ -59,12 +67,34 @@ class CategoryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Instruction)
 class InstructionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = InstructionForm
     list_display = ["external_id", "benchmark", "category", "words_asked", "language"]
     list_filter = ["benchmark", "language"]
     list_select_related = ["benchmark", "category__parent"]
     search_fields = ["external_id", "public_id"]
     raw_id_fields = ["benchmark", "category"]
     readonly_fields = ["public_id"]
+
+    def save_model(self, request: HttpRequest, obj: Instruction, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        note_texts([obj])
+
+
+@admin.register(InstructionText)
+class InstructionTextAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Made from the instruction's messages whenever they are stored."""
+
+    list_display = ["instruction"]
+    list_select_related = ["instruction"]
+    search_fields = ["text"]
+    readonly_fields = ["instruction", "text"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[InstructionText]:
+        return super().get_queryset(request).defer("instruction__messages", "instruction__reference")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
 
 
 @admin.register(Endpoint)
@@ -87,6 +117,7 @@ class EndpointTurnAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(LanguageModel)
 class LanguageModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = ParametersForm
     list_display = ["name", "family", "billions_of_parameters", "endpoint", "fictional", "workspace"]
     list_filter = ["workspace", "family", "fictional"]
     list_select_related = ["workspace", "endpoint"]
@@ -134,6 +165,37 @@ class GenerationItemAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_select_related = ["run__benchmark", "instruction", "model"]
     search_fields = ["instruction__external_id", "error"]
     raw_id_fields = ["run", "instruction", "model", "response"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(GenerationShare)
+class GenerationShareAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["run", "worker", "calls", "tokens", "money", "leased_until"]
+    list_select_related = ["run__benchmark"]
+    search_fields = ["worker", "run__public_id"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(SurplusReply)
+class SurplusReplyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["item", "run", "input_tokens", "tokens", "cost", "created_at"]
+    list_filter = ["run"]
+    list_select_related = ["item", "run__benchmark"]
+    readonly_fields = [
+        "run",
+        "item",
+        "text",
+        "finish_reason",
+        "input_tokens",
+        "tokens",
+        "seconds",
+        "cost",
+        "created_at",
+    ]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -31,7 +31,17 @@ class InstructionSerializer(serializers.ModelSerializer[Instruction]):
 
     class Meta:
         model = Instruction
-        fields = ["id", "external_id", "category", "messages", "reference", "hint", "words_asked", "language"]
+        fields = [
+            "id",
+            "external_id",
+            "category",
+            "messages",
+            "parts",
+            "reference",
+            "hint",
+            "words_asked",
+            "language",
+        ]
 
 
 class ModelSerializer(serializers.ModelSerializer[LanguageModel]):

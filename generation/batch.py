@@ -15,13 +15,16 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from generation import chat
+from generation import chat, failure_words
+from generation.bodies import beginning
 from generation.chat import ChatError, Refused, body_of, error_of_answer, key_named, read_completion
+from generation.connections import answer_of
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
 from generation.leases import Clock
 from generation.manifests import models_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
 from generation.recording import note_attempt, record_failure, record_response
+from generation.run_states import stopping_at_faults
 from generation.runs import fail_run, finish_if_done, pause_run
 from generation.spending import Ceiling, Prices
 from generation.spent import spent_of
@@ -61,19 +64,18 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
     if run.status != GenerationRun.Status.RUNNING:
         return Advance()
     total = Advance()
-    try:
-        for model in models_of(run):
-            endpoint = endpoint_of(model)
-            if endpoint.kind != Endpoint.Kind.OPENAI:
-                raise Refused(
-                    f"Endpoint {endpoint.name} takes no batches; leave --batch out for model {model.name}."
-                )
-            with _Files(endpoint) as files:
-                total = _plus(total, _advance_model(run, model, endpoint, files, clock))
-    except (ChatError, NoEndpoint) as error:
-        fail_run(run, str(error), clock=clock)
-        return total
-    finish_if_done(run, clock=clock)
+    with stopping_at_faults(run, clock=clock):
+        try:
+            for model in models_of(run):
+                endpoint = endpoint_of(model)
+                if endpoint.kind != Endpoint.Kind.OPENAI:
+                    raise Refused(failure_words.NO_BATCHES(endpoint=endpoint.name, model=model.name))
+                with _Files(endpoint) as files:
+                    total = _plus(total, _advance_model(run, model, endpoint, files, clock))
+        except (ChatError, NoEndpoint) as error:
+            fail_run(run, str(error), clock=clock)
+            return total
+        finish_if_done(run, clock=clock)
     return total
 
 
@@ -101,7 +103,7 @@ def _advance_model(
         pks = [asked.item for asked, _line in lines]
         if _crosses_budget(run, lines):
             _lease(run, pks, "", None)
-            pause_run(run, "The next batch might cross the budget; raise it and resume.", clock=clock)
+            pause_run(run, failure_words.BATCH_OVER_BUDGET(), clock=clock)
             return total
         batch = files.submit(run, model, [line for _asked, line in lines])
         with transaction.atomic():
@@ -211,25 +213,27 @@ def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", price
         _know(run, batch["id"], "ingested")
         if batch["status"] == "completed":
             for item in waiting.values():
-                record_failure(item, f"batch {batch['id']} was completed without an answer to this")
+                record_failure(item, failure_words.LEFT_OUT_OF_BATCH(batch=batch["id"]))
         else:
             _lease(run, list(waiting), "", None)
     if batch["status"] == "failed":
-        raise Refused(f"Batch {batch['id']} was refused: {_errors_of(batch)}")
+        raise Refused(failure_words.BATCH_REFUSED(batch=batch["id"], words=_errors_of(batch)))
     return Advance(ingested=done, failed=failed)
 
 
 def _item_of(row: Mapping[str, Any]) -> int:
     number = str(row.get("custom_id", "")).removeprefix("item-")
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
 
 
 def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> bool:
     """One line of a result file: a response, or the item's failure in the endpoint's words."""
-    response = row.get("response") or {}
+    response = _mapping(row.get("response"))
     try:
         if response.get("status_code") != 200:
-            raise Refused(str((response.get("body") or {}).get("error") or row.get("error") or row)[:2_000])
+            raise Refused(
+                beginning(_mapping(response.get("body")).get("error") or row.get("error") or row, 2_000)
+            )
         reply = read_completion(response.get("body"), 0.0)
     except ChatError as error:
         note_attempt(item, str(error))
@@ -239,9 +243,16 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> boo
     return True
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _errors_of(batch: Mapping[str, Any]) -> str:
-    rows = (batch.get("errors") or {}).get("data") or []
-    return "; ".join(str(row.get("message", row)) for row in rows[:3]) or "the endpoint gave no reason"
+    rows = _mapping(batch.get("errors")).get("data")
+    said = [
+        beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]
+    ]
+    return "; ".join(said) or failure_words.NO_REASON_GIVEN()
 
 
 class _Files:
@@ -294,9 +305,9 @@ class _Files:
             if line.strip():
                 try:
                     row = json.loads(line)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise chat.ServerFailed(
-                        f"file {file} holds a line that is not JSON: {line[:200]}"
+                        failure_words.LINE_NOT_JSON(file=file, words=line[:200])
                     ) from error
                 if isinstance(row, dict):
                     yield row
@@ -312,6 +323,6 @@ class _told:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            raise error_of_answer(error.response) from error
+            raise error_of_answer(answer_of(error.response)) from error
         if isinstance(error, openai.APIError):
             raise chat.Unreachable(str(error)) from error

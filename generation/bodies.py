@@ -1,9 +1,14 @@
-"""What stands in the bodies that servers answer with, read strictly: embeddings, streams, lists of models. PURE."""
+"""What stands in the bodies that servers answer with, read strictly: completions, embeddings, streams, models. PURE."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from generation import failure_words
+
+MOST_TOKENS = 10**8
+"""Of one call. What a server counts beyond that, or below 0, counts nothing."""
 
 
 class BadBody(ValueError):
@@ -33,14 +38,13 @@ def read_vectors(body: object, count: int) -> Vectors:
         rows = sorted(body["data"], key=lambda row: int(row["index"]))
         places = [int(row["index"]) for row in rows]
         vectors = tuple(tuple(float(number) for number in row["embedding"]) for row in rows)
-        tokens = int((body.get("usage") or {}).get("prompt_tokens") or 0)
-    except (AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise BadBody(f"no embeddings: {_start(body)}") from error
+    except (AssertionError, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise BadBody(failure_words.NO_EMBEDDINGS(words=beginning(body))) from error
     if places != list(range(count)):
-        raise BadBody(f"embeddings of {len(places)} texts where {count} were asked for")
+        raise BadBody(failure_words.OTHER_EMBEDDINGS(n=len(places), asked=count))
     if not all(vector and all(map(math.isfinite, vector)) for vector in vectors):
-        raise BadBody("an embedding that is empty or not finite")
-    return Vectors(vectors, tokens)
+        raise BadBody(failure_words.BAD_EMBEDDING())
+    return Vectors(vectors, tokens_counted(body, "prompt_tokens"))
 
 
 def read_models(body: object) -> tuple[ServedModel, ...]:
@@ -49,7 +53,7 @@ def read_models(body: object) -> tuple[ServedModel, ...]:
         assert isinstance(body, Mapping)
         return tuple(ServedModel(str(row["id"]), _whole(row.get("max_model_len"))) for row in body["data"])
     except (AssertionError, LookupError, TypeError, AttributeError) as error:
-        raise BadBody(f"no list of models: {_start(body)}") from error
+        raise BadBody(failure_words.NO_LIST(words=beginning(body))) from error
 
 
 def _whole(value: object) -> int | None:
@@ -70,16 +74,15 @@ class StreamedCompletion:
         """Raises BadBody where the chunk is not one of a completion."""
         try:
             assert isinstance(chunk, Mapping)
-            usage: Mapping[str, Any] = chunk.get("usage") or {}
-            self.input_tokens = int(usage.get("prompt_tokens") or self.input_tokens)
-            self.output_tokens = int(usage.get("completion_tokens") or self.output_tokens)
-            for choice in chunk["choices"][:1]:
+            self.input_tokens = tokens_counted(chunk, "prompt_tokens") or self.input_tokens
+            self.output_tokens = tokens_counted(chunk, "completion_tokens") or self.output_tokens
+            for choice in (chunk.get("choices") or [])[:1]:
                 delta = choice.get("delta") or {}
-                self.parts.append(delta.get("content") or "")
-                self.refusals.append(delta.get("refusal") or "")
+                self.parts.append(text_in(delta.get("content")))
+                self.refusals.append(text_in(delta.get("refusal")))
                 self.finish_reason = str(choice.get("finish_reason") or self.finish_reason)
-        except (AssertionError, LookupError, TypeError, AttributeError, ValueError) as error:
-            raise BadBody(f"a stream of something else: {_start(chunk)}") from error
+        except (AssertionError, LookupError, TypeError, AttributeError) as error:
+            raise BadBody(failure_words.OTHER_STREAM(words=beginning(chunk))) from error
 
     @property
     def text(self) -> str:
@@ -90,5 +93,65 @@ class StreamedCompletion:
         return not any(self.parts) and any(self.refusals)
 
 
-def _start(body: object) -> str:
-    return str(body)[:300]
+@dataclass(frozen=True)
+class Choice:
+    """One answer of a completion. A refusal is the text where there is no other."""
+
+    text: str
+    finish_reason: str
+
+
+@dataclass(frozen=True)
+class Completion:
+    """At least one choice, and the tokens of all of them together."""
+
+    choices: tuple[Choice, ...]
+    input_tokens: int
+    output_tokens: int
+
+
+def read_choices(body: object) -> Completion:
+    """Raises BadBody."""
+    try:
+        assert isinstance(body, Mapping)
+        choices = tuple(_choice(one) for one in body["choices"])
+        assert choices
+    except (AssertionError, LookupError, TypeError, AttributeError) as error:
+        raise BadBody(failure_words.NO_COMPLETION(words=beginning(body, 2_000))) from error
+    read, written = (tokens_counted(body, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Completion(choices, read, written)
+
+
+def _choice(choice: Mapping[str, Any]) -> Choice:
+    refusal = text_in(choice["message"].get("refusal"))
+    reason = "refusal" if refusal else str(choice.get("finish_reason") or "")
+    return Choice(text_in(choice["message"].get("content")) or refusal, reason)
+
+
+def text_in(content: object) -> str:
+    """A message's content, which may be missing, or in parts of which the texts count. Raises TypeError."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TypeError(type(content))
+    parts = [part for part in content if part["type"] == "text"]
+    return "".join(part["text"] for part in parts)
+
+
+def tokens_counted(body: Mapping[str, Any], name: str) -> int:
+    """Of a body's usage; 0 where the server does not count, or not in numbers that a call can have."""
+    usage = body.get("usage")
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return 0
+    return int(count) if 0 <= count <= MOST_TOKENS else 0
+
+
+def beginning(body: object, characters: int = 300) -> str:
+    """Of what stood there, for a sentence about it."""
+    try:
+        return str(body)[:characters]
+    except (RecursionError, ValueError):
+        return type(body).__name__

@@ -3,22 +3,34 @@
 import asyncio
 import email.utils
 import json
+import math
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
-from generation.bodies import BadBody, ServedModel, StreamedCompletion, Vectors, read_models, read_vectors
+from generation import failure_words
+from generation.allowance import estimated_tokens
+from generation.bodies import (
+    BadBody,
+    ServedModel,
+    StreamedCompletion,
+    Vectors,
+    read_choices,
+    read_models,
+    read_vectors,
+)
+from generation.connections import Answer, Connections, answer_of
 from generation.engine import CallFailed
-from generation.lanes import Lanes
-
-if TYPE_CHECKING:
-    import httpx2
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000
+LONGEST_WAIT = 3600.0
+NO_STREAMS = ("json", "html")
+"""In the content types of bodies that are read whole although a stream was asked for."""
 CONTEXT_WORDS = (
     "context_length_exceeded",
     "maximum context length",
@@ -29,6 +41,7 @@ CONTEXT_WORDS = (
 )
 OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
 """Beginnings of the names of variables whose values are this program's own secrets, never an endpoint's key."""
+TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -70,7 +83,13 @@ class RateLimited(ChatError):
 
 
 class Refused(ChatError):
-    """The request as such is not accepted (400 and its kin, or no money left): every other one would be."""
+    """The request as such is not accepted (400 and its kin): for its settings, as every other, or for its text alone."""
+
+    doubtful = True
+
+
+class NoMoney(ChatError):
+    """Nothing more is answered until somebody pays."""
 
     fatal = True
 
@@ -80,9 +99,15 @@ class TooLong(ChatError):
 
 
 class Unauthorised(ChatError):
-    """401 or 403: the key is missing, wrong, or not allowed to use this model."""
+    """401: the key is missing or wrong."""
 
     fatal = True
+
+
+class Forbidden(ChatError):
+    """403: the key may not use this model, or the model not say this."""
+
+    doubtful = True
 
 
 @dataclass(frozen=True)
@@ -105,13 +130,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """`seconds` is the time from sending to the whole reply; tokens are 0 where the server does not count."""
+    """`seconds` is the time from sending to the whole reply. `estimated`: the server did not count the tokens."""
 
     text: str
     finish_reason: str
     input_tokens: int
     output_tokens: int
     seconds: float
+    estimated: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,12 +166,10 @@ def key_named(variable: str) -> str:
     if not variable:
         return "none"
     if variable.upper().startswith(OWN_VARIABLES):
-        raise Unauthorised(f"The variable {variable} belongs to this program and is sent to no endpoint.")
+        raise Unauthorised(failure_words.OWN_VARIABLE(variable=variable))
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise Unauthorised(
-            f"The environment variable {variable}, which should hold the endpoint's key, is not set."
-        )
+        raise Unauthorised(failure_words.NO_KEY(variable=variable))
     return key
 
 
@@ -153,16 +177,18 @@ class OpenAIChat:
     """A server that speaks the chat completions protocol. Make it inside the event loop that uses it."""
 
     def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100) -> None:
-        self._lanes = Lanes(
+        self._connections = Connections(
             base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections
         )
 
     async def complete(self, request: Request) -> Reply:
         started = time.monotonic()
         if request.stall_seconds is not None:
-            return await self._streamed(body_of(request), request.stall_seconds, started)
-        completion = await self._post("/chat/completions", body_of(request))
-        return read_completion(completion, time.monotonic() - started)
+            reply = await self._streamed(body_of(request), request.stall_seconds, started)
+        else:
+            completion = await self._post("/chat/completions", body_of(request))
+            reply = read_completion(completion, time.monotonic() - started)
+        return with_tokens(reply, request)
 
     async def samples(self, request: Request, count: int) -> tuple[Reply, ...]:
         """`count` replies to one prompt, read once by the server; the tokens of all stand with the first."""
@@ -170,8 +196,8 @@ class OpenAIChat:
         completion = await self._post("/chat/completions", {**body_of(request), "n": count})
         replies = read_samples(completion, time.monotonic() - started)
         if len(replies) != count:
-            raise ServerFailed(f"{len(replies)} replies where n was {count}")
-        return replies
+            raise ServerFailed(failure_words.OTHER_COUNT(n=len(replies), asked=count))
+        return (with_tokens(replies[0], request), *replies[1:])
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
@@ -186,7 +212,7 @@ class OpenAIChat:
         reply = read_completion(completion, time.monotonic() - started)
         scores = completion.get("prompt_logprobs") if isinstance(completion, dict) else None
         if not isinstance(scores, list):
-            raise ServerFailed("status 200 without the log-probabilities of the prompt that were asked for")
+            raise ServerFailed(failure_words.NO_PROMPT_SCORES())
         return PromptScores(reply, scores)
 
     async def gives_log_probabilities(self, request: Request) -> bool:
@@ -202,36 +228,33 @@ class OpenAIChat:
 
     async def models(self) -> tuple[ServedModel, ...]:
         """What the server says it serves."""
-        with self._failures(), self._lanes.lane() as lane:
-            answer = await lane.client.get("/models", cast_to=object)
+        with self._failures():
+            answer = await self._connections.client.get("/models", cast_to=object)
         with _bodies_read():
             return read_models(answer)
 
     async def _post(self, path: str, body: dict[str, Any]) -> object:
         """The decoded JSON of the reply."""
-        with self._failures(), self._lanes.lane() as lane:
-            answer = await lane.post(path, body)
-            if not answer.is_success:
+        with self._failures():
+            answer = await self._connections.post(path, body)
+            if not answer.ok:
                 raise error_of_answer(answer)
-            try:
-                return json.loads(answer.content)
-            except ValueError as error:
-                said = answer.text.strip()[:LONGEST_WORDS] or "nothing"
-                raise ServerFailed(f"status 200 with a body that is not JSON: {said}") from error
+            return _decoded(answer)
 
     async def _streamed(self, body: dict[str, Any], stall_seconds: float, started: float) -> Reply:
         from openai import AsyncStream
 
         body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         read = StreamedCompletion()
-        with self._failures(), _bodies_read(), self._lanes.lane() as lane:
-            stream = await lane.client.post(
+        with self._failures(), _bodies_read():
+            stream = await self._connections.client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
             )
             async with stream:
-                if "json" in stream.response.headers.get("content-type", ""):
+                if any(word in stream.response.headers.get("content-type", "") for word in NO_STREAMS):
                     await stream.response.aread()
-                    return read_completion(stream.response.json(), time.monotonic() - started)
+                    whole = _decoded(answer_of(stream.response))
+                    return read_completion(whole, time.monotonic() - started)
                 while True:
                     # Nothing has come yet: the request may stand in the server's queue, which is no stall.
                     patience = stall_seconds if any(read.parts) else None
@@ -242,35 +265,48 @@ class OpenAIChat:
                         break
                     except TimeoutError as error:
                         raise Stalled(
-                            f"silent for {stall_seconds:g} seconds after {len(read.text)} characters"
+                            failure_words.SILENT(seconds=f"{stall_seconds:g}", n=len(read.text))
                         ) from error
                     read.add(chunk)
         if not read.finish_reason:
-            raise Unreachable(f"the stream broke off after {len(read.text)} characters")
+            raise Unreachable(failure_words.BROKE_OFF(n=len(read.text)))
         reason = "refusal" if read.refused else read.finish_reason
         return Reply(read.text, reason, read.input_tokens, read.output_tokens, time.monotonic() - started)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         """The library's exceptions as those of this family."""
+        import aiohttp
         import httpx2
         import openai
 
         try:
             yield
-        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-            raise TimedOut(f"no reply in {self._lanes.timeout_seconds:g} seconds") from error
-        except (openai.APIConnectionError, httpx2.RequestError) as error:
-            raise Unreachable(f"{self._lanes.base_url}: {error.__cause__ or error}") from error
+        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
+            raise TimedOut(
+                failure_words.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")
+            ) from error
+        except (openai.APIConnectionError, httpx2.RequestError, aiohttp.ClientError) as error:
+            words = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+            raise Unreachable(f"{self._connections.base_url}: {words or error}") from error
         except openai.APIStatusError as error:
-            raise error_of_answer(error.response) from error
+            raise error_of_answer(answer_of(error.response)) from error
         except openai.APIError as error:
-            raise ServerFailed(f"an error amid the reply: {error}") from error
-        except ValueError as error:
-            raise ServerFailed(f"status 200 with a body that is not JSON: {error}") from error
+            raise ServerFailed(failure_words.ERROR_AMID(words=error)) from error
+        except (ValueError, RecursionError) as error:
+            raise ServerFailed(failure_words.NOT_JSON(words=error)) from error
 
     async def close(self) -> None:
-        await self._lanes.close()
+        await self._connections.close()
+
+
+def _decoded(answer: Answer) -> object:
+    """Raises ServerFailed."""
+    try:
+        return json.loads(answer.content)
+    except (ValueError, RecursionError) as error:
+        words = said_plainly(answer.text)[:LONGEST_WORDS] or "nothing"
+        raise ServerFailed(failure_words.NOT_JSON(words=words)) from error
 
 
 def body_of(request: Request) -> dict[str, Any]:
@@ -288,6 +324,18 @@ def body_of(request: Request) -> dict[str, Any]:
     return body
 
 
+def with_tokens(reply: Reply, request: Request) -> Reply:
+    """The reply with an upper guess of its tokens where the server counted none: what nobody counts is paid as well."""
+    if reply.input_tokens or reply.output_tokens:
+        return reply
+    return replace(
+        reply,
+        input_tokens=estimated_tokens(request.messages),
+        output_tokens=estimated_tokens([{"content": reply.text}]) if reply.text else 0,
+        estimated=True,
+    )
+
+
 def read_completion(completion: object, seconds: float) -> Reply:
     """Raises ServerFailed where the body is not a completion, whatever its status said."""
     return read_samples(completion, seconds)[0]
@@ -295,25 +343,18 @@ def read_completion(completion: object, seconds: float) -> Reply:
 
 def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
     """Every choice of a completion, at least one; the tokens are counted with the first. Raises ServerFailed."""
-    try:
-        assert isinstance(completion, dict) and completion["choices"]
-        usage = completion.get("usage") or {}
-        replies = []
-        for place, choice in enumerate(completion["choices"]):
-            message = choice["message"]
-            refusal = message.get("refusal")
-            replies.append(
-                Reply(
-                    text=message.get("content") or refusal or "",
-                    finish_reason="refusal" if refusal else str(choice.get("finish_reason") or ""),
-                    input_tokens=0 if place else int(usage.get("prompt_tokens") or 0),
-                    output_tokens=0 if place else int(usage.get("completion_tokens") or 0),
-                    seconds=seconds,
-                )
-            )
-        return tuple(replies)
-    except (AssertionError, LookupError, TypeError, AttributeError, ValueError) as error:
-        raise ServerFailed(f"status 200 without a completion: {str(completion)[:LONGEST_WORDS]}") from error
+    with _bodies_read():
+        read = read_choices(completion)
+    return tuple(
+        Reply(
+            text=choice.text,
+            finish_reason=choice.finish_reason,
+            input_tokens=0 if place else read.input_tokens,
+            output_tokens=0 if place else read.output_tokens,
+            seconds=seconds,
+        )
+        for place, choice in enumerate(read.choices)
+    )
 
 
 @contextmanager
@@ -321,21 +362,27 @@ def _bodies_read() -> Iterator[None]:
     try:
         yield
     except BadBody as error:
-        raise ServerFailed(f"status 200 with {error}") from error
+        raise ServerFailed(failure_words.BAD_BODY(what=error.args[0])) from error
 
 
-def error_of_answer(answer: "httpx2.Response") -> ChatError:
+def error_of_answer(answer: Answer) -> ChatError:
     """The status of an answer that is no success, and the endpoint's words for it, as one of the family."""
-    status = answer.status_code
+    status = answer.status
     said = _said(answer)
-    words = f"{status}: {said.get('message') or answer.text.strip() or answer.reason_phrase}"[:LONGEST_WORDS]
+    words = f"{status}: {said.get('message') or said_plainly(answer.text) or answer.reason}"[:LONGEST_WORDS]
     code = str(said.get("code") or "")
     if status == 429:
         if code in NO_MONEY:
-            return Refused(words)
+            return NoMoney(words)
         return RateLimited(words, retry_after(answer.headers, time.time()))
-    if status in (401, 403):
+    if status == 401:
         return Unauthorised(words)
+    if status == 402:
+        return NoMoney(words)
+    if status == 403:
+        return Forbidden(words)
+    if status == 413:
+        return TooLong(words)
     if status == 408:
         return TimedOut(words)
     if status >= 500 or status == 409:
@@ -345,26 +392,36 @@ def error_of_answer(answer: "httpx2.Response") -> ChatError:
     return Refused(words)
 
 
-def _said(answer: "httpx2.Response") -> Mapping[str, Any]:
+def said_plainly(body: str) -> str:
+    """A page, as proxies send them, without its tags; anything else as it is."""
+    text = body.strip()
+    return " ".join(TAGS.sub(" ", text).split()) if text.startswith("<") else text
+
+
+def _said(answer: Answer) -> Mapping[str, Any]:
     """The error object of an answer's body; empty where there is none."""
     try:
         body = json.loads(answer.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     error = body.get("error", body) if isinstance(body, dict) else None
     return error if isinstance(error, dict) else {}
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait in seconds from retry-after-ms or Retry-After (seconds or a date), or None; `now` is Unix time."""
+    """The wait in seconds from retry-after-ms or Retry-After (seconds or a date), or None; `now` is Unix time.
+
+    Never more than an hour: a server that asks for a day is asked again before, in case it has changed its mind.
+    """
     try:
         if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        word = headers.get("retry-after", "")
-        if not word:
+            wait = float(headers["retry-after-ms"]) / 1000
+        elif not (word := headers.get("retry-after", "")):
             return None
-        if word.replace(".", "", 1).isdigit():
-            return float(word)
-        return max(0.0, email.utils.parsedate_to_datetime(word).timestamp() - now)
-    except (TypeError, ValueError):
+        elif word.replace(".", "", 1).isdigit():
+            wait = float(word)
+        else:
+            wait = email.utils.parsedate_to_datetime(word).timestamp() - now
+    except (TypeError, ValueError, OverflowError):
         return None
+    return None if math.isnan(wait) else min(max(0.0, wait), LONGEST_WAIT)

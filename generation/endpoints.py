@@ -1,9 +1,14 @@
 """From a stored model to something that can be asked: which provider, with which key, limits and prices."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from django.conf import settings
+from django.db import transaction
 
 from generation.chat import Chat, OpenAIChat, Refused, key_named
 from generation.engine import Pace
+from generation.failure_words import NO_ADDRESS, NO_ENDPOINT
 from generation.in_process import InProcessChat
 from generation.models import Endpoint, LanguageModel
 from generation.scripted import BadScript, ScriptedChat, read_script, script_from
@@ -16,7 +21,7 @@ class NoEndpoint(LookupError):
 
 def endpoint_of(model: LanguageModel) -> Endpoint:
     if model.endpoint is None:
-        raise NoEndpoint(f"Model {model.name} has no endpoint; name one with --endpoint or --base-url.")
+        raise NoEndpoint(NO_ENDPOINT(model=model.name))
     return model.endpoint
 
 
@@ -28,12 +33,12 @@ def open_chat(model: LanguageModel) -> Chat:
         try:
             plan = read_script(source, settings.BASE_DIR)
         except BadScript as error:
-            raise Refused(str(error)) from error
+            raise Refused(*error.args) from error
         return ScriptedChat(script_from(plan), float(plan.get("seconds", 0)))
     if endpoint.kind == Endpoint.Kind.IN_PROCESS:
         return InProcessChat(served_name(model), model.parameters.get("engine", {}))
     if not endpoint.base_url.startswith(("http://", "https://")):
-        raise Refused(f"Endpoint {endpoint.name}: {endpoint.base_url!r} is no http:// or https:// address.")
+        raise Refused(NO_ADDRESS(endpoint=endpoint.name, address=repr(endpoint.base_url)))
     return OpenAIChat(
         base_url=endpoint.base_url,
         key=key_named(endpoint.key_variable),
@@ -49,6 +54,46 @@ def served_name(model: LanguageModel) -> str:
 def sampling_parameters(model: LanguageModel) -> dict[str, object]:
     """The model's own parameters, without what is meant for this side."""
     return {key: value for key, value in model.parameters.items() if key not in ("script", "engine")}
+
+
+def context_of(model: LanguageModel, endpoint: Endpoint) -> int | None:
+    """Tokens that this model's prompt and answer may have together, as far as anybody said; None where nobody did.
+
+    An endpoint may serve models of different lengths: what the server said counts for the model that it said it of.
+    """
+    engine: Any = model.parameters.get("engine") or {}
+    told = endpoint.capabilities.get("contexts", {}).get(served_name(model))
+    known = [
+        one for one in (endpoint.context_tokens, told, engine.get("max_model_len")) if isinstance(one, int)
+    ]
+    return min(known, default=None)
+
+
+def remember_context(model: LanguageModel, endpoint: Endpoint, tokens: int) -> None:
+    """Keeps what the server said of this model's context when it refused a longer request."""
+    if endpoint.capabilities.get("contexts", {}).get(served_name(model)) != tokens:
+        _remember(
+            endpoint, lambda known: {"contexts": {**known.get("contexts", {}), served_name(model): tokens}}
+        )
+
+
+def remember_uncounted(endpoint: Endpoint) -> None:
+    """Keeps that the server does not say how many tokens it read and wrote, so that they are estimated."""
+    if not endpoint.capabilities.get("uncounted"):
+        _remember(endpoint, lambda _known: {"uncounted": True})
+
+
+def uncounted_of(models: Iterable[LanguageModel]) -> str:
+    """Names of those of the models' endpoints, '' for none, that do not say how many tokens they read and wrote."""
+    served = {model.endpoint for model in models if model.endpoint is not None}
+    return ", ".join(sorted(one.name for one in served if one.capabilities.get("uncounted")))
+
+
+def _remember(endpoint: Endpoint, learned: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    with transaction.atomic():
+        stored = Endpoint.objects.select_for_update(no_key=True).only("capabilities").get(pk=endpoint.pk)
+        endpoint.capabilities = {**stored.capabilities, **learned(stored.capabilities)}
+        Endpoint.objects.filter(pk=endpoint.pk).update(capabilities=endpoint.capabilities)
 
 
 def prices_of(endpoint: Endpoint) -> Prices:

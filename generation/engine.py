@@ -5,27 +5,31 @@ holds no slot, so a slow or failing one delays nobody else; what has finished is
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
 
+from generation.failure_words import NO_REPLY
 from generation.spending import NOTHING, Budget, Spend
 
 K = TypeVar("K")
 R = TypeVar("R")
+K_contra = TypeVar("K_contra", contravariant=True)
+R_contra = TypeVar("R_contra", contravariant=True)
 
 
 class CallFailed(Exception):
     """A call that brought no reply.
 
     `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call.
-    `fatal`: no other call of the run can succeed either. `retry_after` is the wait in seconds that the other
-    side asked for, of every call.
+    `fatal`: no other call of the run can succeed either. `doubtful`: perhaps none can, perhaps this one alone cannot.
+    `retry_after` is the wait in seconds that the other side asked for, of every call.
     """
 
     retryable = False
     patient = False
     fatal = False
+    doubtful = False
     retry_after: float | None = None
 
 
@@ -47,7 +51,7 @@ class Retry:
 
     def wait(self, tries: int, draw: float) -> float:
         """Before try number tries + 1: doubling, with half of it drawn (`draw` in [0, 1))."""
-        whole = min(self.longest_wait, self.first_wait * 2.0 ** (tries - 1))
+        whole = min(self.longest_wait, self.first_wait * 2.0 ** min(tries - 1, 30))
         return whole * (0.5 + draw / 2)
 
 
@@ -79,6 +83,16 @@ class Turns(Protocol):
         """Nobody is to call for so long."""
 
 
+class Keeper(Protocol[K_contra, R_contra]):
+    """Keeps results safe between their coming and their storing. Must not raise."""
+
+    def keep(self, key: K_contra, result: R_contra) -> None:
+        """Called before any other call is sent."""
+
+    def stored(self, keys: Collection[K_contra]) -> None:
+        """One result of each of these need be kept no longer."""
+
+
 @dataclass(frozen=True)
 class Call(Generic[K, R]):
     """`send` makes one try. `reserve` is the most it can cost, `spent` what a result did cost."""
@@ -98,9 +112,12 @@ class Answered(Generic[K, R]):
 
 @dataclass(frozen=True)
 class Failed(Generic[K]):
+    """`fatal`: the engine has stopped, since every other call would fail as well."""
+
     key: K
     error: CallFailed
     tries: int
+    fatal: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +151,11 @@ class Engine(Generic[K, R]):
     """Takes calls with `submit`, gives what became of them with `finished`. Lives in one event loop.
 
     Where `ahead` is a number, calls on their way and results that `stored` was not told of are together never
-    more than `concurrency` + `ahead`: what is lost if this process dies. None is no limit.
+    more than `concurrency` + `ahead`: what is lost if this machine dies. None is no limit. What the `keeper` was
+    given is not lost if only this process dies.
+
+    Once a call is `proven` to be answered, a doubtful failure concerns its own call alone. Until then it concerns all
+    unless one of those on their way is answered, for which nothing more is sent.
     """
 
     def __init__(
@@ -148,8 +169,12 @@ class Engine(Generic[K, R]):
         draw: Callable[[], float],
         pace: Pace | None = None,
         turns: Turns | None = None,
+        keeper: Keeper[K, R] | None = None,
+        proven: bool = False,
     ) -> None:
         self.concurrency = concurrency
+        self._proven = proven
+        self._flying = self._doubts = 0
         self.ahead: int | None = None
         self._slots = asyncio.Semaphore(concurrency)
         self._sent = self._unstored = 0
@@ -158,6 +183,7 @@ class Engine(Generic[K, R]):
         self._pace = pace or Pace()
         self._clock, self._sleep, self._draw = clock, sleep, draw
         self._turns = turns if pace and pace.limited else None
+        self._keeper = keeper
         self._opens_at = self._closes_at = clock()
         self._queueing = self._claimed = 0.0
         self._claiming = asyncio.Lock()
@@ -172,15 +198,13 @@ class Engine(Generic[K, R]):
         """Calls submitted whose outcome has not been taken."""
         return len(self._tasks) + self._outcomes.qsize()
 
-    @property
-    def room(self) -> int:
-        """How many more calls keep every slot busy while some wait to be tried again."""
-        return 0 if self.stopped else max(0, 2 * self.concurrency - self.in_hand)
-
-    def stored(self, count: int) -> None:
-        """So many results are safe from now on."""
-        self._unstored -= count
-        self._settled.set()
+    def stored(self, keys: Collection[K]) -> None:
+        """One result of each of these is safe from now on."""
+        if keys:
+            self._unstored -= len(keys)
+            self._settled.set()
+            if self._keeper is not None:
+                self._keeper.stored(keys)
 
     def submit(self, call: Call[K, R]) -> None:
         self._tasks.add(asyncio.create_task(self._see_through(call)))
@@ -228,9 +252,10 @@ class Engine(Generic[K, R]):
 
     async def _outcome(self, call: Call[K, R]) -> Outcome[K, R]:
         deadline = self._clock() + self._retry.call_seconds
-        tries = 0
+        tries = put_off = 0
         while True:
             async with self._slots:
+                await self._wait_for_proof()
                 if not self.stopped:
                     await self._wait_for_turn(call.reserve)
                     await self._wait_for_storing()
@@ -245,11 +270,12 @@ class Engine(Generic[K, R]):
             if isinstance(tried, Answered):
                 return tried
             error = tried.error
-            if error.fatal:
+            if error.fatal or (error.doubtful and await self._concerns_all()):
                 self.stop(FATAL)
-            wait = max(self._retry.wait(tries, self._draw()), error.retry_after or 0.0)
+                return Failed(call.key, error, tries, fatal=True)
+            wait = max(self._retry.wait(tries + put_off, self._draw()), error.retry_after or 0.0)
             if error.patient:
-                tries -= 1
+                tries, put_off = tries - 1, put_off + 1
             if not error.retryable or tries >= self._retry.tries or self._clock() + wait > deadline:
                 return tried
             self._outcomes.put_nowait(Retried(call.key, error, wait))
@@ -267,15 +293,19 @@ class Engine(Generic[K, R]):
 
     async def _try(self, call: Call[K, R], tries: int) -> Answered[K, R] | Failed[K]:
         spent = NOTHING
+        self._flying += 1
         try:
             async with asyncio.timeout(self._retry.try_seconds):
                 result = await call.send()
+            self._proven = True
             spent = call.spent(result)
+            if self._keeper is not None:
+                self._keeper.keep(call.key, result)
             self._unstored += 1
             return Answered(call.key, result, tries)
         except TimeoutError:
             spent = Spend(calls=1)
-            return Failed(call.key, TryTimedOut(f"no reply in {self._retry.try_seconds:g} seconds"), tries)
+            return Failed(call.key, TryTimedOut(NO_REPLY(seconds=f"{self._retry.try_seconds:g}")), tries)
         except CallFailed as error:
             spent = NOTHING if error.patient else Spend(calls=1)
             if error.retry_after:
@@ -284,8 +314,26 @@ class Engine(Generic[K, R]):
                     await self._turns.hold(error.retry_after)
             return Failed(call.key, error, tries)
         finally:
+            self._flying -= 1
             self._budget.settle(call.reserve, spent)
             self._settled.set()
+
+    async def _concerns_all(self) -> bool:
+        """Whether a doubtful failure does: nothing was ever answered, and nothing that is on its way is."""
+        self._doubts += 1
+        try:
+            while self._flying and not self._proven and not self.stopped:
+                self._settled.clear()
+                await self._settled.wait()
+        finally:
+            self._doubts -= 1
+            self._settled.set()
+        return not self._proven
+
+    async def _wait_for_proof(self) -> None:
+        while self._doubts and not self._proven and not self.stopped:
+            self._settled.clear()
+            await self._settled.wait()
 
     async def _wait_for_turn(self, spend: Spend) -> None:
         """Waits until the pace and the longest Retry-After so far let another call start."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from generation import failure_words
 from generation.bodies import Vectors
 from generation.chat import PromptScores, Refused, Reply, Request, ServerFailed, TooLong
 
@@ -18,10 +19,7 @@ GATHER_SECONDS = 0.05
 NO_WHITE_SPACE = {"backend": "xgrammar", "disable_any_whitespace": True}
 """Under a grammar a model may write white space until its tokens are used up; vLLM can be told to allow none."""
 TOO_LONG = ("maximum context length", "max_model_len", "maximum model length")
-NOT_INSTALLED = (
-    "vLLM is not installed in this environment; install it with: pip install 'plumbline[vllm]', "
-    "or serve the model with `vllm serve` and use its address."
-)
+
 _engines: dict[str, Any] = {}
 _lock = threading.Lock()
 
@@ -35,7 +33,7 @@ def engine_named(model: str, options: Mapping[str, Any]) -> Any:
     try:
         import vllm
     except ImportError as error:
-        raise Refused(NOT_INSTALLED) from error
+        raise Refused(failure_words.NOT_INSTALLED()) from error
     key = f"{model} {sorted(options.items())}"
     with _lock:
         if key not in _engines:
@@ -44,7 +42,7 @@ def engine_named(model: str, options: Mapping[str, Any]) -> Any:
                     model=model, **{"structured_outputs_config": NO_WHITE_SPACE, **options}
                 )
             except Exception as error:
-                raise Refused(f"vLLM cannot load {model}: {str(error)[:1000]}") from error
+                raise Refused(failure_words.NOT_LOADED(model=model, words=str(error)[:1000])) from error
         return _engines[key]
 
 
@@ -64,7 +62,7 @@ class InProcessChat:
         return await answer
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
-        raise Refused("a model in process generates and embeds nothing; serve an embedding model for that")
+        raise Refused(failure_words.NO_EMBEDDING_HERE())
 
     async def prompt_log_probabilities(self, request: Request) -> PromptScores:
         started = time.monotonic()
@@ -144,7 +142,7 @@ def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any)
     try:
         return vllm.SamplingParams(**{**given, **more})
     except (TypeError, ValueError) as error:
-        raise Refused(f"vLLM does not take these parameters: {error}") from error
+        raise Refused(failure_words.NOT_TAKEN(words=error)) from error
 
 
 def read_output(output: Any, seconds: float) -> Reply:

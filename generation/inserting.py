@@ -13,11 +13,12 @@ class Inserting:
     """Inserts rows of the named fields; what is not named must have a default in `constant` or take null.
 
     `constant` holds the same value for every row. Raises IntegrityError for all rows of a call or for none,
-    where it runs in a transaction.
+    where it runs in a transaction; with `skip_known`, rows that a constraint refuses are left out instead.
     """
 
-    def __init__(self, model: type[models.Model], *names: str) -> None:
+    def __init__(self, model: type[models.Model], *names: str, skip_known: bool = False) -> None:
         self._model = model
+        self._ending = " ON CONFLICT DO NOTHING" if skip_known else ""
         self._fields = [_field(model, name) for name in names]
 
     def insert(self, rows: Iterable[Sequence[object]], **constant: object) -> None:
@@ -46,7 +47,7 @@ class Inserting:
         places = ", ".join(["%s"] * (len(self._fields) + len(fixed)))
         with connection.cursor() as cursor:
             table = quote(self._model._meta.db_table)
-            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", prepared)
+            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places}){self._ending}", prepared)
 
 
 def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":

@@ -1,7 +1,7 @@
 """Which worker has which item of a run. A lease runs out by itself, so a worker may die at any point.
 
-A run is any model with a status whose `items` have a position, a status that begins as "waiting", and a lease:
-runs that generate and runs that judge alike.
+A run is any whose `items` have a position, a status that begins as "waiting", and a lease: runs that generate and
+runs that judge alike.
 """
 
 import hashlib
@@ -15,6 +15,8 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+
+from generation.interchange.table import storable
 
 LEASE = timedelta(seconds=90)
 WAITING, RUNNING = "waiting", "running"
@@ -35,20 +37,13 @@ def _place() -> str:
     return hashlib.sha256(f"{socket.gethostname()} {namespace}".encode()).hexdigest()[:16]
 
 
-def lease_items(
-    run: Any, worker: str, count: int, clock: Clock, only: Q | None = None, *, alone: bool = False
-) -> list[int]:
-    """Up to `count` waiting items (`only` those), by position, now this worker's; their pks.
-
-    None while another worker holds some where this one is to be `alone` at the run.
-    """
+def lease_items(run: Any, worker: str, count: int, clock: Clock, only: Q | None = None) -> list[int]:
+    """Up to `count` waiting items (`only` those), by position, now this worker's; their pks."""
     with transaction.atomic():
-        locked = type(run).objects.select_for_update().get(pk=run.pk)
+        locked = type(run).objects.select_for_update(no_key=True).get(pk=run.pk)
         if locked.status != RUNNING:
             return []
         now = clock()
-        if alone and live_leases(run, clock).exclude(leased_by=worker).exists():
-            return []
         free = (
             run.items.select_for_update(skip_locked=True)
             .filter(Q(leased_until=None) | Q(leased_until__lt=now), only or Q(), status=WAITING)
@@ -72,11 +67,12 @@ def renew(run: Any, worker: str, pks: Iterable[int], clock: Clock) -> None:
 def release(run: Any, worker: str, pks: Iterable[int], **noted: str) -> None:
     """Gives items back undone; `noted` is stored with them, such as the error that the last try met."""
     held = run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING)
-    held.update(leased_until=None, leased_by="", **noted)
+    held.update(leased_until=None, leased_by="", **{name: storable(words) for name, words in noted.items()})
 
 
 def release_dead(run: Any, clock: Clock) -> int:
-    """Gives back what workers of this machine held that have ended; how many items that were."""
+    """Gives back what workers of this machine held that have ended, of the budget too; how many items that were."""
+    run.shares.filter(worker__in=list(ended_here(run.shares.values_list("worker", flat=True)))).delete()
     holders = live_leases(run, clock).order_by().values_list("leased_by", flat=True).distinct()
     dead = list(ended_here(holders))
     held = run.items.filter(leased_by__in=dead, status=WAITING)

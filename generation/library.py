@@ -3,7 +3,8 @@
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from generation.instruction_search import saying
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from generation.refusals import opens_with_refusal
 from generation.textmetrics import NoWords, most_repeated_sentence, repetition_4
@@ -21,6 +23,11 @@ LONGEST_MEASURED = 400_000
 
 def user_of(request: HttpRequest) -> User:
     return cast(User, request.user)
+
+
+def asked_for(request: HttpRequest, name: str) -> str:
+    """What stands in the address under this name, without what no database searches for."""
+    return request.GET.get(name, "").replace("\0", "").strip()
 
 
 def page_of(request: HttpRequest, found: "QuerySet[Any]", size: int = ON_A_PAGE) -> Page[Any]:
@@ -51,14 +58,15 @@ def library(request: HttpRequest) -> HttpResponse:
 def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     """A benchmark's categories and instructions; ?category= and ?q= narrow them down."""
     found = _benchmark(request, slug)
-    chosen, words = request.GET.get("category", ""), request.GET.get("q", "").strip()
+    chosen, words = asked_for(request, "category"), asked_for(request, "q")
+    written = Response.objects.filter(instruction=OuterRef("pk")).order_by().values("instruction")
     instructions = found.instructions.select_related("category__parent").annotate(
-        response_count=Count("responses")
+        response_count=Coalesce(Subquery(written.annotate(n=Count("pk")).values("n")), 0)
     )
     if chosen:
         instructions = instructions.filter(Q(category__key=chosen) | Q(category__parent__key=chosen))
     if words:
-        instructions = instructions.filter(Q(external_id__icontains=words) | Q(messages__icontains=words))
+        instructions = instructions.filter(saying(words))
     categories = found.categories.filter(parent=None).prefetch_related("children")
     context = {
         "benchmark": found,
@@ -99,7 +107,7 @@ def responses(request: HttpRequest) -> HttpResponse:
     """All responses without their texts; ?benchmark=, ?model= and ?run= narrow them down."""
     workspaces = workspaces_read_by(user_of(request))
     found = Response.objects.filter(instruction__benchmark__workspace__in=workspaces)
-    chosen = {name: request.GET.get(name, "") for name in ("benchmark", "model", "run")}
+    chosen = {name: asked_for(request, name) for name in ("benchmark", "model", "run")}
     if chosen["benchmark"]:
         found = found.filter(instruction__benchmark__slug=chosen["benchmark"])
     if chosen["model"]:

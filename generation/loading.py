@@ -1,6 +1,6 @@
 """Instruction and response records -> rows of one benchmark, in batches; what is already there is left alone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 
 from accounts.models import Workspace
+from generation.instruction_search import note_texts
 from generation.interchange.records import InstructionRecord, ResponseRecord
 from generation.models import (
     MAIN_EXPERIMENT,
@@ -21,6 +22,7 @@ from generation.models import (
 from generation.textmetrics import word_count
 
 RECORDS_AT_ONCE = 500
+FILLED_TEXTS = ("reference", "hint", "language")
 CHARACTERS_AT_ONCE = 4_000_000
 
 T = TypeVar("T")
@@ -50,7 +52,7 @@ class Counts:
 
     def __str__(self) -> str:
         """Such as "12 created, 3 already there"; what is zero is left out."""
-        words = {"completed": "given their text", "already_there": "already there"}
+        words = {"completed": "given what they lacked", "already_there": "already there"}
         found = [(one.name, getattr(self, one.name)) for one in fields(self)]
         parts = [f"{count:,} {words.get(name, name)}" for name, count in found if count]
         return ", ".join(parts) or "nothing"
@@ -168,10 +170,16 @@ def import_run(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Gener
 
 
 class Instructions:
-    """A benchmark's instructions by the names files use, and how records become more of them."""
+    """A benchmark's instructions by the names files use, and how records become more of them.
 
-    def __init__(self, benchmark: Benchmark) -> None:
+    With `compare` a record's reference, hint, words asked, language and tags are given to a row that has none, and
+    `differing` names the instructions whose text or reference is stored otherwise; what is stored stays.
+    """
+
+    def __init__(self, benchmark: Benchmark, *, compare: bool = False) -> None:
         self.benchmark = benchmark
+        self.compare = compare
+        self.differing: set[str] = set()
         self.categories = Categories(benchmark)
         self._pks: dict[str, int] = {}
         self._category_of: dict[int, int | None] = {}
@@ -198,14 +206,15 @@ class Instructions:
         counts = Counts()
         for batch in batches(records):
             new: dict[str, InstructionRecord] = {}
-            completed = 0
+            known: list[InstructionRecord] = []
             for record in batch:
                 if record.external_id not in self._pks:
                     new.setdefault(record.external_id, record)
-                elif self._pks[record.external_id] in self._without_text and record.text is not None:
-                    self._give_text(record)
-                    completed += 1
+                elif self._may_complete(record):
+                    known.append(record)
+            completed = self._complete(known)
             rows = Instruction.objects.bulk_create(self._row(record) for record in new.values())
+            note_texts(rows)
             for row in rows:
                 self._pks[row.external_id], self._category_of[row.pk] = row.pk, row.category_id
                 if row.messages is None:
@@ -218,43 +227,90 @@ class Instructions:
             benchmark=self.benchmark,
             external_id=record.external_id,
             category=self.categories.find_or_create(record.category, record.parent),
-            messages=None if record.text is None else [{"role": "user", "content": record.text}],
+            messages=record.messages,
             words_asked=record.words_asked,
+            parts=_parts_of(record),
+            **{name: getattr(record, name) for name in FILLED_TEXTS},
+            tags=list(record.tags),
         )
 
-    def _give_text(self, record: InstructionRecord) -> None:
-        row = self._row(record)
-        pk = self._pks[record.external_id]
-        Instruction.objects.filter(pk=pk).update(messages=row.messages, words_asked=row.words_asked)
-        if self._category_of[pk] is None and row.category_id:
-            Instruction.objects.filter(pk=pk).update(category=row.category)
-            self._category_of[pk] = row.category_id
-        self._without_text.discard(pk)
+    def _may_complete(self, record: InstructionRecord) -> bool:
+        return self.compare or (
+            record.text is not None and self._pks[record.external_id] in self._without_text
+        )
+
+    def _complete(self, records: Sequence[InstructionRecord]) -> int:
+        """Gives the rows of these records what they lack; how many lacked something."""
+        stored = Instruction.objects.in_bulk({self._pks[record.external_id] for record in records})
+        completed = 0
+        for record in records:
+            row = stored[self._pks[record.external_id]]
+            lacking = self._lacking(row, record)
+            if lacking:
+                row.save(update_fields=lacking)
+                if "messages" in lacking:
+                    note_texts([row])
+                self._category_of[row.pk] = row.category_id
+                self._without_text.discard(row.pk)
+                completed += 1
+        return completed
+
+    def _lacking(self, row: Instruction, record: InstructionRecord) -> list[str]:
+        """Sets what the row lacks and the record has; the names of these fields."""
+        fresh, lacking = self._row(record), []
+        if row.messages is None and fresh.messages is not None:
+            row.messages, row.parts, row.words_asked = fresh.messages, fresh.parts, fresh.words_asked
+            lacking += ["messages", "parts", "words_asked"]
+        elif fresh.messages is not None and fresh.messages != row.messages:
+            self.differing.add(record.external_id)
+        if row.category_id is None and fresh.category_id is not None:
+            row.category = fresh.category
+            lacking.append("category")
+        for name in (*FILLED_TEXTS, "tags", "words_asked"):
+            if getattr(fresh, name) and not getattr(row, name):
+                setattr(row, name, getattr(fresh, name))
+                lacking.append(name)
+        if fresh.reference and fresh.reference != row.reference:
+            self.differing.add(record.external_id)
+        return lacking
+
+
+def _parts_of(record: InstructionRecord) -> dict[str, Any] | None:
+    parts = record.parts
+    if parts is None:
+        return None
+    return {"task": parts.task, "data": parts.data, "requirements": list(parts.requirements)}
 
 
 class Responses:
-    """The responses of one run, by instruction and model, and how records become more of them."""
+    """The responses of one run, by instruction, model and sample, and how records become more of them.
+
+    `created` are the new rows' keys, in their order.
+    """
 
     def __init__(self, instructions: Instructions, run: GenerationRun) -> None:
         self.instructions = instructions
         self.run = run
         self.models = Models(run.benchmark.workspace)
-        found = Response.objects.filter(run=run, sample=0, model__isnull=False).order_by()
-        self._pks = {(i, m): pk for i, m, pk in found.values_list("instruction_id", "model_id", "pk")}
+        self.created: list[int] = []
+        found = Response.objects.filter(run=run, model__isnull=False).order_by()
+        rows = found.values_list("instruction_id", "model_id", "sample", "pk")
+        self._pks = {(i, m, sample): pk for i, m, sample, pk in rows}
         self._without_text = set(found.filter(text__isnull=True).values_list("pk", flat=True))
 
     def pk_of(self, record: ResponseRecord) -> int:
         return self._pks[self._key(record)]
 
-    def _key(self, record: ResponseRecord) -> tuple[int, int]:
-        return self.instructions[record.instruction.external_id], self.models.find_or_create(record.model)
+    def _key(self, record: ResponseRecord) -> tuple[int, int, int]:
+        instruction = self.instructions[record.instruction.external_id]
+        return instruction, self.models.find_or_create(record.model), record.sample
 
     def load(self, records: Iterable[ResponseRecord]) -> Counts:
         """Rows for the records that have none, with their words counted; a row without a text gets it."""
         counts = Counts()
         for batch in batches_of_text(records, lambda record: record):
             self.instructions.load(record.instruction for record in batch)
-            new: dict[tuple[int, int], ResponseRecord] = {}
+            new: dict[tuple[int, int, int], ResponseRecord] = {}
             completed = 0
             for record in batch:
                 pk = self._pks.get(self._key(record))
@@ -264,24 +320,30 @@ class Responses:
                     Response.objects.filter(pk=pk).update(text=record.text, words=word_count(record.text))
                     self._without_text.discard(pk)
                     completed += 1
-            rows = Response.objects.bulk_create(
-                Response(
-                    instruction_id=key[0],
-                    model_id=key[1],
-                    run=self.run,
-                    external_id=record.instruction.external_id,
-                    text=record.text,
-                    words=None if record.text is None else word_count(record.text),
-                )
-                for key, record in new.items()
-            )
+            rows = Response.objects.bulk_create(self._row(key, record) for key, record in new.items())
             for row in rows:
                 assert row.model_id is not None
-                self._pks[row.instruction_id, row.model_id] = row.pk
+                self._pks[row.instruction_id, row.model_id, row.sample] = row.pk
+                self.created.append(row.pk)
                 if row.text is None:
                     self._without_text.add(row.pk)
             counts += Counts(len(rows), completed, len(batch) - len(rows) - completed)
         return counts
+
+    def _row(self, key: tuple[int, int, int], record: ResponseRecord) -> Response:
+        return Response(
+            instruction_id=key[0],
+            model_id=key[1],
+            sample=key[2],
+            run=self.run,
+            external_id=record.instruction.external_id,
+            text=record.text,
+            words=None if record.text is None else word_count(record.text),
+            finish_reason=record.finish_reason,
+            input_tokens=record.input_tokens,
+            tokens=record.tokens,
+            seconds=record.seconds,
+        )
 
 
 def batches_of_text(records: Iterable[T], response_of: Callable[[T], ResponseRecord]) -> Iterator[list[T]]:

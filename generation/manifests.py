@@ -16,7 +16,7 @@ from generation.models import GenerationRun, Instruction, LanguageModel, Respons
 from generation.spent import spent_of
 from generation.wrapping import LENGTHS
 
-LIBRARIES = ("django", "openai", "httpx2", "celery", "vllm")
+LIBRARIES = ("django", "openai", "aiohttp", "httpx2", "celery", "vllm")
 
 
 def code_version() -> str:

@@ -5,8 +5,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.localized import localized
-from accounts.models import User, Workspace
+from accounts.models import Workspace
 from accounts.public_ids import new_public_id
+from generation.any_run import AnyRun, AnyShare
 
 MAIN_EXPERIMENT = "main"
 
@@ -70,7 +71,8 @@ class Category(models.Model):
 class Instruction(models.Model):
     """A prompt; its text may be absent, since ratings without texts are welcome.
 
-    `messages` is a chat: [{"role": "user", "content": ...}, ...].
+    `messages` is a chat: [{"role": "user", "content": ...}, ...]. `parts` are what its last message was put together
+    from: {"task": ..., "data": ..., "requirements": [...]}; none where the prompt came finished.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -80,6 +82,7 @@ class Instruction(models.Model):
         Category, models.SET_NULL, null=True, blank=True, related_name="instructions"
     )
     messages = models.JSONField(null=True, blank=True)
+    parts = models.JSONField(null=True, blank=True)
     reference = models.TextField(blank=True)
     hint = models.TextField(blank=True)
     words_asked = models.PositiveIntegerField(null=True, blank=True)
@@ -102,6 +105,16 @@ class Instruction(models.Model):
         """The last user message: what the response answers."""
         users = [m["content"] for m in self.messages or [] if m.get("role") == "user"]
         return users[-1] if users else ""
+
+
+class InstructionText(models.Model):
+    """All that an instruction's messages say, in small letters, for looking words up; none where they say nothing."""
+
+    instruction = models.OneToOneField(Instruction, models.CASCADE, primary_key=True, related_name="folded")
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"{self.instruction_id}"
 
 
 class Endpoint(models.Model):
@@ -175,34 +188,13 @@ class LanguageModel(models.Model):
         return self.name
 
 
-class GenerationRun(models.Model):
+class GenerationRun(AnyRun):
     """Responses made or imported together. An experiment (main, length, long context) keeps its runs apart."""
 
-    class Status(models.TextChoices):
-        PLANNED = "planned", _("Planned")
-        RUNNING = "running", _("Running")
-        PAUSED = "paused", _("Paused")
-        FINISHED = "finished", _("Finished")
-        FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Cancelled")
-        IMPORTED = "imported", _("Imported")
-
-    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="generation_runs")
     name = models.CharField(max_length=100)
     experiment = models.CharField(max_length=50, default=MAIN_EXPERIMENT)
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PLANNED)
     parameters = models.JSONField(default=dict, blank=True)
-    seed = models.BigIntegerField(default=0)
-    budget_money = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
-    budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
-    manifest = models.JSONField(default=dict, blank=True)
-    message = models.TextField(blank=True)
-    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at"]
@@ -214,6 +206,21 @@ class GenerationRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.name}"
+
+    @property
+    def workspace_id(self) -> int:
+        return self.benchmark.workspace_id
+
+
+class GenerationShare(AnyShare):
+    """What one worker of a generation run may still spend."""
+
+    run = models.ForeignKey(GenerationRun, models.CASCADE, related_name="shares")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "worker"], name="one_generation_share_per_run_and_worker")
+        ]
 
 
 class Response(models.Model):
@@ -298,3 +305,23 @@ class GenerationItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id}/{self.position}"
+
+
+class SurplusReply(models.Model):
+    """A reply to an item that had its response already, such as from a worker whose lease ran out: paid for, unread."""
+
+    run = models.ForeignKey(GenerationRun, models.CASCADE, related_name="surplus_replies")
+    item = models.ForeignKey(GenerationItem, models.CASCADE, related_name="surplus_replies")
+    text = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    input_tokens = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(null=True, blank=True)
+    cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "surplus replies"
+
+    def __str__(self) -> str:
+        return f"{self.item_id}"

@@ -14,9 +14,12 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
+from accounts.reader_language import for_reader
 from generation.bodies import ServedModel
 from generation.chat import (
     ChatError,
+    Forbidden,
+    NoMoney,
     OpenAIChat,
     RateLimited,
     Request,
@@ -25,7 +28,8 @@ from generation.chat import (
     Unreachable,
     key_named,
 )
-from generation.in_process import NOT_INSTALLED, installed
+from generation.failure_words import NOT_INSTALLED
+from generation.in_process import installed
 from generation.leases import Clock
 from generation.models import Endpoint, LanguageModel
 from generation.serving import checked_base_url
@@ -40,7 +44,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 QUESTION = ({"role": "user", "content": "How are you today?"},)
 ANSWER_TOKENS = 64
-GONE = (Unreachable, TimedOut, Unauthorised, RateLimited)
+NEWER_NAME, THINKING_TOKENS = "max_completion_tokens", 2048
+GONE = (Unreachable, TimedOut, Unauthorised, Forbidden, NoMoney, RateLimited)
 KEPT = ("script",)
 
 
@@ -50,7 +55,11 @@ class NoAnswer(LookupError):
 
 @dataclass(frozen=True)
 class Found:
-    """`json_schema`: response_format json_schema is obeyed, not merely taken. The words are the endpoint's own."""
+    """`json_schema`: response_format json_schema is obeyed, not merely taken. The words are the endpoint's own.
+
+    `contexts` are the tokens of prompt and answer together of each model whose list entry says so; `context_tokens`
+    those of the model asked.
+    """
 
     model: str = ""
     models: tuple[str, ...] = ()
@@ -63,20 +72,25 @@ class Found:
     embeddings: bool = False
     embedding_length: int | None = None
     context_tokens: int | None = None
+    contexts: dict[str, int] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
 
 
 async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -> Found:
-    """Asks; at most seven calls. Raises NoAnswer where nobody answers, or where no model is named or listed."""
+    """Asks; at most eight calls. Raises NoAnswer where nobody answers, or where no model is named or listed."""
     served, listing = await _listed(chat)
     name = model or (served[0].name if served else "")
     if not name:
-        raise NoAnswer(f"The endpoint lists no models ({listing}); say which model to ask.")
-    context = next((one.context_tokens for one in served if one.name == name), None)
+        said = gettext(
+            "It lists no models, so it is not known which to ask: add a model that it serves, or name one with --model."
+        )
+        raise NoAnswer(f"{said} {listing}".strip())
+    contexts = {one.name: one.context_tokens for one in served if one.context_tokens}
     found: dict[str, Any] = {
         "model": name,
         "models": tuple(one.name for one in served),
-        "context_tokens": context,
+        "context_tokens": contexts.get(name),
+        "contexts": contexts,
     }
     words: dict[str, str] = {}
     await _schema(chat, name, found, words)
@@ -85,7 +99,9 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     if embeddings:
         await _embeddings(chat, name, found, words)
     if not found.get("chat") and not found.get("embeddings"):
-        raise NoAnswer(words.get("chat", "It answers neither chat nor embeddings."))
+        raise NoAnswer(
+            for_reader(words.get("chat", "")) or gettext("It answers neither chat nor embeddings.")
+        )
     return Found(**found, words=words)
 
 
@@ -94,15 +110,21 @@ async def _listed(chat: OpenAIChat) -> tuple[Sequence[ServedModel], str]:
     try:
         return await chat.models(), ""
     except GONE as error:
-        raise NoAnswer(str(error)) from error
+        raise NoAnswer(for_reader(error)) from error
     except ChatError as error:
-        return (), str(error)
+        return (), for_reader(error)
 
 
 async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
     parameters = {"max_tokens": ANSWER_TOKENS}
     asked = Request(name, QUESTION, parameters, schema=SCHEMA, structured=True)
     text = await _answer(chat, asked, "json_schema", words)
+    if text is None and NEWER_NAME in words["json_schema"]:
+        # Models that think before they answer know the limit by this name, and thinking counts against it.
+        parameters = {NEWER_NAME: THINKING_TOKENS}
+        words.pop("json_schema")
+        asked = Request(name, QUESTION, parameters, schema=SCHEMA, structured=True)
+        text = await _answer(chat, asked, "json_schema", words)
     if text is not None:
         found["chat"] = True
         found["json_schema"] = obeys(text)
@@ -130,7 +152,7 @@ async def _log_probabilities(
         entries = scores.log_probabilities
         found["prompt_log_probabilities"] = isinstance(entries, list) and len(entries) > 1
     except GONE as error:
-        raise NoAnswer(str(error)) from error
+        raise NoAnswer(for_reader(error)) from error
     except ChatError as error:
         words["prompt_log_probabilities"] = str(error)
     found["log_probabilities"] = await chat.gives_log_probabilities(asked)
@@ -149,7 +171,7 @@ async def _answer(chat: OpenAIChat, asked: Request, what: str, words: dict[str, 
     try:
         return (await chat.complete(asked)).text
     except GONE as error:
-        raise NoAnswer(str(error)) from error
+        raise NoAnswer(for_reader(error)) from error
     except ChatError as error:
         words[what] = str(error)
         return None
@@ -180,7 +202,8 @@ def probe_address(
             async with asyncio.timeout(3 * seconds):
                 return await probe(chat, model)
         except TimeoutError as error:
-            raise NoAnswer(f"No answer in {3 * seconds:.0f} seconds.") from error
+            said = gettext("No answer in %(n)s seconds.") % {"n": f"{3 * seconds:.0f}"}
+            raise NoAnswer(said) from error
         finally:
             await chat.close()
 
@@ -202,12 +225,11 @@ def probe_endpoint(
     elif installed():
         found = Found(chat=True, json_schema=True, prompt_log_probabilities=True)
     else:
-        raise NoAnswer(NOT_INSTALLED)
+        raise NoAnswer(for_reader(NOT_INSTALLED()))
     kept = {name: endpoint.capabilities[name] for name in KEPT if name in endpoint.capabilities}
     endpoint.capabilities = {**kept, **asdict(found)}
-    endpoint.context_tokens = endpoint.context_tokens or found.context_tokens
     endpoint.probed_at = clock()
-    endpoint.save(update_fields=["capabilities", "context_tokens", "probed_at"])
+    endpoint.save(update_fields=["capabilities", "probed_at"])
     return found
 
 
@@ -228,7 +250,7 @@ class Line:
 def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     """What was found, a sentence each."""
     can: Callable[[str], bool] = lambda name: bool(capabilities.get(name))  # noqa: E731 - reads as a word
-    words: Mapping[str, str] = capabilities.get("words", {})
+    words = {name: for_reader(said) for name, said in capabilities.get("words", {}).items()}
     lines = []
     if can("models"):
         count = len(capabilities["models"])
@@ -262,11 +284,18 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     else:
         text = gettext("It has no embeddings; the embedding method needs another endpoint.")
         lines.append(Line(False, text, words.get("embeddings", "")))
-    if can("context_tokens"):
-        said = gettext("Prompt and answer may have %(n)s tokens together.") % {
-            "n": capabilities["context_tokens"]
-        }
-        lines.append(Line(True, said))
+    if capabilities.get("uncounted"):
+        said = gettext(
+            "It does not say how many tokens it read and wrote: they are estimated, and money with them."
+        )
+        lines.append(Line(False, said))
+    lengths = sorted(set(capabilities.get("contexts", {}).values()))
+    if len(lengths) > 1:
+        said = gettext("Prompt and answer may have %(least)s to %(most)s tokens together, as the model.")
+        lines.append(Line(True, said % {"least": lengths[0], "most": lengths[-1]}))
+    elif can("context_tokens"):
+        said = gettext("Prompt and answer may have %(n)s tokens together.")
+        lines.append(Line(True, said % {"n": capabilities["context_tokens"]}))
     return lines
 
 

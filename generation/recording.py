@@ -1,52 +1,55 @@
 """Storing what came back: one response an item, whatever is delivered twice."""
 
 from decimal import Decimal
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from generation import chat
 from generation.interchange.table import storable
-from generation.models import GenerationItem, Response
-from generation.spending import Prices
+from generation.models import GenerationItem, Response, SurplusReply
+from generation.spending import MILLIONTH, Prices
 from generation.textmetrics import word_count
 
 LONGEST_ERROR = 2_000
-MILLIONTH = Decimal("0.000001")
 
 
 def record_response(item: GenerationItem, reply: chat.Reply, prices: Prices, *, timed: bool = True) -> bool:
-    """The reply as the item's response; False where there was one already, which stays.
+    """Stores the reply at these prices; see store_reply. Not `timed` where its seconds say nothing, as in a batch."""
+    cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
+    return store_reply(item, reply, cost, timed=timed)
 
-    Not `timed` where the reply's seconds say nothing, as in a batch.
+
+def store_reply(item: GenerationItem, reply: chat.Reply, cost: Decimal, *, timed: bool = True) -> bool:
+    """The reply as the item's response; where there is one already, that stays, and this is kept as surplus, since it
+    was paid for. False where this very reply is stored: one of the same text that took as long.
 
     Safe to run twice and from two workers: the unique constraint on instruction, model, sample and run decides.
     """
-    text = storable(reply.text)
-    fresh = True
+    text, fresh = storable(reply.text), True
+    paid: dict[str, Any] = {
+        "text": text,
+        "finish_reason": storable(reply.finish_reason)[:30],
+        "input_tokens": reply.input_tokens,
+        "tokens": reply.output_tokens,
+        "seconds": reply.seconds if timed else None,
+        "cost": cost,
+    }
+    place = {
+        "run_id": item.run_id,
+        "instruction_id": item.instruction_id,
+        "model_id": item.model_id,
+        "sample": item.sample,
+    }
     try:
         with transaction.atomic():
-            response = Response.objects.create(
-                run_id=item.run_id,
-                instruction_id=item.instruction_id,
-                model_id=item.model_id,
-                sample=item.sample,
-                text=text,
-                words=word_count(text),
-                tokens=reply.output_tokens,
-                input_tokens=reply.input_tokens,
-                finish_reason=reply.finish_reason[:30],
-                seconds=reply.seconds if timed else None,
-                cost=prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH),
-            )
+            response = Response.objects.create(**place, **paid, words=word_count(text))
     except IntegrityError:
-        fresh = False
-        response = Response.objects.get(
-            run_id=item.run_id,
-            instruction_id=item.instruction_id,
-            model_id=item.model_id,
-            sample=item.sample,
-        )
+        response = Response.objects.get(**place)
+        fresh = not _is_stored(item, response, text, paid["seconds"])
+        if fresh:
+            SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **paid)
     GenerationItem.objects.filter(pk=item.pk).update(
         status=GenerationItem.Status.DONE,
         response=response,
@@ -56,6 +59,12 @@ def record_response(item: GenerationItem, reply: chat.Reply, prices: Prices, *, 
         leased_by="",
     )
     return fresh
+
+
+def _is_stored(item: GenerationItem, response: Response, text: str, seconds: float | None) -> bool:
+    if (response.text, response.seconds) == (text, seconds):
+        return True
+    return SurplusReply.objects.filter(item_id=item.pk, text=text, seconds=seconds).exists()
 
 
 def note_attempt(item: GenerationItem, words: str) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from generation.batch import in_batches
+from generation.endpoints import uncounted_of
 from generation.leases import Clock
-from generation.manifests import measures_of
+from generation.manifests import measures_of, models_of
 from generation.models import Endpoint, GenerationRun, Response
 from generation.run_words import rate_since, state_in_words, time_left
 from generation.runs import SLOWEST_SHOWN, Progress, nobody_works, progress_of
@@ -15,17 +16,23 @@ from generation.runs import SLOWEST_SHOWN, Progress, nobody_works, progress_of
 
 @dataclass(frozen=True)
 class GenerationPanel:
-    """`live`: the page asks again. `stalled`: nobody works on it though it runs. `rows`: a model each."""
+    """`live`: the page asks again, also while a paused run's last replies come in. `rows`: a model each.
+
+    `stalled`: nobody works on it though it runs. `offers` changes when what a lead may do does. `uncounted`: the
+    endpoints that do not count tokens.
+    """
 
     progress: Progress
     opening: str
     live: bool
     stalled: bool
     batched: bool
+    offers: str
     per_minute: float | None
     left: str
     rows: list[dict[str, Any]]
     slowest: list[Response]
+    uncounted: str
 
 
 def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
@@ -36,13 +43,15 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
     return GenerationPanel(
         progress=progress,
         opening=_opening(run, progress),
-        live=running,
+        live=running or (progress.busy > 0 and not batched),
         stalled=running and not batched and progress.waiting > 0 and nobody_works(run, clock=clock),
         batched=batched,
+        offers=f"{run.status}-{int(progress.failed > 0)}",
         per_minute=per_minute,
         left=time_left(progress.waiting, per_minute) if running else "",
         rows=_rows(run, progress),
         slowest=_slowest(run),
+        uncounted=uncounted_of(models_of(run)),
     )
 
 

@@ -1,5 +1,6 @@
 """What a generation run will ask, frozen before the first call: instruction by model by sample."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,9 @@ def plan_generation(
     if not instructions:
         raise NothingToGenerate(_why_nothing(benchmark, wanted.categories))
     parameters = {**default_parameters(benchmark), **(wanted.parameters or {})}
+    for name, value in parameters.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise NothingToGenerate(f"{name} {value} is no number that a server takes; leave it out.")
     with transaction.atomic():
         run = _new_run(
             benchmark,
@@ -147,6 +151,8 @@ def _new_run(benchmark: Benchmark, wanted: Wanted, **fields: Any) -> GenerationR
                     benchmark=benchmark, name=name, experiment=wanted.experiment, **fields
                 )
         except IntegrityError:
+            if not benchmark.generation_runs.filter(name=name).exists():
+                raise
             continue
 
 

@@ -23,6 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from accounts.sentences import Wording
+from generation import failure_words
 from generation.bodies import Vectors
 from generation.chat import ChatError, PromptScores, Refused, Reply, Request
 
@@ -35,9 +37,9 @@ STOCK_TEXT = (
     "again often never quietly and but while because under near before after of to in with from"
 )
 STOCK_REASONS = {
-    0: "Looked for it and found little or nothing of it.",
-    1: "Present in parts, with gaps that a reader notices.",
-    2: "Present nearly throughout; the lapses are small.",
+    0: Wording("Looked for it and found little or nothing of it."),
+    1: Wording("Present in parts, with gaps that a reader notices."),
+    2: Wording("Present nearly throughout; the lapses are small."),
 }
 
 
@@ -72,7 +74,7 @@ class ScriptedChat:
         )
 
     async def prompt_log_probabilities(self, request: Request) -> PromptScores:
-        raise Refused("a scripted model has no log-probabilities")
+        raise Refused(failure_words.NO_SCRIPTED_SCORES())
 
     async def close(self) -> None:
         return None
@@ -84,12 +86,24 @@ def read_script(source: object, folder: Path) -> Mapping[str, Any]:
         try:
             source = json.loads((folder / source).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise BadScript(f"The script {source} cannot be read: {error}") from error
+            raise BadScript(failure_words.SCRIPT_UNREADABLE(script=source, words=error)) from error
     if not isinstance(source, Mapping):
-        raise BadScript(
-            "A script is a mapping with 'answers', 'replies', 'seed', or the path of such a JSON file."
-        )
+        raise BadScript(failure_words.NO_SCRIPT())
+    _check(source)
     return source
+
+
+def _check(plan: Mapping[str, Any]) -> None:
+    """Raise BadScript where a part of the plan is not what it should be."""
+    for name, least, most in (("seconds", 0, 3600), ("quality", 0, 1), ("writes", 1, 1_000_000)):
+        number = plan.get(name, least)
+        if type(number) not in (int, float) or not least <= number <= most:
+            raise BadScript(
+                failure_words.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}")
+            )
+    for name in ("replies", "answers"):
+        if not isinstance(plan.get(name, {}), Mapping):
+            raise BadScript(failure_words.SCRIPT_MAPPING(name=repr(name)))
 
 
 def script_from(plan: Mapping[str, Any]) -> Script:
@@ -103,7 +117,7 @@ def script_from(plan: Mapping[str, Any]) -> Script:
         if request.schema is None and "writes" in plan:
             return _written(int(plan["writes"]), f"{plan.get('seed', 0)} {request.model} {subject}")
         if request.schema is None:
-            return Refused("a scripted model answers only what has a schema or stands in its script")
+            return Refused(failure_words.NOT_IN_SCRIPT())
         question = json.dumps([plan.get("seed", 0), request.model, sorted(request.subject.items())])
         draws = random.Random(hashlib.sha256(question.encode()).digest())
         level = min(1.0, max(0.0, draws.gauss(float(plan.get("quality", 0.7)), 0.15)))
@@ -129,7 +143,7 @@ def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.R
         share = _share(filled, fields, level)
         for name in fields:
             if name not in filled:
-                filled[name] = written.get(name) or STOCK_REASONS[min(2, int(share * 3))]
+                filled[name] = written.get(name) or str(STOCK_REASONS[min(2, int(share * 3))]())
         return {name: filled[name] for name in fields}
     if given is not None:
         return given

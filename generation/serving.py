@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 from accounts.models import Workspace
+from accounts.sentences import worded
 from generation.chat import OWN_VARIABLES
 from generation.models import Endpoint, LanguageModel
 
@@ -25,6 +26,7 @@ KEY_BEGINNINGS = (
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_VARIABLE = 60
 LONGEST_NAME = 100
+LONGEST_ADDRESS = 500
 
 
 class ServingRefused(ValueError):
@@ -38,12 +40,17 @@ def checked_key_variable(name: str) -> str:
         return ""
     if looks_like_a_key(name) or not VARIABLE.match(name):
         raise ServingRefused(
-            "This looks like a key, not like the name of an environment variable; keys are never stored here: "
-            "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name."
+            worded(
+                "This looks like a key, not like the name of an environment variable; keys are never stored here: "
+                "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name."
+            )
         )
     if name.upper().startswith(OWN_VARIABLES):
         raise ServingRefused(
-            f"The variable {name} belongs to this program and is sent to nobody; put the key into another one."
+            worded(
+                "The variable %(variable)s belongs to this program and is sent to nobody; put the key into another one.",
+                variable=name,
+            )
         )
     return name
 
@@ -70,8 +77,14 @@ def checked_base_url(base_url: str) -> str:
         sound = False
     if not sound:
         raise ServingRefused(
-            "That is no http:// or https:// address of a server without a password in it, such as "
-            "http://127.0.0.1:8000/v1 or https://api.openai.com/v1."
+            worded(
+                "That is no http:// or https:// address of a server without a password in it, such as "
+                "http://127.0.0.1:8000/v1 or https://api.openai.com/v1."
+            )
+        )
+    if len(base_url) > LONGEST_ADDRESS:
+        raise ServingRefused(
+            worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS)
         )
     return base_url
 
@@ -82,13 +95,19 @@ def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "") -> 
     known = Endpoint.objects.filter(workspace=workspace, base_url=base_url, key_variable=key_variable).first()
     if known is not None:
         return known
-    taken = set(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
-    place = urlsplit(base_url).netloc
-    names = [place, *(f"{place} {number}" for number in range(2, 1000))]
-    name = next(name[:LONGEST_NAME] for name in names if name[:LONGEST_NAME] not in taken)
     return Endpoint.objects.create(
-        workspace=workspace, name=name, base_url=base_url, key_variable=key_variable
+        workspace=workspace,
+        name=free_name(workspace, urlsplit(base_url).netloc),
+        base_url=base_url,
+        key_variable=key_variable,
     )
+
+
+def free_name(workspace: Workspace, wanted: str) -> str:
+    """The name wanted for a new endpoint, cut to what is kept, with a number where another has it."""
+    taken = set(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+    wanted = wanted[: LONGEST_NAME - len(" 9999")]
+    return next(name for name in (wanted, *(f"{wanted} {n}" for n in range(2, 10_000))) if name not in taken)
 
 
 def endpoint_named(workspace: Workspace, name: str) -> Endpoint:

@@ -7,17 +7,20 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.reader_language import for_reader
 from generation.chat import ChatError
-from generation.forms import EndpointForm, ModelForm
-from generation.library import page_of, user_of
+from generation.library import asked_for, page_of, user_of
 from generation.models import Endpoint, LanguageModel
 from generation.probing import NoAnswer, in_words, probe_endpoint
+from generation.removing import Row, StillUsed, remove, why_it_stays
 from generation.serving import ServingRefused
+from generation.serving_forms import EndpointForm, ModelForm
 
 TEST_SECONDS = 8.0
 
@@ -26,7 +29,7 @@ TEST_SECONDS = 8.0
 @results_page
 def models(request: HttpRequest) -> HttpResponse:
     """The models, what serves them and how much they have written; ?q= searches their names."""
-    words = request.GET.get("q", "").strip()
+    words = asked_for(request, "q")
     found = LanguageModel.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
     if words:
         found = found.filter(Q(name__icontains=words) | Q(family__icontains=words))
@@ -34,7 +37,7 @@ def models(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page_of(request, rows.order_by("name", "pk")),
         "words": words,
-        "leads": _led(request).exists(),
+        "led": set(_led(request).values_list("pk", flat=True)),
     }
     return render(request, "generation/models.html", context)
 
@@ -65,25 +68,39 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made}
         )
         return redirect("generation:endpoints")
-    context = {"form": form, "endpoint": known, "led": led}
+    context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/endpoint_form.html", context, status=_status(form))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new model, or one there is."""
+    """A new model, served by ?endpoint= where that is given, or one there is."""
     led = _led(request)
-    known = LanguageModel.objects.filter(workspace__in=led, pk=pk).first() if pk is not None else None
-    if pk is not None and known is None:
-        raise Http404(gettext("There is no such model."))
-    form = ModelForm(request.POST or None, instance=known, workspaces=led)
+    known = _model(led, pk) if pk is not None else None
+    asked = asked_for(request, "endpoint")
+    initial = {"endpoint": asked} if known is None and asked.isdecimal() else None
+    form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "model")
         messages.success(request, gettext("Model %(name)s is saved.") % {"name": made})
         return redirect("generation:models")
-    context = {"form": form, "model": known, "led": led}
+    context = {"form": form, "model": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/model_form.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def remove_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks whether an endpoint is to go, and takes it away; one that serves models stays, and the page says so."""
+    return _removal(request, _endpoint(_led(request), pk), "endpoint")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def remove_model(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks whether a model is to go, and takes it away; one that something depends on stays, and the page says so."""
+    return _removal(request, _model(_led(request), pk), "model")
 
 
 @require_POST
@@ -96,13 +113,34 @@ def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         probe_endpoint(endpoint, seconds=TEST_SECONDS)
     except (NoAnswer, ChatError, ServingRefused) as error:
-        problem = str(error)
+        problem = for_reader(error)
     if not getattr(request, "htmx", False):
         if problem:
             messages.error(request, f"{endpoint.name}: {problem}")
         return redirect("generation:endpoints")
     row = {**_row(endpoint, set(led.values_list("pk", flat=True))), "problem": problem}
     return render(request, "generation/endpoints.html#found", {"row": row})
+
+
+def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
+    list_page, name = f"generation:{what}s", row.name
+    refused = why_it_stays(row)
+    if request.method == "POST" and not refused:
+        try:
+            remove(row, user=user_of(request))
+        except StillUsed as error:
+            refused = str(error)
+        else:
+            messages.success(request, gettext("%(name)s is removed.") % {"name": name})
+            return redirect(list_page)
+    context = {
+        "row": row,
+        "what": what,
+        "why_it_stays": refused,
+        "back": reverse(f"generation:edit_{what}", args=[row.pk]),
+    }
+    status = 409 if request.method == "POST" else 200
+    return render(request, "generation/remove.html", context, status=status)
 
 
 def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
@@ -138,3 +176,10 @@ def _endpoint(led: "QuerySet[Workspace]", pk: int) -> Endpoint:
     if endpoint is None:
         raise Http404(gettext("There is no such endpoint."))
     return endpoint
+
+
+def _model(led: "QuerySet[Workspace]", pk: int) -> LanguageModel:
+    model = LanguageModel.objects.filter(workspace__in=led, pk=pk).first()
+    if model is None:
+        raise Http404(gettext("There is no such model."))
+    return model

@@ -18,8 +18,23 @@ class Spend:
     def __sub__(self, other: "Spend") -> "Spend":
         return Spend(self.calls - other.calls, self.tokens - other.tokens, self.money - other.money)
 
+    def __mul__(self, times: int) -> "Spend":
+        return Spend(self.calls * times, self.tokens * times, self.money * times)
+
+    def beyond(self, other: "Spend") -> "Spend":
+        """What of this is not covered by the other; never less than nothing."""
+        return (self - other).at_least(NOTHING)
+
+    def at_least(self, other: "Spend") -> "Spend":
+        """The greater of both in each part."""
+        return Spend(
+            max(self.calls, other.calls), max(self.tokens, other.tokens), max(self.money, other.money)
+        )
+
 
 NOTHING = Spend()
+MILLIONTH = Decimal("0.000001")
+"""The least money that is stored."""
 MOST_COUNTED = 10**15  # calls or tokens; every database keeps such a number exactly
 
 
@@ -45,8 +60,41 @@ class Ceiling:
     def limited(self) -> bool:
         return (self.calls, self.tokens, self.money) != (None, None, None)
 
+    def room_for(self, wanted: Spend, *, besides: Spend) -> Spend:
+        """As much of `wanted` as may be spent beside what is spent or set aside already."""
+        calls, tokens, money = wanted.calls, wanted.tokens, wanted.money
+        if self.calls is not None:
+            calls = max(0, min(calls, self.calls - besides.calls))
+        if self.tokens is not None:
+            tokens = max(0, min(tokens, self.tokens - besides.tokens))
+        if self.money is not None:
+            money = max(Decimal(0), min(money, self.money - besides.money))
+        return Spend(calls, tokens, money)
+
+    def limiting(self, spend: Spend) -> "Ceiling":
+        """The spend as a ceiling where this one has limits; none where it has none."""
+        return Ceiling(
+            None if self.calls is None else spend.calls,
+            None if self.tokens is None else spend.tokens,
+            None if self.money is None else spend.money,
+        )
+
+    def lower_than(self, other: "Ceiling") -> bool:
+        """Whether any of its limits is below the other's, or stands where the other has none."""
+        return (
+            _below(self.calls, other.calls)
+            or _below(self.tokens, other.tokens)
+            or _below(self.money, other.money)
+        )
+
 
 UNLIMITED = Ceiling()
+NOTHING_MORE = Ceiling(calls=0)
+"""Of an engine that is to send no call any more, since every call is one."""
+
+
+def _below(one: int | Decimal | None, other: int | Decimal | None) -> bool:
+    return one is not None and (other is None or one < other)
 
 
 @dataclass(frozen=True)

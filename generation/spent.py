@@ -1,19 +1,37 @@
 """What a generation run has cost so far, counted from its rows."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Sum
 
-from generation.models import GenerationRun, Response
+from generation.models import GenerationRun, Response, SurplusReply
+from generation.run_progress import sums_of
 from generation.spending import Spend
 
 
-def spent_of(run: GenerationRun) -> Spend:
-    """Every attempt that was sent counts as a call, also one that failed."""
+@dataclass(frozen=True)
+class Paid:
+    """Every attempt that was sent is a call, also one that failed; tokens and money of surplus replies count, too."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    money: Decimal
+
+
+def paid_for(run: GenerationRun) -> Paid:
     calls = run.items.aggregate(n=Sum("attempts", default=0))["n"]
-    sums = Response.objects.filter(run=run).aggregate(
-        read=Sum("input_tokens", default=0),
-        written=Sum("tokens", default=0),
-        money=Sum("cost", default=Decimal(0)),
+    kept = sums_of(Response.objects.filter(run=run), written="tokens")
+    surplus = sums_of(SurplusReply.objects.filter(run=run), written="tokens")
+    return Paid(
+        calls,
+        kept["read"] + surplus["read"],
+        kept["written"] + surplus["written"],
+        Decimal(kept["money"]) + Decimal(surplus["money"]),
     )
-    return Spend(calls, sums["read"] + sums["written"], Decimal(sums["money"]))
+
+
+def spent_of(run: GenerationRun) -> Spend:
+    paid = paid_for(run)
+    return Spend(paid.calls, paid.input_tokens + paid.output_tokens, paid.money)

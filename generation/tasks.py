@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from generation.batch import advance, in_batches
 from generation.leases import live_leases, release_dead
+from generation.left_replies import store_replies
 from generation.models import GenerationItem, GenerationRun
+from generation.recovery import each_alone, store_all_left
 from generation.runs import finish_if_done
 from generation.worker import work_on
 
@@ -33,12 +35,14 @@ def sweep() -> None:
     GenerationItem.objects.filter(status=GenerationItem.Status.WAITING, leased_until__lt=clock()).update(
         leased_until=None, leased_by=""
     )
-    for run in GenerationRun.objects.filter(status=GenerationRun.Status.RUNNING).order_by("pk"):
+    store_all_left(GenerationRun, store_replies)
+
+    def send_on(run: GenerationRun) -> None:
         release_dead(run, clock)
-        if finish_if_done(run, clock=clock):
-            continue
-        if in_batches(run) or not live_leases(run, clock).exists():
+        if not finish_if_done(run, clock=clock) and (in_batches(run) or not live_leases(run, clock).exists()):
             work.delay(run.pk)
+
+    each_alone(GenerationRun.objects.filter(status=GenerationRun.Status.RUNNING).order_by("pk"), send_on)
 
 
 def enqueue(run: GenerationRun) -> None:

@@ -14,9 +14,11 @@ urlpatterns = [
     path("library/models/", serving_pages.models, name="models"),
     path("library/models/new/", serving_pages.edit_model, name="new_model"),
     path("library/models/<int:pk>/", serving_pages.edit_model, name="edit_model"),
+    path("library/models/<int:pk>/remove/", serving_pages.remove_model, name="remove_model"),
     path("library/endpoints/", serving_pages.endpoints, name="endpoints"),
     path("library/endpoints/new/", serving_pages.edit_endpoint, name="new_endpoint"),
     path("library/endpoints/<int:pk>/", serving_pages.edit_endpoint, name="edit_endpoint"),
+    path("library/endpoints/<int:pk>/remove/", serving_pages.remove_endpoint, name="remove_endpoint"),
     path("library/endpoints/<int:pk>/test/", serving_pages.test_endpoint, name="test_endpoint"),
     # /runs/generation/
     path("runs/generation/", views.runs, name="runs"),

@@ -16,13 +16,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.reader_language import for_reader
+from generation.allotment import ceiling_of
 from generation.counted_runs import with_counts
 from generation.endpoints import NoEndpoint
 from generation.forms import BudgetForm, GenerationForm
 from generation.manifests import measures_of
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.run_page import generation_panel, scripted_models
-from generation.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed
+from generation.runs import NotPossible, cancel_run, pause_run, progress_of, raise_budget, retry_failed
 from generation.runs import start_run as start
 from generation.sampling import (
     NothingToGenerate,
@@ -52,7 +54,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
     """One run; while it goes on, the page asks for its middle again every other second."""
     found = _run_of(request, public_id)
-    template = "generation/run.html#progress" if getattr(request, "htmx", False) else "generation/run.html"
+    part = bool(getattr(request, "htmx", False))
     budget = {name: getattr(found, name) for name in ("budget_calls", "budget_tokens", "budget_money")}
     context = {
         "run": found,
@@ -60,14 +62,16 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
         "leads": _leads(request, found),
         "provenance": ["scripted"] if scripted_models(found) else [],
         "budget_form": BudgetForm(initial=budget),
+        "part": part,
+        "seen": request.GET.get("seen"),
     }
-    return render(request, template, context)
+    return render(request, "generation/run.html#progress" if part else "generation/run.html", context)
 
 
 @require_POST
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Pause, resume (with another budget, if one is sent), retry what failed, or cancel."""
+    """Pause, resume (with another budget, if one is sent), change the budget, retry what failed, or cancel."""
     found = _run_of(request, public_id)
     if not _leads(request, found):
         raise PermissionDenied
@@ -83,6 +87,8 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
                 _resume(request, found)
             elif action == "resume":
                 _resume(request, found)
+            elif action == "budget":
+                _budget(request, found)
             else:
                 raise Http404
     except NotPossible:
@@ -189,21 +195,26 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
             else gettext("This benchmark has no instruction with a text; load its instructions first."),
         )
     except NoEndpoint as error:
-        form.add_error(None, str(error))
+        form.add_error(None, for_reader(error))
     return None
 
 
 def _resume(request: HttpRequest, run: GenerationRun) -> None:
-    form = BudgetForm(request.POST)
-    if "budget_calls" in request.POST:
-        if not form.is_valid():
-            messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
-            return
-        ceiling = form.ceiling
-        run.budget_calls, run.budget_tokens, run.budget_money = ceiling.calls, ceiling.tokens, ceiling.money
-        run.save(update_fields=["budget_calls", "budget_tokens", "budget_money"])
+    if "budget_calls" in request.POST and not _budget(request, run):
+        return
     start(run, clock=timezone.now, user=_user(request))
     enqueue(run)
+
+
+def _budget(request: HttpRequest, run: GenerationRun) -> bool:
+    """Whether the budget that was sent makes sense; if so it is the run's from now on."""
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        return False
+    if form.ceiling != ceiling_of(run):
+        raise_budget(run, form.ceiling, user=_user(request))
+    return True
 
 
 def _readable_runs(request: HttpRequest) -> "QuerySet[GenerationRun]":

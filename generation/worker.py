@@ -1,29 +1,29 @@
 """Works through a generation run, each endpoint with its own engine. The same in a command and in Celery."""
 
-import asyncio
 import functools
-import random
-import time
 from collections.abc import Callable, Sequence
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from generation.allotment import shares_held
 from generation.chat import Chat, ChatError, Reply
-from generation.endpoints import NoEndpoint, endpoint_of, open_chat, pace_of, prices_of
-from generation.engine import BUDGET_REACHED, Call, Engine, Retry
+from generation.endpoints import NoEndpoint, endpoint_of, open_chat, pace_of
+from generation.engine import Call, Retry
+from generation.failure_words import INTERRUPTED, OVER_BUDGET
 from generation.leases import Clock, new_worker_name
+from generation.left_replies import store_replies
 from generation.manifests import models_of
 from generation.models import Endpoint, GenerationRun, LanguageModel
+from generation.recovery import recover
+from generation.run_states import stopping_at_faults
 from generation.runs import fail_run, finish_if_done, pause_run
-from generation.shifts import PLAIN_SHIFT, Shift, Work
-from generation.spending import Budget, Spend
-from generation.spent import spent_of
+from generation.shifts import PLAIN_SHIFT, Shift
+from generation.stations import Station, Terms, work_at
 from generation.turns import EndpointTurns
 from generation.worklist import Asked, GenerationWorklist
 
 LONGEST_TEXT_SECONDS = 1800.0
-INTERRUPTED = "Interrupted; everything generated so far is kept."
 ChatMaker = Callable[[LanguageModel], Chat]
 
 
@@ -41,98 +41,70 @@ def work_on(
     """
     run = GenerationRun.objects.select_related("benchmark__workspace").get(pk=run.pk)
     if run.status == GenerationRun.Status.RUNNING:
-        async_to_sync(_work)(run, shift, clock, chat_for)
-        finish_if_done(run, clock=clock)
+        with stopping_at_faults(run, clock=clock):
+            recover(run, clock, store_replies)
+            async_to_sync(_work)(run, shift, clock, chat_for)
+            finish_if_done(run, clock=clock)
     run.refresh_from_db()
     return run
 
 
 async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> None:
     models = await sync_to_async(models_of)(run)
-    stations: dict[int, Station] = {}
+    places: dict[int, Models] = {}
     problems: list[str] = []
     for model in models:
         try:
             endpoint = endpoint_of(model)
-            if endpoint.pk not in stations:
+            if endpoint.pk not in places:
                 worklist = await sync_to_async(GenerationWorklist)(run, endpoint, new_worker_name(), clock)
-                stations[endpoint.pk] = Station(endpoint, worklist, shift)
-            stations[endpoint.pk].open(model, chat_for)
+                places[endpoint.pk] = Models(endpoint, worklist)
+            places[endpoint.pk].open(model, chat_for)
         except (ChatError, NoEndpoint) as error:
             problems.append(str(error))
-    if problems and not any(station.chats for station in stations.values()):
+    stations = [place.station(shift) for place in places.values() if place.chats]
+    if problems and not stations:
         await sync_to_async(fail_run)(run, _joined(problems), clock=clock)
         return
-    open_ones = [station for station in stations.values() if station.chats]
-    budgeted = any(station.worklist.ceiling.limited for station in open_ones)
-    if budgeted:
-        # One after another, so that what the one has spent is known to the next.
-        for station in open_ones:
-            await station.work()
-    else:
-        async with asyncio.TaskGroup() as group:
-            for station in open_ones:
-                group.create_task(station.work())
-    problems += [station.worklist.gave_up for station in open_ones if station.worklist.gave_up]
-    out_of_money = any(station.engine.stopped == BUDGET_REACHED for station in open_ones)
+    await work_at(stations)
+    problems += [station.worklist.gave_up for station in stations if station.worklist.gave_up]
+    out_of_money = any(station.out_of_budget for station in stations)
     await sync_to_async(_close)(run, problems, out_of_money, shift, clock)
 
 
-class Station:
-    """One endpoint's part of a run: its worklist, its engine, a chat for each of its models."""
+class Models:
+    """The models of a run at one endpoint, each with its chat."""
 
-    def __init__(self, endpoint: Endpoint, worklist: GenerationWorklist, shift: Shift) -> None:
-        self.worklist = worklist
+    def __init__(self, endpoint: Endpoint, worklist: GenerationWorklist) -> None:
+        self.endpoint, self.worklist = endpoint, worklist
         self.chats: dict[int, Chat] = {}
-        self._prices = prices_of(endpoint)
-        self._shift = shift
-        self._endpoint = endpoint
-        self.engine = self._new_engine()
-
-    def _new_engine(self) -> Engine[int, Reply]:
-        worklist, shift = self.worklist, self._shift
-        streamed = worklist.settings.get("stall_seconds") is not None
-        longest = max(LONGEST_TEXT_SECONDS if streamed else 0.0, float(self._endpoint.timeout_seconds))
-        return Engine(
-            concurrency=shift.concurrency
-            or worklist.settings.get("concurrency")
-            or self._endpoint.max_concurrent,
-            budget=Budget(worklist.ceiling, worklist.spent),
-            retry=shift.retry or Retry(try_seconds=longest, call_seconds=2 * longest),
-            clock=time.monotonic,
-            sleep=asyncio.sleep,
-            draw=random.Random(f"{worklist.run.seed} {worklist.worker}").random,
-            pace=pace_of(self._endpoint),
-            turns=EndpointTurns(self._endpoint, worklist.clock),
-        )
 
     def open(self, model: LanguageModel, chat_for: ChatMaker) -> None:
         """Raises ChatError, NoEndpoint."""
         self.chats[model.pk] = chat_for(model)
+        self.worklist.models = tuple(self.chats)
 
-    async def work(self) -> None:
-        worklist = self.worklist
-        worklist.models = tuple(self.chats)
-        if worklist.ceiling.limited:
-            worklist.spent = await sync_to_async(spent_of)(worklist.run)
-            self.engine = self._new_engine()
-        try:
-            await Work(worklist, self.engine, self.send).until_done(self._shift)
-        finally:
-            await self.engine.cancel()
-            for chat in self.chats.values():
-                await chat.close()
-            await sync_to_async(worklist.leave)()
+    def station(self, shift: Shift) -> Station[Asked, Reply]:
+        return Station(self.worklist, shift, self._terms(shift), call=self._call, close=self._close)
 
-    def send(self, questions: Sequence[Asked]) -> None:
-        for asked in questions:
-            chat = self.chats[asked.model]
-            send = functools.partial(chat.complete, asked.request)
-            self.engine.submit(Call(asked.item, send, asked.reserve, self._spent))
+    def _terms(self, shift: Shift) -> Terms:
+        settings, endpoint = self.worklist.settings, self.endpoint
+        streamed = settings.get("stall_seconds") is not None
+        longest = max(LONGEST_TEXT_SECONDS if streamed else 0.0, float(endpoint.timeout_seconds))
+        return Terms(
+            concurrency=shift.concurrency or settings.get("concurrency") or endpoint.max_concurrent,
+            retry=shift.retry or Retry(try_seconds=longest, call_seconds=2 * longest),
+            pace=pace_of(endpoint),
+            turns=EndpointTurns(endpoint, self.worklist.clock),
+        )
 
-    def _spent(self, reply: Reply) -> Spend:
-        cost = self._prices.cost(reply.input_tokens, reply.output_tokens)
-        return Spend(1, reply.input_tokens + reply.output_tokens, cost)
+    def _call(self, asked: Asked) -> Call[int, Reply]:
+        send = functools.partial(self.chats[asked.model].complete, asked.request)
+        return Call(asked.item, send, asked.reserve, self.worklist.cost_of)
+
+    async def _close(self) -> None:
+        for chat in self.chats.values():
+            await chat.close()
 
 
 def _joined(problems: Sequence[str]) -> str:
@@ -148,8 +120,8 @@ def _close(
         pass
     elif problems:
         fail_run(run, _joined(problems), clock=clock)
-    elif out_of_money:
-        pause_run(run, "The next call might cross the budget; raise it and resume.", clock=clock)
+    elif out_of_money and not shares_held(run, clock):
+        pause_run(run, OVER_BUDGET(), clock=clock)
     elif shift.interrupted():
-        pause_run(run, INTERRUPTED, clock=clock)
+        pause_run(run, INTERRUPTED(), clock=clock)
     shift.watch()

@@ -3,8 +3,9 @@
 Everything here touches the database and knows nothing of event loops.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_UP
 from typing import Any
 
 from django.db import transaction
@@ -13,17 +14,26 @@ from django.db.models import Q
 from generation import chat
 from generation.allowance import allowed_tokens, estimated_tokens, next_allowance, told_by
 from generation.chat import TooLong
-from generation.endpoints import prices_of, sampling_parameters, served_name
+from generation.endpoints import (
+    context_of,
+    prices_of,
+    remember_context,
+    remember_uncounted,
+    sampling_parameters,
+    served_name,
+)
 from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock, lease_items, release, renew
 from generation.models import Endpoint, GenerationItem, GenerationRun
+from generation.purse import Purse
 from generation.recording import note_attempt, record_failure, record_response
 from generation.sampling import NEW_TOKENS
-from generation.spending import Ceiling, Spend
+from generation.spending import MILLIONTH, NOTHING, Ceiling, Spend
 from generation.spent import spent_of
+from generation.stations import seems_down
 from generation.wrapping import NothingToWrap, chat_of
 
-GIVE_UP_AFTER = 5
 NEW_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
 
 
@@ -39,18 +49,26 @@ class Asked:
 
 @dataclass
 class Held:
-    """An item in hand. `prompt_tokens` is a guess; `allowance` caps the new tokens once the server refused more."""
+    """An item in hand. `prompt_tokens` is a guess; `allowance` caps the new tokens once the server refused more.
+
+    `reserve` is the most that the call which it waits for can cost. `refused`: what failed was this call alone.
+    """
 
     item: GenerationItem
     messages: list[dict[str, str]]
     prompt_tokens: int
     allowance: int | None = None
     last_error: str = ""
+    reserve: Spend = NOTHING
+    refused: bool = False
 
 
 @dataclass
 class GenerationWorklist:
-    """The items of `models`, all at one endpoint. `gave_up` holds its words once going on makes no sense."""
+    """The items of `models`, all at one endpoint. `gave_up` holds its words once going on makes no sense.
+
+    `refused` is the most that one of the calls could cost which the engine withheld.
+    """
 
     run: GenerationRun
     endpoint: Endpoint
@@ -61,59 +79,103 @@ class GenerationWorklist:
     held: dict[int, Held] = field(default_factory=dict)
     failing: list[int] = field(default_factory=list)
     models: tuple[int, ...] = ()
+    refused: Spend = NOTHING
 
     def __post_init__(self) -> None:
         self.prices = prices_of(self.endpoint)
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
-        self.ceiling = Ceiling(self.run.budget_calls, self.run.budget_tokens, self.run.budget_money)
-        self.spent = spent_of(self.run)
+        self.purse = Purse(self.run, self.worker, self.clock, spent_of)
+        self.proven = self.run.items.filter(
+            status=GenerationItem.Status.DONE, model__endpoint=self.endpoint
+        ).exists()
         self.longest_answer: dict[int, int] = {}
+        self.journal = Journal(self.run.public_id, self.worker)
 
     @property
     def only(self) -> Q:
         return Q(model_id__in=self.models)
 
+    @property
+    def in_hand(self) -> Spend:
+        """The most that all calls in hand can cost."""
+        return sum((held.reserve for held in self.held.values()), NOTHING)
+
     def next_questions(self, count: int) -> tuple[list[Asked], bool]:
         """At most `count` calls to make, and whether there may be more."""
-        # With a budget by one worker at a time, so that what is spent is known before each call.
-        pks = lease_items(self.run, self.worker, count, self.clock, self.only, alone=self.ceiling.limited)
+        if self.purse.lowered:
+            if self.held:
+                return [], True
+            self.purse.relent()
+        pks = lease_items(self.run, self.worker, count, self.clock, self.only)
         items = GenerationItem.objects.filter(pk__in=pks).select_related("instruction", "model")
         asked = []
         with transaction.atomic():
             for item in sorted(items, key=lambda item: item.position):
                 if (held := self.hold(item)) is not None:
                     asked.append(self.question_for(held))
+        self.purse.fill(self.in_hand)
         return asked, len(pks) == count
 
     def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
         """Stores what came back, in one transaction; the calls to make again with fewer new tokens."""
         again: list[Asked] = []
+        cost = NOTHING
         with transaction.atomic():
             for outcome in outcomes:
                 held = self.held[outcome.key]
                 match outcome:
                     case Answered(result=reply):
+                        cost += self.cost_of(reply)
                         self._answered(held, reply)
                     case Retried(error=error):
-                        self._note(held, error)
-                    case Failed(error=error):
-                        again += self._failed(held, error)
+                        cost += self._note(held, error)
+                    case Failed(error=error, fatal=fatal):
+                        cost += self._note(held, error)
+                        again += self._failed(held, error, fatal)
                     case Withheld():
+                        self.refused = self.refused.at_least(held.reserve)
                         self._drop([outcome.key])
+            self.purse.pay(cost)
+        self.purse.fill(self.in_hand)
         return again
+
+    def keep(self, key: int, reply: chat.Reply) -> None:
+        """The text is safe from now on, should this process be killed before `take` has stored it."""
+        try:
+            self.journal.keep(Kept.of(key, reply, self.cost_of(reply).money))
+        except JournalFailed as error:
+            self.gave_up = self.gave_up or str(error)
+
+    def stored(self, keys: Collection[int]) -> None:
+        self.journal.stored(keys)
+
+    def cost_of(self, reply: chat.Reply) -> Spend:
+        money = self.prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
+        return Spend(1, reply.input_tokens + reply.output_tokens, money)
 
     def settle_failures(self) -> None:
         """Nothing is left to ask: what failed has failed where others were answered, else the endpoint is down."""
-        if self.failing and not self.answered and not self.gave_up:
-            self.gave_up = self.held[self.failing[-1]].last_error
+        last = self.held[self.failing[-1]] if self.failing else None
+        if last is not None and not (last.refused or self.answered or self.gave_up):
+            self.gave_up = last.last_error
         self._close_failing()
 
     def renew(self) -> None:
         renew(self.run, self.worker, list(self.held), self.clock)
+        self.purse.renew()
 
     def leave(self) -> None:
-        """Gives back whatever is still in hand."""
+        """Gives back whatever is still in hand, of the items and of the budget."""
         self._drop(list(self.held))
+        self.purse.close()
+        self.journal.close()
+
+    def begin_again(self) -> bool:
+        """Whether the budget has room for the dearest of the calls that were withheld; then it is set aside."""
+        if not self.purse.reopen(self.refused):
+            return False
+        self.refused = NOTHING
+        return True
 
     def others_are_busy(self) -> bool:
         """Whether items wait that another worker holds, or held until now."""
@@ -121,15 +183,18 @@ class GenerationWorklist:
         return waiting.exclude(leased_by=self.worker).exists()
 
     def still_running(self) -> bool:
-        return GenerationRun.objects.filter(pk=self.run.pk, status=GenerationRun.Status.RUNNING).exists()
+        found = GenerationRun.objects.filter(pk=self.run.pk, status=GenerationRun.Status.RUNNING)
+        budget = found.values_list("budget_calls", "budget_tokens", "budget_money").first()
+        if budget is None:
+            return False
+        self.purse.look(Ceiling(*budget))
+        return True
 
     def hold(self, item: GenerationItem) -> Held | None:
         """Takes the item up with its conversation; None where nothing can be asked."""
         instruction = item.instruction
         try:
-            messages = chat_of(
-                instruction.messages or [], self.run.experiment, language=instruction.language or "en"
-            )
+            messages = chat_of(instruction.messages or [], self.run.experiment, language=instruction.language)
         except NothingToWrap as error:
             record_failure(item, str(error))
             return None
@@ -143,7 +208,7 @@ class GenerationWorklist:
         key, asked, parameters = self._parameters(item)
         asked = min(asked, self.longest_answer.get(item.model_id, asked))
         if held.allowance is None:
-            new = allowed_tokens(asked, held.prompt_tokens, self.endpoint.context_tokens)
+            new = allowed_tokens(asked, held.prompt_tokens, context_of(item.model, self.endpoint))
         else:
             new = min(asked, held.allowance)
         parameters[key] = new
@@ -163,8 +228,9 @@ class GenerationWorklist:
             },
             stall_seconds=self.settings.get("stall_seconds"),
         )
-        cost = self.prices.cost(held.prompt_tokens, new)
-        return Asked(item.pk, item.model_id, request, Spend(1, held.prompt_tokens + new, cost))
+        cost = self.prices.cost(held.prompt_tokens, new).quantize(MILLIONTH, ROUND_UP)
+        held.reserve = Spend(1, held.prompt_tokens + new, cost)
+        return Asked(item.pk, item.model_id, request, held.reserve)
 
     def _parameters(self, item: GenerationItem) -> tuple[str, int, dict[str, Any]]:
         """What the model calls its limit of new tokens, that limit, and the other parameters; the model's go first."""
@@ -179,25 +245,30 @@ class GenerationWorklist:
 
     def _answered(self, held: Held, reply: chat.Reply) -> None:
         record_response(held.item, reply, self.prices)
+        if reply.estimated:
+            remember_uncounted(self.endpoint)
         self.answered += 1
         del self.held[held.item.pk]
         self._close_failing()
 
-    def _note(self, held: Held, error: Exception) -> None:
+    def _note(self, held: Held, error: Exception) -> Spend:
+        """Stores that a call brought nothing; what it cost."""
         held.last_error = str(error) or type(error).__name__
-        if not getattr(error, "patient", False):
-            note_attempt(held.item, held.last_error)
+        if getattr(error, "patient", False):
+            return NOTHING
+        note_attempt(held.item, held.last_error)
+        return Spend(calls=1)
 
-    def _failed(self, held: Held, error: CallFailed) -> list[Asked]:
-        self._note(held, error)
+    def _failed(self, held: Held, error: CallFailed, fatal: bool) -> list[Asked]:
+        held.reserve, held.refused = NOTHING, error.doubtful
         if isinstance(error, TooLong):
             return self._shortened(held, error)
-        if error.fatal:
+        if fatal:
             self.gave_up = self.gave_up or str(error)
             self._drop([held.item.pk])
             return []
         self.failing.append(held.item.pk)
-        if len(self.failing) >= GIVE_UP_AFTER:
+        if seems_down(len(self.failing), held.refused):
             self.gave_up = self.gave_up or str(error)
             self._close_failing()
         return []
@@ -215,18 +286,17 @@ class GenerationWorklist:
         held.allowance = fewer
         if told.answer is not None:
             self.longest_answer[held.item.model_id] = told.answer
-        if told.context is not None and self.endpoint.context_tokens is None:
-            self.endpoint.context_tokens = told.context
-            self.endpoint.save(update_fields=["context_tokens"])
+        if told.context is not None:
+            remember_context(held.item.model, self.endpoint, told.context)
         return [self.question_for(held)]
 
     def _close_failing(self) -> None:
-        """What failed on the way: given back where the run stops for it, else failed for good."""
+        """What failed on the way: given back where the run stops for it, else, and where it was refused, failed for good."""
         for pk in self.failing:
             held = self.held.get(pk)
             if held is None:
                 continue
-            if self.gave_up:
+            if self.gave_up and not held.refused:
                 self._drop([pk])
             else:
                 record_failure(held.item, held.last_error)

@@ -41,8 +41,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptParts:
+    """What a prompt was put together from, as its source gave it."""
+
+    task: str
+    data: str = ""
+    requirements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InstructionRecord:
-    """A prompt. `category` is the key its source uses, `parent` that of the category above, if known."""
+    """A prompt. `category` is the key its source uses, `parent` that of the category above, if known.
+
+    `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
+    what the text was put together from, where it was.
+    """
 
     place: Place
     external_id: str
@@ -50,16 +63,38 @@ class InstructionRecord:
     category: str = ""
     parent: str = ""
     words_asked: int | None = None
+    history: tuple[tuple[str, str], ...] = ()
+    parts: PromptParts | None = None
+    reference: str = ""
+    hint: str = ""
+    language: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[dict[str, str]] | None:
+        """The whole chat; None where no text is known."""
+        if self.text is None:
+            return None
+        turns = (*self.history, ("user", self.text))
+        return [{"role": role, "content": content} for role, content in turns]
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
-    """A model's answer to the instruction it names; `instruction` says what was asked, should it be unknown."""
+    """A model's answer to the instruction it names; `instruction` says what was asked, should it be unknown.
+
+    `tokens` are those written; what its source does not say is empty or None.
+    """
 
     place: Place
     instruction: InstructionRecord
     model: str
     text: str | None
+    sample: int = 0
+    finish_reason: str = ""
+    input_tokens: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

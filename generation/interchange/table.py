@@ -17,6 +17,8 @@ from typing import IO, Any, cast
 from generation.interchange.records import BadRow, OnBadRow, Place, refuse
 
 ROWS_AT_ONCE = 10_000
+LONGEST_VALUE = 5_000_000
+"""Characters of a value in CSV: a hundred times a long answer; a quote left open is found before memory runs out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Row:
 def open_bytes(path: Path, name: str) -> IO[bytes]:
     """The file's bytes, unpacked where its name ends in .gz. Raises BadRow where it cannot be opened."""
     try:
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             return cast(IO[bytes], gzip.open(path, "rb"))
         return path.open("rb")
     except OSError as error:
@@ -97,11 +99,8 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
     Raises BadRow where the file is not such a table, lacks a column or holds no row.
     """
     wanted = list(dict.fromkeys(columns))
-    endings = [suffix.lower() for suffix in path.suffixes]
-    if endings and endings[-1] == ".gz":
-        endings.pop()
     reader = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _json_rows, ".ndjson": _json_rows,
-              ".parquet": _parquet_rows}.get(endings[-1] if endings else "")  # fmt: skip
+              ".parquet": _parquet_rows}.get(_format_of(path))  # fmt: skip
     if reader is None:
         raise BadRow(
             path.name,
@@ -117,6 +116,14 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
         raise BadRow(
             path.name, 0, "it has no rows below its header", "check that it was written or copied whole"
         )
+
+
+def _format_of(path: Path) -> str:
+    """The ending of the name that says the format, such as .csv of a.csv.gz."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings and endings[-1] == ".gz":
+        endings.pop()
+    return endings[-1] if endings else ""
 
 
 def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
@@ -145,7 +152,8 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
             at = number
             yield storable(text)
 
-    reader = csv.reader(texts(), delimiter="\t" if ".tsv" in path.suffixes else ",", strict=True)
+    csv.field_size_limit(LONGEST_VALUE)
+    reader = csv.reader(texts(), delimiter="\t" if _format_of(path) == ".tsv" else ",", strict=True)
     with _csv_errors(path, lambda: at):
         header = next(reader, [])
     _require_header(Place(path.name, 1), header, wanted)
@@ -197,9 +205,11 @@ def _as_text(value: object) -> str:
         return ""
     if isinstance(value, str):
         return storable(value)
-    if isinstance(value, bool | int | float):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bytes):
+        return storable(value.decode(errors="replace"))
+    return str(value)
 
 
 def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -226,6 +236,6 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
             for value in batch.to_pylist():
                 line += 1
                 yield Row(Place(path.name, line), {key: _as_text(item) for key, item in value.items()})
-    except (arrow.ArrowInvalid, OSError) as error:
+    except (arrow.ArrowException, OSError) as error:
         what = "this is not Parquet" if path.stat().st_size else "the file is empty"
         raise BadRow(path.name, 0, what, "check that it was written or copied whole") from error

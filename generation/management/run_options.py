@@ -9,6 +9,8 @@ from django.core.management.base import CommandError
 from generation.spending import MOST_COUNTED, Ceiling
 
 MOST_MONEY = 999_999
+MOST_HEAT = 2
+MOST = {"samples": 10_000, "limit": 10**9, "max_tokens": 10_000_000, "concurrency": 10_000}
 LONGEST = {"model": 200, "name": 200, "base_url": 490, "experiment": 50}
 
 
@@ -36,6 +38,17 @@ def check_run_options(options: Mapping[str, Any], **longest: int) -> None:
         for text in [given] if isinstance(given, str) else given:
             if len(text) > most:
                 raise CommandError(f"--{name.replace('_', '-')} is too long; keep it to {most} characters.")
+    for name in ("samples", "limit", "max_tokens", "concurrency"):
+        given = options.get(name)
+        if given is not None and given > MOST[name]:
+            raise CommandError(
+                f"--{name.replace('_', '-')} {given} is too many; give {MOST[name]:,} at most."
+            )
+    temperature = options.get("temperature")
+    if temperature is not None and not 0 <= temperature <= MOST_HEAT:
+        raise CommandError(
+            f"--temperature {temperature} makes no sense; give a number from 0 to {MOST_HEAT}."
+        )
     if abs(options["seed"]) > MOST_COUNTED:
         raise CommandError(f"--seed {options['seed']} is too large; give {MOST_COUNTED:,} at most.")
     if options["concurrency"] is not None and options["concurrency"] < 1:

@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
@@ -13,8 +14,20 @@ from accounts.models import Workspace
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from generation.models import Endpoint, LanguageModel
 from generation.scripted import BadScript, read_script
-from generation.serving import ServingRefused, endpoint_at, endpoint_named
+from generation.serving import ServingRefused, endpoint_at, endpoint_named, free_name
+from generation.serving_forms import checked_parameters
 
+MOST_MONEY = Decimal(999_999)
+SMALLEST_MONEY = Decimal("0.000001")
+LARGEST_WHOLE = 2**31 - 1  # what every database keeps
+LONGEST = {"name": 200, "served_name": 200, "base_url": 500, "family": 100}
+LIMITS = {
+    "context_tokens": "context_tokens",
+    "max_concurrent": "concurrent",
+    "requests_per_minute": "requests_per_minute",
+    "tokens_per_minute": "tokens_per_minute",
+    "timeout_seconds": "timeout",
+}
 KIND_NAMES = {Endpoint.Kind.IN_PROCESS: "vllm in process", Endpoint.Kind.SCRIPTED: "scripted"}
 
 
@@ -36,8 +49,17 @@ class Command(BaseCommand):
             default="",
             help='Options of vLLM in process as JSON, such as {"max_model_len": 8192}.',
         )
-        add("--context-tokens", type=int, help="Tokens of prompt and answer together.")
+        add(
+            "--parameters",
+            default="",
+            help='Its own sampling parameters as JSON, such as {"max_completion_tokens": 16384, "temperature": null}.',
+        )
+        add("--family", default="", help="Which family of models it belongs to.")
+        add("--context-tokens", type=int, help="Tokens of prompt and answer together, of every model there.")
         add("--concurrent", type=int, help="Calls at once.")
+        add("--requests-per-minute", type=int, help="Calls a minute, of all workers together.")
+        add("--tokens-per-minute", type=int, help="Tokens a minute, of all workers together.")
+        add("--timeout", type=int, help="Seconds to wait for a reply.")
         add("--input-price", help="Price of a million tokens read.")
         add("--output-price", help="Price of a million tokens written.")
 
@@ -49,6 +71,11 @@ class Command(BaseCommand):
             )
         if options["engine"] and not options["in_process"]:
             raise CommandError("--engine goes with --in-process.")
+        if not options["name"].strip():
+            raise CommandError("The model's name is empty; give the one it is to have in tables.")
+        for name, most in LONGEST.items():
+            if len(options[name]) > most:
+                raise CommandError(f"The {name.replace('_', ' ')} is too long; keep it to {most} characters.")
         try:
             with transaction.atomic():
                 workspace = workspace_for_command(options["workspace"])
@@ -59,10 +86,13 @@ class Command(BaseCommand):
                 )
                 model.endpoint = endpoint
                 model.served_name = options["served_name"] or model.served_name
-                model.parameters = {**model.parameters, **_own_parameters(options)}
+                model.family = options["family"] or model.family
+                model.parameters = checked_parameters({**model.parameters, **_own_parameters(options)})
                 model.save()
         except (UnknownWorkspace, ServingRefused, BadScript) as error:
             raise CommandError(str(error)) from error
+        except ValidationError as error:
+            raise CommandError(f"--parameters: {error.messages[0]}") from error
         done = "added" if made else "changed"
         self.stdout.write(
             f"Model {model.name} is {done}, served by endpoint {endpoint.name} ({endpoint.get_kind_display()}). "
@@ -78,16 +108,18 @@ def _endpoint(workspace: Workspace, options: dict[str, Any]) -> Endpoint:
         return endpoint_named(workspace, options["endpoint"])
     kind = Endpoint.Kind.IN_PROCESS if options["in_process"] else Endpoint.Kind.SCRIPTED
     known = Endpoint.objects.filter(workspace=workspace, kind=kind).order_by("pk").first()
-    return known or Endpoint.objects.create(workspace=workspace, name=KIND_NAMES[kind], kind=kind)
+    return known or Endpoint.objects.create(
+        workspace=workspace, name=free_name(workspace, KIND_NAMES[kind]), kind=kind
+    )
 
 
 def _set_limits(endpoint: Endpoint, options: dict[str, Any]) -> None:
     """What was given, on the endpoint; the rest stays."""
-    for field, option in (("context_tokens", "context_tokens"), ("max_concurrent", "concurrent")):
+    for field, option in LIMITS.items():
         if options[option] is not None:
-            if options[option] < 1:
+            if not 1 <= options[option] <= LARGEST_WHOLE:
                 raise CommandError(
-                    f"--{option.replace('_', '-')} {options[option]} is too few; give at least 1."
+                    f"--{option.replace('_', '-')} {options[option]} makes no sense; give a number from 1 up."
                 )
             setattr(endpoint, field, options[option])
     for name in ("input_price", "output_price"):
@@ -101,9 +133,9 @@ def _price(name: str, given: str) -> Decimal:
         price = Decimal(given)
     except InvalidOperation:
         price = Decimal("NaN")
-    if not price.is_finite() or price < 0:
-        raise CommandError(f"--{name.replace('_', '-')} {given!r} is no price; write it like 2.50.")
-    return price
+    if not price.is_finite() or not 0 <= price <= MOST_MONEY:
+        raise CommandError(f"--{name.replace('_', '-')} {given[:30]!r} is no price; write it like 2.50.")
+    return price.quantize(SMALLEST_MONEY)
 
 
 def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
@@ -111,12 +143,23 @@ def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if options["script"]:
         found["script"] = dict(read_script(options["script"], Path.cwd()))
+    if options["parameters"]:
+        found.update(_json_object("--parameters", options["parameters"]))
     if options["engine"]:
-        try:
-            engine = json.loads(options["engine"])
-        except ValueError as error:
-            raise CommandError(f"--engine is no JSON: {error}.") from error
-        if not isinstance(engine, dict):
-            raise CommandError("--engine is a JSON object: names in quotes, each with its value.")
-        found["engine"] = engine
+        found["engine"] = _json_object("--engine", options["engine"])
     return found
+
+
+def _json_object(option: str, text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{option} is no JSON: {error}.") from error
+    if not isinstance(given, dict):
+        raise CommandError(f"{option} is a JSON object: names in quotes, each with its value.")
+    return given
+
+
+def _no_number(name: str) -> float:
+    """JSON knows neither NaN nor Infinity, whatever Python's reader takes."""
+    raise ValueError(f"{name} is no number")

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from generation.chat import ChatError
+from generation.models import Endpoint
 from generation.probing import NoAnswer, in_words, probe_endpoint
 from generation.serving import ServingRefused, endpoint_at, endpoint_named
 
@@ -31,6 +32,7 @@ class Command(BaseCommand):
             raise CommandError("Name an endpoint, or give its address with --base-url.")
         try:
             workspace = workspace_for_command(options["workspace"])
+            known = set(Endpoint.objects.filter(workspace=workspace).values_list("pk", flat=True))
             if options["name"]:
                 endpoint = endpoint_named(workspace, options["name"])
             else:
@@ -39,6 +41,7 @@ class Command(BaseCommand):
         except (UnknownWorkspace, ServingRefused) as error:
             raise CommandError(str(error)) from error
         except (NoAnswer, ChatError) as error:
+            _forget(endpoint, known)
             raise CommandError(f"The endpoint cannot be asked: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(asdict(found)))
@@ -48,3 +51,9 @@ class Command(BaseCommand):
             self.stdout.write(f"  {'+' if line.good else '-'} {line.text}")
             if line.detail:
                 self.stdout.write(f"      {line.detail}")
+
+
+def _forget(endpoint: Endpoint, known: set[int]) -> None:
+    """An address at which nobody answers is not kept, where this command was the first to name it."""
+    if endpoint.pk not in known:
+        endpoint.delete()

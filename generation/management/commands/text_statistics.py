@@ -8,8 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from generation.sampling import EXPERIMENTS
-from generation.text_statistics import Mean, as_plain, text_statistics
+from generation.text_statistics import Mean, as_plain, experiments_with_texts, text_statistics
 
 COLUMNS = ("words", "length_error", "repetition", "distinct", "bleu", "rouge_l", "meteor")
 
@@ -22,7 +21,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("benchmark", help="Slug of the benchmark.")
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
-        parser.add_argument("--experiment", default=MAIN_EXPERIMENT, choices=EXPERIMENTS)
+        parser.add_argument(
+            "--experiment",
+            default=MAIN_EXPERIMENT,
+            help="main, or another that has responses, such as length-4k.",
+        )
         parser.add_argument(
             "--each", type=int, help="Read at most so many responses of each model; else all."
         )
@@ -48,8 +51,11 @@ class Command(BaseCommand):
             benchmark, experiment=options["experiment"], each=options["each"], seed=options["seed"]
         )
         if not rows:
+            others = [one for one in experiments_with_texts(benchmark) if one != options["experiment"]]
+            instead = f", or name another with --experiment: {', '.join(others)}" if others else ""
             raise CommandError(
-                f"Benchmark {benchmark.slug} has no response with a text; load or generate some."
+                f"Benchmark {benchmark.slug} has no response with a text in experiment {options['experiment']}; "
+                f"load or generate some{instead}."
             )
         if options["json"]:
             self.stdout.write(json.dumps(as_plain(rows)))

@@ -1,0 +1,66 @@
+"""What this program says of a call that failed or a run that stopped; stored, and read back for a page. PURE.
+
+Words of an endpoint stand inside these sentences as it said them.
+"""
+
+from accounts.sentences import Wording
+
+NO_REPLY = Wording("no reply in %(seconds)s seconds")
+SILENT = Wording("silent for %(seconds)s seconds after %(n)s characters")
+BROKE_OFF = Wording("the stream broke off after %(n)s characters")
+ERROR_AMID = Wording("an error amid the reply: %(words)s")
+NOT_JSON = Wording("status 200 with a body that is not JSON: %(words)s")
+NO_PROMPT_SCORES = Wording("status 200 without the log-probabilities of the prompt that were asked for")
+OTHER_COUNT = Wording("%(n)s replies where n was %(asked)s", n=r"\d+")
+NO_COMPLETION = Wording("no completion: %(words)s")
+BAD_BODY = Wording("status 200 with %(what)s")
+NO_EMBEDDINGS = Wording("no embeddings: %(words)s")
+OTHER_EMBEDDINGS = Wording("embeddings of %(n)s texts where %(asked)s were asked for")
+BAD_EMBEDDING = Wording("an embedding that is empty or not finite")
+NO_LIST = Wording("no list of models: %(words)s")
+OTHER_STREAM = Wording("a stream of something else: %(words)s")
+LINE_NOT_JSON = Wording("file %(file)s holds a line that is not JSON: %(words)s")
+
+OWN_VARIABLE = Wording("The variable %(variable)s belongs to this program and is sent to no endpoint.")
+NO_KEY = Wording("The environment variable %(variable)s, which should hold the endpoint's key, is not set.")
+NO_ENDPOINT = Wording("Model %(model)s has no endpoint; name one with --endpoint or --base-url.")
+NO_ADDRESS = Wording("Endpoint %(endpoint)s: %(address)s is no http:// or https:// address.")
+
+NOT_INSTALLED = Wording(
+    "vLLM is not installed in this environment; install it with: pip install 'plumbline[vllm]', "
+    "or serve the model with `vllm serve` and use its address."
+)
+NOT_LOADED = Wording("vLLM cannot load %(model)s: %(words)s")
+NO_EMBEDDING_HERE = Wording(
+    "a model in process generates and embeds nothing; serve an embedding model for that"
+)
+NOT_TAKEN = Wording("vLLM does not take these parameters: %(words)s")
+
+SCRIPT_UNREADABLE = Wording("The script %(script)s cannot be read: %(words)s")
+NO_SCRIPT = Wording(
+    "A script is a mapping with 'answers', 'replies', 'seed', or the path of such a JSON file."
+)
+SCRIPT_NUMBER = Wording("A script's %(name)s is a number from %(least)s to %(most)s.")
+SCRIPT_MAPPING = Wording("A script's %(name)s is a mapping from what is asked about to what is said.")
+NO_SCRIPTED_SCORES = Wording("a scripted model has no log-probabilities")
+NOT_IN_SCRIPT = Wording("a scripted model answers only what has a schema or stands in its script")
+
+NO_TASK_SENTENCE = Wording("A prompt needs a task sentence; the data alone does not say what to do with it.")
+NO_PLACE_FOR_LENGTH = Wording("A chat without a message of its user has no place for a length.")
+
+NO_BATCHES = Wording("Endpoint %(endpoint)s takes no batches; leave --batch out for model %(model)s.")
+BATCH_REFUSED = Wording("Batch %(batch)s was refused: %(words)s")
+NO_REASON_GIVEN = Wording("the endpoint gave no reason")
+LEFT_OUT_OF_BATCH = Wording("batch %(batch)s was completed without an answer to this")
+
+JOURNAL_FAILED = Wording(
+    "The folder %(folder)s, where replies are kept until they are stored, cannot be used (%(words)s); make it "
+    "writable or free space, and resume."
+)
+FAULT = Wording(
+    "Plumbline itself failed (%(kind)s: %(words)s); the worker's log has the whole of it. Report that, or put it right "
+    "and resume."
+)
+OVER_BUDGET = Wording("The next call might cross the budget; raise it and resume.")
+BATCH_OVER_BUDGET = Wording("The next batch might cross the budget; raise it and resume.")
+INTERRUPTED = Wording("Interrupted; everything generated so far is kept.")

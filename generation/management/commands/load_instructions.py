@@ -1,0 +1,88 @@
+"""Load a benchmark's instructions: finished prompts, conversations, or tasks with their data and requirements."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Event
+from accounts.workspaces import UnknownWorkspace, workspace_for_load
+from generation.interchange.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
+from generation.interchange.records import BadRow, InstructionRecord, OnBadRow, Place, refuse
+from generation.loading import Counts, Instructions
+from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
+from generation.progress import progress_shown
+from generation.skipped_rows import SkippedRows
+
+LONGEST_TITLE = 200
+
+
+class Command(BaseCommand):
+    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of instructions into a benchmark."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add = parser.add_argument
+        add("file", type=Path)
+        add(
+            "--benchmark", required=True, metavar="SLUG", help="The benchmark they belong to; made where new."
+        )
+        add("--title", default="", help="What a new benchmark is called on pages.")
+        add("--column", action="append", default=[], metavar="NAME=COLUMN",
+            help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. What is asked stands in "
+            "prompt, in messages (a chat as JSON), or in task, data and requirements, made into one prompt.")  # fmt: skip
+        add("--language", default="", help="The language of all that name none, such as en or zh-hans.")
+        add("--on-error", choices=["refuse", "skip"], default="refuse",
+            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
+        add("--workspace", default="", metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        skipped = SkippedRows()
+        on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
+        file: Path = options["file"]
+        layout = InstructionLayout(named_columns(options["column"], COLUMNS), language=_language(options))
+        slug = checked_slug(options["benchmark"])
+        if len(options["title"]) > LONGEST_TITLE:
+            raise CommandError(f"--title is too long; keep it to {LONGEST_TITLE} characters.")
+        try:
+            with progress_shown(f"Reading {file.name}") as progress, transaction.atomic():
+                workspace = workspace_for_load(options["workspace"])
+                loader = Instructions(
+                    benchmark_to_fill(workspace, slug, title=options["title"]), compare=True
+                )
+                records = _counted(read_instructions(file, layout, on_bad), progress)
+                counts = loader.load(records)
+                if skipped and not (counts.created or counts.completed or counts.already_there):
+                    raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
+                if counts.changed:
+                    Event.objects.create(
+                        workspace=workspace, verb="loaded instructions", object_type="generation.Benchmark",
+                        object_id=str(loader.benchmark.pk),
+                        after={"file": file.name, "created": counts.created, "completed": counts.completed},
+                    )  # fmt: skip
+        except (BadRow, UnknownWorkspace) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
+        if loader.differing:
+            self.stderr.write(kept_otherwise(loader.differing))
+        report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())
+        if report:
+            self.stdout.write(f"The skipped rows are listed in {report}.")
+
+
+def _language(options: dict[str, Any]) -> str:
+    try:
+        return language_code(Place("--language", 0), options["language"])
+    except BadRow as error:
+        raise CommandError(str(error)) from error
+
+
+def _counted(
+    records: Iterator[InstructionRecord], progress: Callable[[int], None]
+) -> Iterator[InstructionRecord]:
+    for record in records:
+        progress(1)
+        yield record

@@ -1,0 +1,49 @@
+"""Take a model, or an endpoint, that nothing depends on out of the library."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.models import Workspace
+from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.models import LanguageModel
+from generation.removing import Row, StillUsed, remove
+from generation.serving import ServingRefused, endpoint_named
+
+
+class Command(BaseCommand):
+    help = "Remove a model, or an endpoint, that nothing depends on, such as one made with a typing error."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?", default="", help="Name of the model.")
+        parser.add_argument("--endpoint", default="", help="Or the name of an endpoint.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if bool(options["name"]) == bool(options["endpoint"]):
+            raise CommandError("Name a model, or an endpoint with --endpoint.")
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            found: Row = (
+                _model(workspace, options["name"])
+                if options["name"]
+                else endpoint_named(workspace, options["endpoint"])
+            )
+            what = found._meta.verbose_name
+            remove(found)
+        except (UnknownWorkspace, ServingRefused) as error:
+            raise CommandError(str(error)) from error
+        except StillUsed as error:
+            raise CommandError(f"{found.name}: {error}") from error
+        self.stdout.write(f"The {what} {found.name} is removed.")
+
+
+def _model(workspace: Workspace, name: str) -> LanguageModel:
+    """Raises ServingRefused with the names there are."""
+    models = LanguageModel.objects.filter(workspace=workspace)
+    model = models.filter(name=name).first()
+    if model is None:
+        known = ", ".join(models.values_list("name", flat=True)[:20])
+        raise ServingRefused(f"There is no model {name!r}; there are: {known or 'none'}.")
+    return model
