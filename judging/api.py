@@ -18,6 +18,7 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api import Unusable, asking, paged
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.api import study_to_read
+from calibration.statistic_errors import NoStatistic
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
 from judging.export import export_study
@@ -145,7 +146,7 @@ def board(request: Request, slug: str) -> ApiResponse:
             asked.get("weights") or EQUAL,
             experiment=asked.get("experiment") or MAIN_EXPERIMENT,
         )
-    except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights) as error:
+    except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic) as error:
         raise Unusable(str(error)) from error
     return ApiResponse(found.as_json())
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import ttest_rel
 
+from accounts.sentences import worded
 from calibration.resampling import FloatArray, IntArray
 from calibration.statistic_errors import NoStatistic
 
@@ -43,7 +44,7 @@ def llmeval2_total(subject: Sequence[str], stars: FloatArray, full_marks: FloatA
     _expect_some(len(subject))
     if (full_marks <= 0).any() or (stars < 0).any() or (stars > full_marks).any():
         raise NotOnScale(
-            "Stars lie between 0 and their criterion's full marks; correct the scale of the criteria."
+            worded("Stars lie between 0 and their criterion's full marks; correct the scale of the criteria.")
         )
     names, place = np.unique(np.asarray(subject), return_inverse=True)
     shares = 100 * np.bincount(place, weights=stars) / np.bincount(place, weights=full_marks)
@@ -69,7 +70,9 @@ def wildbench_score(scores: FloatArray) -> float:
     """
     _expect_some(scores.size)
     if (scores < 1).any() or (scores > 10).any():
-        raise NotOnScale("WildBench's scores lie between 1 and 10; correct the scale of the criterion.")
+        raise NotOnScale(
+            worded("WildBench's scores lie between 1 and 10; correct the scale of the criterion.")
+        )
     return float((scores.mean() - 5) * 20)
 
 
@@ -86,13 +89,15 @@ def wildbench_rewards(
     this off. Raises NotOnScale. WildBench (arXiv 2406.04770), 3.2; the text prints the losses without a sign.
     """
     if not np.isin(grade, list(REWARDS)).all():
-        raise NotOnScale("A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so.")
+        raise NotOnScale(
+            worded("A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so.")
+        )
     rewards = np.asarray([REWARDS[int(one)] for one in grade], dtype=np.float64)
     if margin is None:
         return rewards
     if characters is None or baseline_characters is None:
         raise NotOnScale(
-            "A length margin needs both responses' lengths in characters; give both, or no margin."
+            worded("A length margin needs both responses' lengths in characters; give both, or no margin.")
         )
     longer = (characters - baseline_characters) * np.sign(grade)
     return np.where((np.abs(grade) == 1) & (longer > margin), 0.0, rewards)
@@ -112,7 +117,11 @@ def wildbench_mix(rewards: Mapping[str, float], baselines: Sequence[str], model:
     missing = [one for one in baselines if one != model and one not in rewards]
     if missing or not baselines:
         raise NothingScored(
-            f"{model} was not compared with {', '.join(missing) or 'any baseline'}; compare them."
+            worded(
+                "%(model)s was not compared with %(missing)s; compare them.",
+                model=model,
+                missing=", ".join(missing) or worded("any baseline"),
+            )
         )
     return float(np.mean([0.0 if one == model else rewards[one] for one in baselines]))
 
@@ -133,7 +142,7 @@ def expected_win_rate(category: Sequence[str], outcome: IntArray) -> ExpectedWin
     """
     _expect_some(len(category))
     if not np.isin(outcome, (-1, 0, 1)).all():
-        raise NotOnScale("An outcome is 1 for a win, 0 for a tie, -1 for a loss; map the choices so.")
+        raise NotOnScale(worded("An outcome is 1 for a win, 0 for a tie, -1 for a loss; map the choices so."))
     share = (outcome + 1) / 2
     names, place = np.unique(np.asarray(category), return_inverse=True)
     means = np.bincount(place, weights=share) / np.bincount(place)
@@ -151,7 +160,7 @@ def shared_ranks(outcomes: Mapping[str, FloatArray]) -> dict[str, int]:
     """
     sizes = {len(values) for values in outcomes.values()}
     if len(sizes) != 1 or min(sizes) < 2:
-        raise NothingScored("A paired test needs the same comparisons of every model, two at least.")
+        raise NothingScored(worded("A paired test needs the same comparisons of every model, two at least."))
     ordered = sorted(outcomes, key=lambda model: (-float(np.mean(outcomes[model])), model))
     ranks: dict[str, int] = {}
     leader = ordered[0]
@@ -211,11 +220,13 @@ def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> Ins
         for one in outputs.values()
     ):
         raise NotOnScale(
-            "More is present or fulfilled than was asked for; count every sub-task and instruction once."
+            worded(
+                "More is present or fulfilled than was asked for; count every sub-task and instruction once."
+            )
         )
     if not counts.asked or not counts.answered:
         raise NothingScored(
-            "No sub-task with an instruction is present, so that no share of them is defined."
+            worded("No sub-task with an instruction is present, so that no share of them is defined.")
         )
     completion = counts.present / counts.asked
     stic_2 = counts.fulfilled / counts.instructions
@@ -235,4 +246,4 @@ def weighted_average(completion_rate: float, stic_2: float) -> float:
 
 def _expect_some(n: int) -> None:
     if not n:
-        raise NothingScored("No usable verdict, so nothing can be scored.")
+        raise NothingScored(worded("No usable verdict, so nothing can be scored."))

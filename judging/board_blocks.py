@@ -1,5 +1,6 @@
 """The blocks beneath a leaderboard: scores corrected by people, pairs as a tournament, lengths in words."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext, ngettext
@@ -10,10 +11,11 @@ from calibration.result_blocks import Block, Column, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.statistic_errors import NoStatistic
 from calibration.words import interval_meaning
+from judging.board_opening import EVEN, named
 from judging.completion import KINDS, completion_of
 from judging.leaderboards import Leaderboard
 from judging.measure_words import MeasureWords
-from judging.pair_standings import standings
+from judging.pair_standings import Standing, standings
 
 
 def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
@@ -127,15 +129,32 @@ def standings_block(board: Leaderboard) -> Block | None:
         notes.append(reason_of({"why": found.strengthless, "reason": ""}))
     else:
         notes.append(interval_meaning(found.interval_kind, found.clusters, gettext("instructions")))
-    leader = found.rows[0]
     return Block(
         "tournament",
         title,
-        answer=gettext("%(model)s takes the most points a game: %(points)s in %(games)s games.")
-        % {"model": leader.model, "points": number(leader.per_game, 0.001), "games": leader.games},
+        answer=_most_points(found.rows),
         table=Table(columns, rows),
         notes=notes,
     )
+
+
+def _most_points(rows: Sequence[Standing]) -> str:
+    """Who takes the most points a game; models that are even in them together, and who shares the first rank."""
+    leader = rows[0]
+    level = [one for one in rows if leader.per_game - one.per_game <= EVEN]
+    if len(level) > 1:
+        return gettext("%(n)d models take equally many points a game, %(points)s: %(models)s.") % {
+            "n": len(level), "points": number(leader.per_game, 0.001), "models": named(one.model for one in level),
+        }  # fmt: skip
+    said = gettext("%(model)s takes the most points a game: %(points)s in %(games)s games.") % {
+        "model": leader.model,
+        "points": number(leader.per_game, 0.001),
+        "games": leader.games,
+    }
+    sharing = [one.model for one in rows[1:] if one.rank is not None and one.rank == leader.rank == 1]
+    if sharing:
+        said += " " + gettext("By the t test %(models)s cannot be told from it.") % {"models": named(sharing)}
+    return said
 
 
 def completion_block(board: Leaderboard) -> Block | None:
@@ -176,9 +195,50 @@ def completion_block(board: Leaderboard) -> Block | None:
             gettext(
                 "Shares in percent. The last three columns are STIC-2 of instructions for single parts, for parts in a row "
                 "and for evenly spaced ones. The interval is of the weighted average, over whole instructions."
-            )
+            ),
+            *uncounted_notes(board),
         ],
     )
+
+
+def uncounted_notes(board: Leaderboard) -> list[str]:
+    """How many instructions no judge could be asked about, how they count, and what is in no count at all."""
+    absent = len({output.instruction for output in board.outputs if not output.checkable})
+    notes = []
+    if absent:
+        notes.append(
+            ngettext(
+                "%(n)d instruction counts as fulfilled by no model: the parts that it is checked in stand in no output, so "
+                "that nobody could be asked about them.",
+                "%(n)d instructions count as fulfilled by no model: the parts that they are checked in stand in no output, "
+                "so that nobody could be asked about them.",
+                absent,
+            )
+            % {"n": absent}
+        )
+    if board.uncounted.unasked:
+        notes.append(
+            ngettext(
+                "%(n)d instruction is in no count: no output of it was checked, and no rubric of the benchmark says what it "
+                "is to be checked for.",
+                "%(n)d instructions are in no count: no output of them was checked, and no rubric of the benchmark says "
+                "what they are to be checked for.",
+                board.uncounted.unasked,
+            )
+            % {"n": board.uncounted.unasked}
+        )
+    if board.uncounted.unplanned:
+        notes.append(
+            ngettext(
+                "%(n)d output is in no count: nobody was asked about its parts, because it came after the study's tasks "
+                "were made or was taken out of them.",
+                "%(n)d outputs are in no count: nobody was asked about their parts, because they came after the study's "
+                "tasks were made or were taken out of them.",
+                board.uncounted.unplanned,
+            )
+            % {"n": board.uncounted.unplanned}
+        )
+    return notes
 
 
 def words_block(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> Block | None:

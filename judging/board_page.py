@@ -7,19 +7,18 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.localized import localized
 from calibration.charts import Bar, interval_bars
-from calibration.drawing import number
 from calibration.models import Fit
 from calibration.result_blocks import Block, Column, Table
 from calibration.words import interval_meaning
 from generation.models import Benchmark, Category
 from judging.board_blocks import completion_block, corrected_block, standings_block, words_block
+from judging.board_opening import board_opening, places
 from judging.board_query import AVERAGE
 from judging.leaderboards import Leaderboard
 from judging.measure_words import MeasureWords, words_of
-from judging.measures import POINTS
 from judging.printed_tables import PrintedTable, printed_beside
 from judging.scoring import CategoryScore, Interval
-from judging.weightings import EQUAL, PUBLISHED, fit_name, fits_for, most_exact
+from judging.weightings import EQUAL, fit_name, fits_for, most_exact
 
 
 @dataclass(frozen=True)
@@ -56,10 +55,18 @@ class BoardPanel:
     blocks: list[Block]
     printed: PrintedTable | None
     printed_opening: str
-    comparable: bool
     words: MeasureWords
     categories: list[str]
     left_out: int
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one column only, whose scores are the overall ones."""
+        return len(self.categories) == 1
+
+    @property
+    def unscored(self) -> int:
+        return sum(row.unscored for row in self.rows)
 
     def block(self, key: str) -> Block | None:
         return next((one for one in [self.scores, *self.blocks] if one.key == key), None)
@@ -97,10 +104,7 @@ def default_weights(benchmark: Benchmark) -> str:
 def board_panel(board: Leaderboard) -> BoardPanel:
     words = words_of(board.measure.name)
     names = column_names(board)
-    whole = board.measure.name == POINTS and not board.query.narrows
-    printed = printed_beside(board) if whole else None
-    published = board.weighting.fit is not None and board.weighting.fit.kind == Fit.Kind.PUBLISHED
-    comparable = published or board.weighting.name == PUBLISHED
+    printed = printed_beside(board)
     rows = _rows(board)
     intervals = board.intervals
     blocks = [
@@ -110,11 +114,11 @@ def board_panel(board: Leaderboard) -> BoardPanel:
         words_block(board, names, words),
     ]
     return BoardPanel(
-        opening=_opening(board, rows, words),
+        opening=board_opening(board, words),
         scores=Block(
             key="scores",
             title=gettext("Scores"),
-            figure=_figure(rows, printed if comparable else None, words),
+            figure=_figure(rows, printed if printed and printed.comparable else None, words),
             caption=interval_meaning(intervals.kind, intervals.clusters, gettext("instructions")),
             table=_scores_table(board, rows, names, words),
         ),
@@ -123,7 +127,6 @@ def board_panel(board: Leaderboard) -> BoardPanel:
         blocks=[one for one in blocks if one is not None],
         printed=printed,
         printed_opening=_printed_opening(printed) if printed else "",
-        comparable=comparable,
         words=words,
         categories=[names[key] for key in board.categories.values()],
         left_out=board.left_out,
@@ -142,10 +145,10 @@ def column_names(board: Leaderboard) -> dict[str, str]:
 
 def _rows(board: Leaderboard) -> list[BoardRow]:
     """In the board's order; a model's place is by its overall score, whatever the rows are sorted by."""
-    averages = sorted((one.average for one in board.models if one.average is not None), reverse=True)
+    place = places(board)
     return [
         BoardRow(
-            None if one.average is None else averages.index(one.average) + 1,
+            place.get(one.model),
             one.model,
             [one.categories.get(key) for key in board.categories.values()],
             one.average,
@@ -159,11 +162,11 @@ def _rows(board: Leaderboard) -> list[BoardRow]:
 
 
 def _heads(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> list[Head]:
-    """Of the columns and the overall score."""
+    """Of the overall score, which a phone shows beside the model, and the columns."""
     query = board.query
     sorted_by = query.sort if query.sort in board.categories.values() else AVERAGE
     found = []
-    for key, name in [*((key, names[key]) for key in board.categories.values()), (AVERAGE, words.overall)]:
+    for key, name in [(AVERAGE, words.overall), *((key, names[key]) for key in board.categories.values())]:
         current = key == sorted_by and query.sort in (sorted_by, AVERAGE)
         order = ("ascending" if query.rising else "descending") if current else ""
         found.append(Head(name, query.address(sort=key, rising=current and not query.rising), order))
@@ -204,71 +207,6 @@ def _scores_table(
     return Table(columns, found)
 
 
-def _opening(board: Leaderboard, rows: list[BoardRow], words: MeasureWords) -> str:
-    """Who leads, by how much, and on how much judging that rests."""
-    ranked = sorted((row for row in rows if row.average is not None), key=lambda row: -(row.average or 0.0))
-    judged, unscored = sum(row.judged for row in rows), sum(row.unscored for row in rows)
-    if board.measure.paired:
-        judged = len(
-            set(zip(board.entries.response.tolist(), board.entries.rival.tolist(), strict=True))
-        ) // (1 if board.query.against else 2)
-    if not ranked:
-        said = gettext("No model has been judged in every category yet, so there is no average to rank by.")
-    elif board.measure.name == POINTS:
-        said = _leads(ranked)
-    else:
-        said = gettext("%(first)s leads: %(overall)s %(value)s.") % {
-            "first": ranked[0].model, "overall": _in_a_sentence(words.overall), "value": _with_ends(ranked[0]),
-        }  # fmt: skip
-        if len(ranked) > 1:
-            said += " " + gettext("Next is %(second)s with %(other)s.") % {
-                "second": ranked[1].model, "other": _with_ends(ranked[1]),
-            }  # fmt: skip
-    if board.measure.paired:
-        said += " " + ngettext("%(judge)s judged %(n)d pair.", "%(judge)s judged %(n)d pairs.", judged) % {
-            "judge": board.judge.name,
-            "n": judged,
-        }
-    else:
-        said += " " + ngettext(
-            "%(judge)s judged %(n)d response.", "%(judge)s judged %(n)d responses.", judged
-        ) % {"judge": board.judge.name, "n": judged}
-    if unscored:
-        said += " " + ngettext(
-            "%(n)d verdict could not be used and is left out.",
-            "%(n)d verdicts could not be used and are left out.",
-            unscored,
-        ) % {"n": unscored}
-    return said
-
-
-def _in_a_sentence(name: str) -> str:
-    return name if name.isupper() else name.lower()
-
-
-def _leads(ranked: list[BoardRow]) -> str:
-    if len(ranked) == 1:
-        return gettext("%(model)s has an average of %(average)s.") % {
-            "model": ranked[0].model, "average": _with_ends(ranked[0]),
-        }  # fmt: skip
-    return gettext("%(first)s leads with an average of %(average)s, before %(second)s with %(other)s.") % {
-        "first": ranked[0].model, "average": _with_ends(ranked[0]),
-        "second": ranked[1].model, "other": _with_ends(ranked[1]),
-    }  # fmt: skip
-
-
-def _with_ends(row: BoardRow) -> str:
-    assert row.average is not None
-    if row.interval is None:
-        return number(row.average, 0.1)
-    step = 0.1 if row.interval.high - row.interval.low < 20 else 1.0
-    return gettext("%(value)s (%(low)s to %(high)s)") % {
-        "value": number(row.average, step),
-        "low": number(row.interval.low, step),
-        "high": number(row.interval.high, step),
-    }
-
-
 def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWords) -> str:
     """Overall scores with intervals, the paper's as open markers; '' where no model has one."""
     bars = [
@@ -278,8 +216,12 @@ def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWo
     ]
     if not bars:
         return ""
-    averages = {row.model: row.cells[-1] for row in printed.rows} if printed else {}
-    reference = [Bar(model, cell.printed) for model, cell in averages.items() if cell.ours is not None]
+    overall = {row.model: row.overall for row in printed.rows} if printed else {}
+    reference = [
+        Bar(model, cell.printed)
+        for model, cell in overall.items()
+        if cell and cell.ours is not None and cell.printed is not None
+    ]
     return interval_bars(
         bars,
         title=gettext("Average score of each model"),
@@ -291,6 +233,16 @@ def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWo
 
 def _printed_opening(table: PrintedTable) -> str:
     equal = table.compared - table.differing
+    if not table.compared:
+        return gettext(
+            "Nothing of this table has been scored here as a whole, so only the printed numbers stand."
+        )
+    if table.differing and not table.comparable:
+        return ngettext(
+            "%(equal)d of %(n)d score equals the printed one but for rounding, under other settings than the paper's.",
+            "%(equal)d of %(n)d scores equal the printed ones but for rounding, under other settings than the paper's.",
+            table.compared,
+        ) % {"equal": equal, "n": table.compared}
     said = ngettext(
         "%(equal)d of %(n)d score equals the printed one but for rounding.",
         "%(equal)d of %(n)d scores equal the printed ones but for rounding.",
@@ -302,6 +254,12 @@ def _printed_opening(table: PrintedTable) -> str:
             "%(n)d rest on a part of the benchmark only, so they need not be equal.",
             table.partial,
         ) % {"n": table.partial}
+    if table.other_judge:
+        said += " " + ngettext(
+            "%(n)d was given by another judge than the paper's, so it need not be equal.",
+            "%(n)d were given by another judge than the paper's, so they need not be equal.",
+            table.other_judge,
+        ) % {"n": table.other_judge}
     if table.known:
         said += " " + ngettext("%(n)d differs as is known.", "%(n)d differ as is known.", table.known) % {
             "n": table.known

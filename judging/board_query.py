@@ -63,12 +63,12 @@ class BoardQuery:
 
 
 def board_query(given: QueryDict) -> BoardQuery:
-    """From an address; a number that is none counts as not given."""
+    """From an address; a number that is none counts as not given, and NUL, which no database keeps, as nothing."""
     against = tuple(dict.fromkeys(name for name in given.getlist("against") if name))
     measure = given.get("measure", "")
     return BoardQuery(
         **{
-            name: given.get(name, "").strip()
+            name: given.get(name, "").replace("\0", "").strip()
             for name in ("judge", "weights", "experiment", "category", "language", "tag", "family")
         },
         measure=measure if measure in MEASURES else "",

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from judging import reply_words
 from judging.methods.pairs import Side, direction
 from judging.parsing import Unscored, Verdict
 from judging.prompts import Item
@@ -46,16 +47,18 @@ class Sung:
     what: str
 
 
+def _named(one: Sung) -> str:
+    named = reply_words.CANARY_NAMES.get(one.key)
+    return named(what=one.what) if named else f"{one.key}: {one.what}"
+
+
 class CanaryFailed(Exception):
     """The judge prefers a text that answers nothing: no verdict of the run can be believed."""
 
     def __init__(self, sung: Sequence[Sung]) -> None:
         self.sung = tuple(sung)
-        words = "; ".join(f"{one.key}: {one.what}" for one in sung)
-        super().__init__(
-            f"The judge fell for {len(sung)} planted text(s) that deserve nothing ({words}). Change the prompt or the "
-            "model before trusting this run."
-        )
+        which = "; ".join(_named(one) for one in sung)
+        super().__init__(reply_words.JUDGE_FELL(n=len(sung), which=which))
 
 
 class CanariesUnscored(Exception):
@@ -78,7 +81,7 @@ def sung_singles(canaries: Mapping[str, float | Unscored], shares: Sequence[floa
     _check_some(len(canaries), len(scored))
     middle = median(shares) if shares else 1.0
     return tuple(
-        Sung(key, f"it scored {value:.2f} where the median of the run is {middle:.2f}")
+        Sung(key, reply_words.SCORED_ABOVE(value=f"{value:.2f}", middle=f"{middle:.2f}"))
         for key, value in scored.items()
         if value > middle + 1e-9 or value > 1.0 - 1e-9
     )
@@ -102,7 +105,7 @@ def sung_pairs(pairs: Sequence[PairCanary]) -> tuple[Sung, ...]:
     judged = [
         (pair, order, outcome)
         for pair in pairs
-        for order, outcome in (("A first", pair.straight), ("B first", pair.swapped))
+        for order, outcome in ((reply_words.A_FIRST(), pair.straight), (reply_words.B_FIRST(), pair.swapped))
         if isinstance(outcome, Verdict)
     ]
     _check_some(2 * len(pairs), len(judged))
@@ -111,16 +114,14 @@ def sung_pairs(pairs: Sequence[PairCanary]) -> tuple[Sung, ...]:
         losing = -1 if pair.side == "a" else 1
         sides = {direction(answer) for answer in verdict.answers}
         if sides != {losing}:
-            result = "tied with" if 0 in sides else "beat"
-            found[pair.key, order] = Sung(pair.key, f"it {result} an ordinary response ({order})")
+            result = reply_words.TIED if 0 in sides else reply_words.BEAT
+            found[pair.key, order] = Sung(pair.key, result(order=order))
     return tuple(found.values())
 
 
 def _check_some(asked: int, scored: int) -> None:
     if asked and not scored:
-        raise CanariesUnscored(
-            "The judge gave no verdict on any planted text, so nothing shows that it can be believed."
-        )
+        raise CanariesUnscored(reply_words.NO_CANARY_JUDGED())
 
 
 def check(sung: Sequence[Sung]) -> None:

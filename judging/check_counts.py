@@ -2,6 +2,9 @@
 
 LongGenBench (arXiv 2409.02076), 2.4: sub-tasks asked and present; instructions, those whose sub-task is present, and those
 fulfilled. Absent sub-tasks have no task, so they are found by what the rubric asks.
+
+An instruction of which no output has a checked part has no task at all: its rubric is the nearest one in the library, and
+all that it asks for counts as absent. Where no rubric is found it is in no count; both are reported.
 """
 
 from collections import defaultdict
@@ -11,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.models import Criterion, Study, Task
-from annotation.study_selection import candidates
+from annotation.study_selection import Candidate, RubricChoice, candidates
 from annotation.subtasks import subtasks_in
 from calibration.datasets import ScoreFrame
 from generation.models import Category, Response
@@ -26,7 +29,8 @@ WHOLE = 0
 class Output:
     """One response; `by_kind` the same counts for single, range, periodic and whole-text checks.
 
-    A verdict that could not be used is in no count of instructions. Category pks are 0 where there is none.
+    A verdict that could not be used is in no count of instructions. Category pks are 0 where there is none. `checkable`:
+    a part that is checked stands in some output of its instruction.
     """
 
     response: int
@@ -37,19 +41,44 @@ class Output:
     words: int
     counts: InstructionCounts
     by_kind: Mapping[str, InstructionCounts]
+    checkable: bool = True
+
+
+@dataclass(frozen=True)
+class Uncounted:
+    """What of the studies' outputs is in no count, and why.
+
+    `unasked` instructions: no output has a checked part, and no rubric says any more what was asked for. `unplanned`
+    outputs: they came after the study's tasks were made, so that nothing was asked about parts that they have.
+    """
+
+    unasked: int = 0
+    unplanned: int = 0
 
 
 def outputs_of(frame: ScoreFrame) -> list[Output]:
     """Of a frame of checks: every response of its studies that was judged, or that lacks every part."""
+    return counted(frame)[0]
+
+
+def counted(frame: ScoreFrame) -> tuple[list[Output], Uncounted]:
+    """The outputs of a frame of checks, and how many of its studies' instructions and outputs are in no count."""
     tasks, place = np.unique(frame.task, return_inverse=True)
     share = (frame.value - frame.low) / np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
     means = np.bincount(place.reshape(-1), weights=share) / np.maximum(np.bincount(place.reshape(-1)), 1)
     said = dict(zip(tasks.tolist(), means.tolist(), strict=True))
     found: dict[int, Output] = {}
+    unasked: set[int] = set()
+    unplanned: set[int] = set()
     for study in Study.objects.filter(pk__in=_studies_of(tasks.tolist())).order_by("pk"):
-        for output in _outputs(study, said):
+        outputs, without, later = _outputs(study, said)
+        unasked |= without
+        unplanned |= later
+        for output in outputs:
             found.setdefault(output.response, output)
-    return list(found.values())
+    # What one study lacks another may have.
+    unasked -= {one.instruction for one in found.values()}
+    return list(found.values()), Uncounted(len(unasked), len(unplanned - set(found)))
 
 
 def _studies_of(tasks: list[int]) -> set[int]:
@@ -60,7 +89,8 @@ def _studies_of(tasks: list[int]) -> set[int]:
     return found
 
 
-def _outputs(study: Study, said: Mapping[int, float]) -> list[Output]:
+def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
+    """The study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
     made: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     instruction_of: dict[int, int] = {}
     rows = Task.objects.filter(study=study, kind=Task.Kind.CHECK, gold__isnull=True)
@@ -72,17 +102,25 @@ def _outputs(study: Study, said: Mapping[int, float]) -> list[Output]:
         instruction_of.setdefault(instruction, int(check))
     checks = _checks_of(instruction_of)
     leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
-    chosen = [one for one in candidates(study) if one.model and one.instruction in checks]
-    found = []
+    chosen = [one for one in candidates(study) if one.model]
+    wanted = _checks_of_library(study, [one for one in chosen if one.instruction not in instruction_of])
+    unasked = {one.instruction for one in chosen if one.instruction not in checks | wanted}
+    chosen = [one for one in chosen if one.instruction not in unasked]
+    found: list[Output] = []
+    unplanned: set[int] = set()
     for start in range(0, len(chosen), TEXTS_AT_ONCE):
         some = chosen[start : start + TEXTS_AT_ONCE]
         texts = dict(Response.objects.filter(pk__in=[one.pk for one in some]).values_list("pk", "text"))
         for one in some:
-            own = made.get(one.pk, {})
+            own, text = made.get(one.pk, {}), texts.get(one.pk) or ""
             if own and not any(task in said for task in own.values()):
                 continue
-            by_kind = _by_kind(checks[one.instruction], own, said)
-            asked, present = _parts(checks[one.instruction], texts.get(one.pk) or "")
+            asks = checks.get(one.instruction) or wanted[one.instruction]
+            if not own and _could_be_asked(asks, text):
+                unplanned.add(one.pk)
+                continue
+            by_kind = _by_kind(asks, own, said)
+            asked, present = _parts(asks, text)
             found.append(
                 Output(
                     one.pk,
@@ -93,9 +131,43 @@ def _outputs(study: Study, said: Mapping[int, float]) -> list[Output]:
                     one.words,
                     _total(by_kind, asked, present),
                     by_kind,
+                    checkable=one.instruction in checks,
                 )
             )
-    return found
+    return found, unasked, unplanned
+
+
+def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[Criterion]]:
+    """What was asked of instructions that have no task, by the rubric that tasks would be made by."""
+    if not chosen:
+        return {}
+    rubric_of = RubricChoice(study)
+    rubrics = {one.instruction: rubric_of(one) for one in chosen}
+    by_rubric: dict[int, list[Criterion]] = defaultdict(list)
+    for check in Criterion.objects.filter(
+        rubric__in={pk for pk in rubrics.values() if pk is not None}, role=Criterion.Role.CHECK
+    ).order_by("position"):
+        by_rubric[check.rubric_id].append(check)
+    return {
+        instruction: by_rubric[pk]
+        for instruction, pk in rubrics.items()
+        if pk is not None and by_rubric.get(pk)
+    }
+
+
+def _could_be_asked(checks: list[Criterion], text: str) -> bool:
+    """Whether a task would be made of the text: a check of the whole, or a checked part that stands in it."""
+    found: dict[str, set[int]] = {}
+    for check in checks:
+        where = check.subtasks or {}
+        if not where.get("numbers"):
+            return True
+        mark = str(where.get("mark", ""))
+        if mark not in found:
+            found[mark] = set(subtasks_in(text, mark))
+        if found[mark] & set(where["numbers"]):
+            return True
+    return False
 
 
 def _checks_of(instruction_of: Mapping[int, int]) -> dict[int, list[Criterion]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, median, multimode
 
+from judging import reply_words
 from judging.methods.pairs import BOTH_BAD, SCORES, TIE, Choice, Side, chosen, direction, level_of
 from judging.parsing import Answer, Unscored, Verdict, Why
 from judging.prompts import Item, number_text
@@ -60,8 +61,12 @@ def combined(
     if len(usable) < max(1, needed):
         return Unscored(
             missing[0].why if missing else Why.MISSING,
-            f"{len(usable)} of {len(outcomes)} gave a verdict, {max(1, needed)} are needed; "
-            f"{missing[0].detail if missing else ''}",
+            reply_words.TOO_FEW_VERDICTS(
+                n=len(usable),
+                all=len(outcomes),
+                needed=max(1, needed),
+                detail=missing[0].detail if missing else "",
+            ),
         )
     answers: list[Answer] = []
     for scale in scales:
@@ -104,9 +109,12 @@ def _level(given: Sequence[Answer], item: Item, how: How) -> str:
 
 def _reason(given: Sequence[Answer], how: How, asked: int) -> str:
     values = ", ".join(a.level if isinstance(a, Choice) else number_text(a.value) for a in given)
-    silent = f" ({asked - len(given)} of {asked} gave no verdict)" if len(given) < asked else ""
-    reasons = " ".join(f"[{n}] {answer.reason}" for n, answer in enumerate(given, 1) if answer.reason)
-    return f"The {how} of {values}{silent}. {reasons}".strip()
+    reasons = " ".join(f"[{n}] {answer.reason}" for n, answer in enumerate(given, 1) if answer.reason).strip()
+    if len(given) == asked:
+        wording = reply_words.COMBINED_WHY if reasons else reply_words.COMBINED
+        return wording(how=how, values=values, reasons=reasons)
+    wording = reply_words.COMBINED_SILENT_WHY if reasons else reply_words.COMBINED_SILENT
+    return wording(how=how, values=values, n=asked - len(given), all=asked, reasons=reasons)
 
 
 def flipped(straight: Verdict, swapped: Verdict) -> bool:
@@ -128,13 +136,13 @@ def both_orders(straight: Verdict | Unscored, swapped: Verdict | Unscored) -> Ve
     for one in straight.answers:
         other = _answer_to(swapped, one.key)
         if level_of(one) == level_of(other):
-            level, word = level_of(one), "The same in both orders."
+            level, words = level_of(one), reply_words.SAME_LEVEL
         elif direction(one) == direction(other) != 0:
             weaker = min(one, other, key=lambda answer: abs(answer.value))
-            level, word = level_of(weaker), "The same side in both orders."
+            level, words = level_of(weaker), reply_words.SAME_SIDE
         else:
-            level, word = TIE, "A tie, since the orders disagree."
-        reason = f"{word} [A first] {one.reason} [B first] {other.reason}".strip()
+            level, words = TIE, reply_words.ORDERS_DISAGREE
+        reason = words(first=one.reason, second=other.reason).strip()
         answers.append(chosen(one.key, level, reason))
     return Verdict(tuple(answers))
 

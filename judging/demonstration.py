@@ -21,6 +21,7 @@ from annotation.models import Assignment, Criterion, Guideline, Rater, Rubric, S
 from calibration.simulation import one_factor_loadings, simulate_checklist
 from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
 from generation.textmetrics import word_count
+from judging.reply_words import SCRIPTED
 
 SLUG = "demo"
 BENCHMARK = "plumbline-demo"
@@ -31,13 +32,6 @@ READING_WORDS_A_MINUTE = 220.0
 # The judge sees a little less than the best simulated rater does, and is stricter.
 JUDGE_ERROR = 0.14
 JUDGE_SEVERITY = 0.06
-REASONS = {
-    0.0: "Scripted: the quality is missing.",
-    0.25: "Scripted: only traces of the quality are there.",
-    0.5: "Scripted: half of it is there.",
-    0.75: "Scripted: there but for small lapses.",
-    1.0: "Scripted: there throughout.",
-}
 
 
 @dataclass(frozen=True)
@@ -287,7 +281,7 @@ def make_scripted_model(study: Study, folder: Path, *, seed: int) -> LanguageMod
                 for key, value in quality.items()
             }
             answers[f"{text.external_id}/{name}"] = {
-                key: {"score": value, "reason": REASONS[value]} for key, value in seen.items()
+                key: {"score": value, "reason": str(SCRIPTED[value]())} for key, value in seen.items()
             }
     endpoint, _made = Endpoint.objects.get_or_create(
         workspace=study.workspace, name="scripted", defaults={"kind": Endpoint.Kind.SCRIPTED}

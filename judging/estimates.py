@@ -1,4 +1,4 @@
-"""How many calls a run would make and what they may cost, before anything is planned or sent."""
+"""How many calls a run would make and what they may cost, before anything is made, planned or sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from judging.inline import needs_no_call
 from judging.methods.needs import NEEDS, unanswerable
 from judging.models import Judge, PlannedItem, Reply
 from judging.parsing import Unscored
-from judging.plans import Asking, check_rubrics, leader_of, open_tasks
+from judging.plans import Asking
 from judging.planting import CANARIES, takes_canaries
+from judging.prospects import Target, prospect
 from judging.questions import Questions
 from judging.ways import shown, way_of
 
-DRAWN = 24
 EARLIER_REPLIES = 500
 
 
@@ -39,23 +39,27 @@ class Estimate:
 
 
 def estimate_run(
-    judges: Sequence[Judge], study: Study, asking: Asking, *, limit: int | None, only_rated: bool
+    judges: Sequence[Judge],
+    leader: Judge,
+    target: Target,
+    asking: Asking,
+    *,
+    limit: int | None,
+    only_rated: bool,
 ) -> Estimate:
-    """Makes a panel where there is none yet: call it in a transaction that is rolled back. Raises what planning raises."""
-    leader = leader_of(judges[0], asking)
-    tasks = open_tasks(leader, study, only_rated=only_rated)
-    for juror in judges:
-        check_rubrics(tasks, juror, study)
-    pks = list(tasks.values_list("pk", flat=True)[:limit])
+    """Of a run that `leader`, the one judge or the panel of these, leads. Reads only. Raises what planning raises."""
+    found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)
+    drawn = found.drawn
     pair = NEEDS[judges[0].method].task_kind == Task.Kind.PAIR
     times = asking.repeats * (2 if asking.both_orders and pair else 1)
-    planted = CANARIES * (2 if pair else 1) if asking.canaries and pks and takes_canaries(judges[0]) else 0
-    drawn = _drawn(pks)
+    planted = (
+        CANARIES * (2 if pair else 1) if asking.canaries and found.tasks and takes_canaries(judges[0]) else 0
+    )
     most, usual, lacking = NOTHING, NOTHING, 0
     complete = True
     for judge in judges:
-        mean, lacks = _mean_reserve(judge, study, drawn)
-        asked = round(len(pks) * times * (1 - lacks / len(drawn))) + planted if drawn else 0
+        mean, lacks = _mean_reserve(judge, found.study, drawn)
+        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + planted if drawn else 0
         if needs_no_call(judge.method):
             asked = 0
         most += _times(mean, asked)
@@ -64,22 +68,13 @@ def estimate_run(
         usual += _times(earlier or NOTHING, asked)
         lacking += lacks
     return Estimate(
-        tasks=len(pks),
+        tasks=found.tasks,
         canaries=planted * len(judges),
         most=most,
         usual=usual if complete and most.calls else None,
         unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,
         priced=any(_prices(judge) != Prices() for judge in judges),
     )
-
-
-def _drawn(pks: Sequence[int]) -> list[Task]:
-    """Tasks spread evenly over the plan."""
-    step = max(1, len(pks) // DRAWN)
-    found = Task.objects.filter(pk__in=pks[::step][:DRAWN]).select_related(
-        "response_a__instruction", "response_a__model__endpoint", "response_b__model__endpoint"
-    )
-    return list(found)
 
 
 def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Spend, int]:

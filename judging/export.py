@@ -115,7 +115,7 @@ def parts_of(study: Study) -> list[Part]:
         Part(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
         Part(Benchmark, benchmarks),
         Part(Category, Category.objects.filter(benchmark__in=benchmarks)),
-        Part(Instruction, instructions, {"messages": None, "reference": "", "hint": ""}),
+        Part(Instruction, instructions, {"messages": None, "parts": None, "reference": "", "hint": ""}),
         Part(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
         Part(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
         Part(Response, responses, {"derived_from_id": None}),

@@ -1,7 +1,6 @@
 """What a lead fills in to start a run, or to go on with one."""
 
 from collections.abc import Collection, Sequence
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -11,8 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Workspace
 from accounts.row_choices import RowsField
 from annotation.models import Task
+from generation.forms import BudgetForm
 from generation.models import LanguageModel
-from generation.spending import MOST_COUNTED, Ceiling
+from generation.spending import MOST_COUNTED
 from judging.combining import How
 from judging.inline import needs_no_call
 from judging.judges import create_judge, create_rule_judge, needs_no_model
@@ -21,33 +21,6 @@ from judging.methods.needs import NEEDS
 from judging.models import Judge
 from judging.plans import Asking
 from judging.review_studies import REVIEWERS, SAMPLE
-
-
-class BudgetForm(forms.Form):
-    """The most that a run may spend; empty is no limit."""
-
-    budget_calls = forms.IntegerField(
-        label=_("At most so many calls"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
-    budget_tokens = forms.IntegerField(
-        label=_("At most so many tokens"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
-    budget_money = forms.DecimalField(
-        label=_("At most so much money"),
-        help_text=_("In the currency of the endpoint's prices."),
-        min_value=Decimal("0.000001"),
-        max_digits=12,
-        decimal_places=6,
-        required=False,
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-
-    @property
-    def ceiling(self) -> Ceiling:
-        given = self.cleaned_data
-        return Ceiling(given.get("budget_calls"), given.get("budget_tokens"), given.get("budget_money"))
 
 
 class ServedModelField(forms.ModelChoiceField):  # type: ignore[type-arg]

@@ -1,7 +1,7 @@
 """A clone of HelloBench's repository -> rows: its benchmark, responses, checklists, judge and weights."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,17 @@ from annotation.models import Rater, Study
 from annotation.verdict_loading import VerdictLoader
 from calibration.published import load_published_weights
 from generation.interchange.hellobench import JUDGE, Clone, ResultFile
-from generation.interchange.records import LENGTH, LONG_CONTEXT, MAIN, OnBadRow
+from generation.interchange.records import (
+    LENGTH,
+    LONG_CONTEXT,
+    MAIN,
+    InstructionRecord,
+    OnBadRow,
+    ResponseRecord,
+    VerdictRecord,
+)
 from generation.loading import Categories, Counts, Instructions, Responses, import_run, load_taxonomy
-from generation.models import Benchmark
+from generation.models import Benchmark, GenerationRun, Instruction, Response
 
 FIXTURES = settings.BASE_DIR / "fixtures"
 PUBLISHED_FIT = "hellobench-repository"
@@ -49,6 +57,69 @@ class CloneLoaded:
         self.counts[kind] = self.counts.get(kind, Counts()) + counts
 
 
+class Met:
+    """The rows of one kind that a load's files name, each once however many files do, and what became of them.
+
+    `before` holds by name the rows that were there, and whether with their text.
+    """
+
+    def __init__(self, before: Mapping[Hashable, bool]) -> None:
+        self._before = before
+        self.names: set[Hashable] = set()
+
+    def counts(self, after: Mapping[Hashable, bool]) -> Counts:
+        there = self.names & after.keys()
+        old = there & self._before.keys()
+        completed = sum(after[name] and not self._before[name] for name in old)
+        return Counts(len(there) - len(old), completed, len(old) - completed)
+
+
+class Noted:
+    """What a load meets of instructions and responses."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self.instructions = Met(self._instructions())
+        self.responses = Met(self._responses())
+
+    def instruction(self, records: Iterable[InstructionRecord]) -> Iterator[InstructionRecord]:
+        for record in records:
+            self.instructions.names.add(record.external_id)
+            yield record
+
+    def response(self, records: Iterable[ResponseRecord], run: GenerationRun) -> Iterator[ResponseRecord]:
+        for record in records:
+            self._note(record, run)
+            yield record
+
+    def verdict(self, records: Iterable[VerdictRecord], run: GenerationRun) -> Iterator[VerdictRecord]:
+        for record in records:
+            self._note(record.response, run)
+            yield record
+
+    def _note(self, record: ResponseRecord, run: GenerationRun) -> None:
+        name = record.instruction.external_id
+        self.instructions.names.add(name)
+        self.responses.names.add((run.pk, name, record.model))
+
+    def add_to(self, loaded: CloneLoaded) -> None:
+        loaded.add("instructions", self.instructions.counts(self._instructions()))
+        loaded.add("responses", self.responses.counts(self._responses()))
+
+    def _instructions(self) -> dict[Hashable, bool]:
+        rows = Instruction.objects.filter(benchmark=self._benchmark).order_by()
+        without = set(rows.filter(messages__isnull=True).values_list("external_id", flat=True))
+        return {name: name not in without for name in rows.values_list("external_id", flat=True)}
+
+    def _responses(self) -> dict[Hashable, bool]:
+        rows = Response.objects.filter(
+            run__benchmark=self._benchmark, run__status=GenerationRun.Status.IMPORTED, sample=0
+        ).order_by()
+        names = "run_id", "instruction__external_id", "model__name"
+        without = set(rows.filter(text__isnull=True).values_list(*names))
+        return {name: name not in without for name in rows.values_list(*names)}
+
+
 def files_of(clone: Clone, experiments: Iterable[str]) -> list[ResultFile]:
     return [file for experiment in experiments for file in clone.result_files(experiment)]
 
@@ -63,6 +134,9 @@ def load_clone(
         benchmark, _counts = load_taxonomy(workspace, _fixture("taxonomies"))
         loaded.add("checklists", _load_checklists(benchmark, clone))
         loaded.add("weights", _load_weights(benchmark, clone))
+    for kind in ("instructions", "responses"):
+        loaded.add(kind, Counts())
+    noted = Noted(benchmark)
     instructions = Instructions(benchmark)
     by_experiment: dict[str, list[ResultFile]] = {}
     for file in files:
@@ -70,9 +144,9 @@ def load_clone(
     for experiment, of_experiment in by_experiment.items():
         for path, task, length in clone.instruction_files(experiment):
             with transaction.atomic():
-                counts = instructions.load(clone.instructions(path, task, length, on_bad))
-            loaded.add("instructions", counts)
-        _load_results(clone, instructions, experiment, of_experiment, loaded, on_bad, progress)
+                instructions.load(noted.instruction(clone.instructions(path, task, length, on_bad)))
+        _load_results(clone, instructions, experiment, of_experiment, loaded, noted, on_bad, progress)
+    noted.add_to(loaded)
     return loaded
 
 
@@ -114,23 +188,22 @@ def _load_weights(benchmark: Benchmark, clone: Clone) -> Counts:
 
 def _load_results(
     clone: Clone, instructions: Instructions, experiment: str, files: list[ResultFile], loaded: CloneLoaded,
-    on_bad: OnBadRow, progress: Callable[[int], None],
+    noted: Noted, on_bad: OnBadRow, progress: Callable[[int], None],
 ) -> None:  # fmt: skip
     benchmark = instructions.benchmark
     responses = Responses(instructions, import_run(benchmark, experiment))
     verdicts: VerdictLoader | None = None
     for file in files:
         with transaction.atomic():
-            known = len(instructions)
-            loaded.add("responses", responses.load(clone.responses(file, on_bad)))
+            responses.load(noted.response(clone.responses(file, on_bad), responses.run))
         if file.verdicts:
             with transaction.atomic():
                 verdicts = verdicts or _verdict_loader(responses, experiment)
-                counts, more = verdicts.load(clone.verdicts(file, on_bad), on_bad)
+                counts, _responses = verdicts.load(
+                    noted.verdict(clone.verdicts(file, on_bad), responses.run), on_bad
+                )
                 _note(verdicts.study, file, counts)
             loaded.add("verdicts", counts)
-            loaded.add("responses", Counts(more.created, more.completed))
-        loaded.add("instructions", Counts(created=len(instructions) - known))
         progress(file.size)
     for name in dict.fromkeys(verdicts.without_checklist if verdicts else ()):
         loaded.absent.append(f"a checklist for {name}")

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
 from generation.shifts import Shift
+from judging import reply_words
 from judging.leases import lease_items, new_worker_name, release
 from judging.methods import composite, heuristics
 from judging.methods.composite import Agreement
@@ -46,7 +47,7 @@ def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:
         shift.watch()
         if shift.interrupted():
             release(run, worker, pks)
-            pause_run(run, "Interrupted; everything decided so far is kept.", clock=clock)
+            pause_run(run, reply_words.INTERRUPTED_DECIDING(), clock=clock)
             return
         items = list(
             PlannedItem.objects.filter(pk__in=pks).select_related(

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from generation.models import LanguageModel
+from generation.serving_forms import ParametersField, checked_parameters
 from judging.forms import ServedModelField
 from judging.judges import needs_no_model
 from judging.method_words import all_methods
@@ -85,7 +86,7 @@ class JudgeForm(forms.Form):
         max_value=1_000_000,
         required=False,
     )
-    others = forms.JSONField(
+    others = ParametersField(
         label=_("Other parameters"),
         help_text=_('As JSON, such as {"top_p": 0.9}; null leaves a default out.'),
         required=False,
@@ -129,10 +130,7 @@ class JudgeForm(forms.Form):
             place.initial, place.disabled, place.widget = workspaces.get(), True, forms.HiddenInput()
 
     def clean_others(self) -> dict[str, Any]:
-        given = self.cleaned_data["others"] or {}
-        if not isinstance(given, dict):
-            raise ValidationError(_("Parameters are a JSON object: names in quotes, each with its value."))
-        return given
+        return checked_parameters(self.cleaned_data["others"] or {})
 
     def clean_prompt(self) -> str:
         prompt = str(self.cleaned_data["prompt"]).replace("\r\n", "\n").strip() + "\n"

@@ -24,6 +24,7 @@ from judging.methods.sample_questions import placeholders_of
 from judging.models import Judge, JudgeRun
 from judging.prompt_preview import PromptPreview, preview_sources, prompt_preview
 from judging.prompts import prompt_hash
+from judging.watch_views import changed_since
 
 RUNS_SHOWN = 50
 
@@ -67,6 +68,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         ),
         "leads": _led(request).filter(pk=rater.workspace_id).exists(),
         "provenance": [rater.provenance] if rater.provenance else [],
+        "changed": changed_since(rater),
     }
     return render(request, "judging/judge.html", context)
 

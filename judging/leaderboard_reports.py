@@ -50,6 +50,7 @@ def board_plain(board: Leaderboard) -> Plain:
             f"{names[pk]} / {board.categories[code]}": asdict(one)
             for (pk, code), one in sorted(ends.cells.items())
         },
+        "leads": {names[pk]: asdict(one) for pk, one in sorted(ends.leads.items())},
         "interval_kind": ends.kind,
         "clusters": ends.clusters,
         "corrected": {name: asdict(one) for name, one in board.corrected.items()},

@@ -12,20 +12,24 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_read_by
+from accounts.reader_language import for_reader
 from annotation.models import Rater
 from annotation.provenance import provenance_of
 from calibration.figure_files import png, standalone_svg
 from calibration.fits import versions
+from calibration.reasons import reason_of
 from calibration.result_blocks import Block
 from calibration.result_pages import SUFFIXES
 from calibration.statistic_errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
+from judging.benchmark_scores import NothingScored, NotOnScale
 from judging.board_choices import board_choices
 from judging.board_page import BoardPanel, board_panel, default_weights, weights_choices
 from judging.board_query import BoardQuery, board_query
 from judging.leaderboards import Leaderboard, judges_of
 from judging.leaderboards import leaderboard as compute_board
 from judging.scoring import NoVerdicts, WithoutWeight
+from judging.watch_views import changed_since
 from judging.weightings import MissingWeights, UnknownWeights
 
 FORMAT = "plumbline-leaderboard-1"
@@ -67,6 +71,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         board, why = board_or_why(benchmark, judge, weights, query)
         context |= why
         context["choices"] = board_choices(benchmark, board, query)
+        context["changed"] = changed_since(judge)
         if board is not None:
             panel = board_panel(board)
             if "file" in request.GET:
@@ -96,12 +101,15 @@ def board_or_why(
         return None, {"reason": gettext("This judge has no usable verdict on what is asked for here.")}
     except MissingWeights as error:
         said = gettext("These weights do not cover every category that was judged.")
-        return None, {"reason": said, "detail": str(error)}
+        return None, {"reason": said, "detail": for_reader(error)}
     except UnknownWeights as error:
-        return None, {"reason": gettext("There are no such weights."), "detail": str(error)}
+        return None, {"reason": gettext("There are no such weights."), "detail": for_reader(error)}
+    except (NotOnScale, NothingScored) as error:
+        said = gettext("The verdicts do not lie on the scale that this score needs.")
+        return None, {"reason": said, "detail": for_reader(error)}
     except NoStatistic as error:
         said = gettext("The verdicts do not lie on the scale that this score needs.")
-        return None, {"reason": said, "detail": str(error)}
+        return None, {"reason": said, "detail": reason_of({"why": type(error).__name__})}
 
 
 def _file_of(board: Leaderboard, panel: BoardPanel, name: str) -> HttpResponse:

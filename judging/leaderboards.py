@@ -29,7 +29,7 @@ from judging.board_parts import (
     wanted_models,
 )
 from judging.board_query import MODEL, WORDS, BoardQuery
-from judging.check_counts import Output, outputs_of
+from judging.check_counts import Output, Uncounted, counted
 from judging.corrected_scores import Corrected, Entries, corrected_score
 from judging.measures import FULFILLED, MEASURES, REWARD, WINS, Measure
 from judging.scoring import (
@@ -59,7 +59,7 @@ class Leaderboard:
 
     `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
     people; `wins` pairs as games between all models; `left_out` counts models with too few judged
-    responses; `outputs` are the counts behind instruction checks. `words` are
+    responses; `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are
     mean words by (model's name, column's key), '' for the mean over columns.
     """
 
@@ -78,13 +78,19 @@ class Leaderboard:
     data_hash: str
     left_out: int = 0
     outputs: tuple[Output, ...] = ()
+    uncounted: Uncounted = field(default_factory=Uncounted)
     people: BoardEntries | None = None
     wins: BoardEntries | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
-        """By model's pk and column's code."""
+        """By model's pk and column's code; leads are of the best model on the board."""
+        best = max(
+            (one for one in self.models if one.average is not None),
+            key=lambda one: one.average or 0.0,
+            default=None,
+        )
         return average_intervals(
             model=self.entries.model,
             category=self.column,
@@ -92,6 +98,7 @@ class Leaderboard:
             points=self.entries.top,
             under=self.entries.under,
             rule=self.rule,
+            leader=None if best is None else self.pks[best.model],
         )
 
     @property
@@ -214,11 +221,20 @@ def leaderboard(
     if measure.paired and beside_people:
         won = entries_of(frame, MEASURES[WINS], weighting, leaves)
         wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
-    outputs: tuple[Output, ...] = ()
-    if measure.name == FULFILLED:
-        inside = set(entries.response.tolist())
-        outputs = tuple(one for one in outputs_of(frame) if one.response in inside)
-    return replace(board, models=_sorted(board), people=people, wins=wins, outputs=outputs)
+    outputs, uncounted = _outputs(frame, entries, query) if measure.name == FULFILLED else ((), Uncounted())
+    return replace(
+        board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted
+    )
+
+
+def _outputs(
+    frame: ScoreFrame, entries: BoardEntries, query: BoardQuery
+) -> tuple[tuple[Output, ...], Uncounted]:
+    """The outputs behind the entries; what is in no count is known of the whole benchmark only."""
+    found, uncounted = counted(frame)
+    inside = set(entries.response.tolist())
+    kept_outputs = tuple(one for one in found if one.response in inside)
+    return kept_outputs, Uncounted() if query.narrows else uncounted
 
 
 def _narrowed(

@@ -12,6 +12,8 @@ from calibration.report_words import category_names, criterion_choice, criterion
 from calibration.result_blocks import Block, Column, ResultPage, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
+from judging.board_opening import EVEN, named
+from judging.printed_methods import printed_methods_block
 
 SHOWN_IN_FIGURE = 30
 
@@ -23,6 +25,7 @@ def methods_title() -> str:
 def methods_page(study: Study, report: Plain) -> ResultPage:
     if missing(report):
         return ResultPage(methods_title(), reason_of(report), [], [])
+    printed = printed_methods_block(study, report)
     return ResultPage(
         title=methods_title(),
         opening=_opening(report),
@@ -30,7 +33,7 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
             "criterion": criterion_name(study, report["criterion"])
         },
         choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
-        blocks=[_table(report), *_composite(report)],
+        blocks=[_table(report), *_composite(report), *([printed] if printed else [])],
         method=[
             gettext(
                 "A cell is leave-one-out agreement: how often a judge's label is the most frequent one of all people "
@@ -55,9 +58,16 @@ def _opening(report: Plain) -> str:
     if not known:
         return gettext("No judge gave a usable verdict on a task that two people answered.")
     best = max(known, key=lambda row: row["all"]["value"])
+    rates = {"rate": _words(best["all"]), "people": _words(report["people"]["all"])}
+    level = [row["judge"] for row in known if best["all"]["value"] - row["all"]["value"] <= EVEN]
+    if len(level) > 1:
+        return gettext(
+            "%(n)d judges agree equally well with people, and best: %(judges)s. They do on %(rate)s of the tasks, where "
+            "people agree with each other on %(people)s."
+        ) % {"n": len(level), "judges": named(level), **rates}
     return gettext(
         "%(judge)s agrees best with people: on %(rate)s of the tasks, where people agree with each other on %(people)s."
-    ) % {"judge": best["judge"], "rate": _words(best["all"]), "people": _words(report["people"]["all"])}
+    ) % {"judge": best["judge"], **rates}
 
 
 def _words(found: Mapping[str, Any]) -> str:

@@ -66,21 +66,36 @@ def pair_panel(pair: ModelPair) -> PairPanel:
 
 
 def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
-    ahead, behind = (pair.first, pair.second) if overall.value >= 0 else (pair.second, pair.first)
+    if overall.value == overall.interval.low == overall.interval.high == 0:
+        return ngettext(
+            "%(first)s and %(second)s are even on the %(n)d instruction that both answered.",
+            "%(first)s and %(second)s are even on all %(n)d instructions that both answered.",
+            overall.n,
+        ) % {"first": pair.first, "second": pair.second, "n": overall.n}
+    turned = overall.value < 0
     low, high = overall.interval.low, overall.interval.high
-    ends = sorted((abs(low), abs(high))) if low * high > 0 else [low, high]
-    if overall.value < 0 and low * high <= 0:
-        ends = [-high, -low]
-    said = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)") % {
-        "ahead": ahead, "behind": behind, "gap": number(abs(overall.value), 0.1), "low": number(ends[0], 0.1),
-        "high": number(ends[1], 0.1), "p": _p(p),
+    shown = {
+        "first": pair.first, "second": pair.second, "p": _p(p), "gap": number(abs(overall.value), 0.1),
+        "ahead": pair.second if turned else pair.first, "behind": pair.first if turned else pair.second,
+        "low": number(-high if turned else low, 0.1), "high": number(-low if turned else high, 0.1),
     }  # fmt: skip
-    said += ngettext(
-        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", overall.n
-    ) % {"n": overall.n}
-    if low <= 0 <= high:
-        said += " " + gettext("That may be chance: the interval holds 0.")
-    return said
+    if overall.value == 0:
+        said = gettext(
+            "%(first)s and %(second)s are even on average: the difference is 0 (%(low)s to %(high)s; p %(p)s)"
+        )
+    elif low <= 0 <= high:
+        said = gettext(
+            "Neither is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)"
+        )
+    else:
+        said = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
+    return said % shown + _on(overall.n)
+
+
+def _on(n: int) -> str:
+    return ngettext(
+        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", n
+    ) % {"n": n}
 
 
 def _p(p: float) -> str:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from annotation.models import Assignment, Criterion, Rater, Score, Task
 from annotation.rendering import RenderedText, render_text
 from calibration.datasets import Floats, Ints
+from calibration.drawing import shortest
 from generation.models import Category, Instruction, Response
 from judging.board_entries import BoardEntries
 from judging.leaderboards import Leaderboard
@@ -184,10 +185,8 @@ def _verdicts(assignment: Assignment, swapped: bool = False) -> tuple[ItemVerdic
 def _shown(score: Score, swapped: bool) -> str:
     if score.value is None:
         return "–"
-    value = -score.value if swapped else score.value
-    if score.criterion.role == Criterion.Role.PREFERENCE:
-        return f"{value:+g}" if value else "0"
-    return f"{value:g}"
+    value = 0.0 - score.value if swapped else score.value
+    return shortest(value, signed=score.criterion.role == Criterion.Role.PREFERENCE)
 
 
 def _people(task: Task) -> dict[str, tuple[float | None, int]]:

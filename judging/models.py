@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User, Workspace
 from accounts.public_ids import new_public_id
 from annotation.models import Assignment, Rater, Study, Task
+from generation.any_run import AnyRun, AnyShare
 from generation.models import LanguageModel
 
 
@@ -66,38 +67,48 @@ class Watch(models.Model):
         return f"{self.judge} on {self.study}"
 
 
-class JudgeRun(models.Model):
+class JudgeRun(AnyRun):
     """A frozen list of items for a judge to answer, its budget, and what became of it."""
 
-    class Status(models.TextChoices):
-        PLANNED = "planned", _("Planned")
-        RUNNING = "running", _("Running")
-        PAUSED = "paused", _("Paused")
-        FINISHED = "finished", _("Finished")
-        FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Cancelled")
-
-    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
     study = models.ForeignKey(Study, models.PROTECT, related_name="judge_runs")
     watch = models.ForeignKey(Watch, models.SET_NULL, null=True, blank=True, related_name="rounds")
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PLANNED)
-    budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
-    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
-    budget_money = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    seed = models.BigIntegerField(default=0)
-    manifest = models.JSONField(default=dict, blank=True)
-    message = models.TextField(blank=True)
-    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at"]
 
+    @property
+    def workspace_id(self) -> int:
+        return self.judge.workspace_id
+
+    @property
+    def preparing(self) -> bool:
+        """Whether items of its plan are still to be made. Asks the database."""
+        return Preparation.objects.filter(run=self.pk).exists()
+
+
+class Preparation(models.Model):
+    """What is left to do before a large run can ask anything; gone once all its items are there.
+
+    `tasks` are the pks of those it asks about, in order: decided once, where a benchmark's responses up to
+    `newest_response` must become tasks first as soon as they have. `done` of `total` steps, each of which makes a
+    response a task or lays out a task's items; the last of them are the tasks. The lease says which worker does it.
+    """
+
+    run = models.OneToOneField(JudgeRun, models.CASCADE, related_name="preparation")
+    newest_response = models.BigIntegerField(null=True, blank=True)
+    tasks = models.JSONField(null=True, blank=True)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    leased_by = models.CharField(max_length=64, blank=True)
+
     def __str__(self) -> str:
-        return self.public_id
+        return f"{self.run_id}: {self.done} of {self.total}"
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.done // self.total if self.total else 100
 
 
 class PlannedItem(models.Model):
@@ -142,26 +153,15 @@ class PlannedItem(models.Model):
         return f"{self.run_id}/{self.position}"
 
 
-class BudgetShare(models.Model):
-    """What one worker of a run may still spend, set aside so that all of them together stay within the budget.
-
-    Null is no limit. A share that ran out belonged to a worker that died.
-    """
+class BudgetShare(AnyShare):
+    """What one worker of a run may still spend."""
 
     run = models.ForeignKey(JudgeRun, models.CASCADE, related_name="shares")
-    worker = models.CharField(max_length=64)
-    calls = models.PositiveBigIntegerField(null=True)
-    tokens = models.PositiveBigIntegerField(null=True)
-    money = models.DecimalField(max_digits=14, decimal_places=8, null=True)
-    leased_until = models.DateTimeField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["run", "worker"], name="one_budget_share_per_run_and_worker")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.run_id}: {self.worker}"
 
 
 class Reply(models.Model):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
+from judging import reply_words
 from judging.prompts import Item, number_text
 
 LONGEST_REPLY = 200_000
@@ -86,7 +87,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_members)
 def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop") -> Verdict | Unscored:
     """The scores of `items` in a reply: {name: {"reason", "score"}, ...} or a list of {"item", "reason", "score"}."""
     if finish_reason == "refusal":
-        return Unscored(Why.REFUSED, text.strip()[:200] or "the model declined")
+        return Unscored(Why.REFUSED, text.strip()[:200] or reply_words.DECLINED())
     names = {item.key for item in items}
     text = text[:LONGEST_REPLY]
     for values in (_json_values(text), _loose_values(text)):
@@ -94,12 +95,13 @@ def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop
         if found:
             return _verdict(found[-1], items)
     if finish_reason == "length":
-        return Unscored(Why.CUT_OFF, "the reply reached its token limit before the answer was complete")
+        return Unscored(Why.CUT_OFF, reply_words.TOKENS_USED_UP())
     if not any(bracket in text for bracket in "{["):
-        return Unscored(Why.PROSE, "no JSON in: " + (" ".join(text.split())[:150] or "an empty reply"))
+        start = " ".join(text.split())[:150] or reply_words.EMPTY_REPLY()
+        return Unscored(Why.PROSE, reply_words.NO_JSON(start=start))
     if text.count("{") > text.count("}") or text.count("[") > text.count("]"):
-        return Unscored(Why.CUT_OFF, "the JSON breaks off at: " + " ".join(text.split())[-60:])
-    return Unscored(Why.UNREADABLE, "no JSON object that names the questions")
+        return Unscored(Why.CUT_OFF, reply_words.BREAKS_OFF(end=" ".join(text.split())[-60:]))
+    return Unscored(Why.UNREADABLE, reply_words.NO_NAMED_QUESTIONS())
 
 
 def _json_values(text: str) -> Iterator[object]:
@@ -154,7 +156,7 @@ def _entries(value: object, names: set[str]) -> list[Entry] | Unscored | None:
     """(name, what is said of it) pairs where the value is an answer; None where it is something else."""
     if isinstance(value, Mapping):
         if isinstance(value, Members) and value.doubled in names:
-            return Unscored(Why.DOUBLED, f"{value.doubled!r} is answered twice")
+            return Unscored(Why.DOUBLED, reply_words.TWICE(item=repr(value.doubled)))
         if any(str(name).strip() in names for name in value):
             return [(str(name).strip(), said) for name, said in value.items()]
         inner = [found for part in value.values() if (found := _entries(part, names)) is not None]
@@ -181,14 +183,12 @@ def _verdict(entries: list[Entry] | Unscored, items: Sequence[Item]) -> Verdict 
     names = [item.key for item in items]
     for name, entry in entries:
         if name not in names:
-            return Unscored(Why.UNKNOWN, f"{name[:80]!r} is none of the {len(names)} questions")
+            return Unscored(Why.UNKNOWN, reply_words.NO_SUCH_QUESTION(name=repr(name[:80]), n=len(names)))
         if name in said:
-            return Unscored(Why.DOUBLED, f"{name!r} is answered twice")
+            return Unscored(Why.DOUBLED, reply_words.TWICE(item=repr(name)))
         said[name] = entry
     if missing := [name for name in names if name not in said]:
-        return Unscored(
-            Why.MISSING, f"{len(said)} of {len(names)} questions answered; {missing[0]!r} is missing"
-        )
+        return Unscored(Why.MISSING, reply_words.LEFT_OUT(n=len(said), all=len(names), item=repr(missing[0])))
     answers = []
     for item in items:
         answer = _answer(item, said[item.key])
@@ -202,16 +202,17 @@ def _answer(item: Item, entry: object) -> Answer | Unscored:
     score, reason = entry, ""
     if isinstance(entry, Mapping):
         if isinstance(entry, Members) and entry.doubled in SCORE_NAMES:
-            return Unscored(Why.DOUBLED, f"{item.key!r} has two scores")
+            return Unscored(Why.DOUBLED, reply_words.TWO_SCORES(item=repr(item.key)))
         name = next((name for name in SCORE_NAMES if name in entry), None)
         if name is None:
-            return Unscored(Why.MISSING, f"{item.key!r} has no score")
+            return Unscored(Why.MISSING, reply_words.NO_SCORE(item=repr(item.key)))
         score, reason = entry[name], str(entry.get("reason") or "").strip()
     number = _number(score)
     value = next((value for value in item.values if number is not None and abs(value - number) < 1e-9), None)
     if value is None:
         scale = ", ".join(map(number_text, item.values))
-        return Unscored(Why.OFF_SCALE, f"{item.key!r} has {str(score)[:40]!r}, which is none of {scale}")
+        words = reply_words.OFF_SCALE(item=repr(item.key), score=repr(str(score)[:40]), scale=scale)
+        return Unscored(Why.OFF_SCALE, words)
     return Answer(item.key, value, reason)
 
 

@@ -1,18 +1,20 @@
 """What a run will ask, frozen before the first call: tasks in an order that keeps shared prefixes together."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import count, islice
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
-from annotation.models import Assignment, Rubric, Study, Task
+from annotation.models import Assignment, Study, Task
 from generation.inserting import Inserting
-from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
 from generation.spending import UNLIMITED, Ceiling
+from judging.benchmark_studies import NothingToJudge as NothingToJudge
+from judging.benchmark_studies import rated_of
+from judging.benchmark_studies import study_of_benchmark as study_of_benchmark
 from judging.combining import How
 from judging.methods import method_named
 from judging.methods.needs import NEEDS, Transport
@@ -26,80 +28,6 @@ from judging.worklist import ATTEMPTS
 
 BATCH = 2_000
 NEW_ITEMS = Inserting(PlannedItem, "task", "shown_first", "repeat", "juror", "position", "canary")
-
-
-class NothingToJudge(LookupError):
-    """No task of the study is left for this judge, or none is of a kind that its method can judge."""
-
-
-def study_of_benchmark(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
-    """The study of all texts of a benchmark's experiment, for judges; responses that came since are added.
-
-    Raises NothingToJudge where there is no text or no rubric.
-    """
-    slug = f"{benchmark.slug}-judged" + ("" if experiment == MAIN_EXPERIMENT else f"-{experiment}")
-    with transaction.atomic():
-        study, _made = Study.objects.get_or_create(
-            workspace=benchmark.workspace,
-            slug=slug,
-            defaults={
-                "benchmark": benchmark,
-                "experiment": experiment,
-                "kind": Study.Kind.CHECKLIST,
-                "status": Study.Status.CLOSED,
-                "names": {"en": f"{benchmark.name}: all responses", "zh-hans": f"{benchmark.name}：全部回答"},
-            },
-        )
-        responses = _responses_of(benchmark, experiment).exclude(tasks_as_a__study=study)
-        rubrics = _Rubrics(benchmark)
-        tasks = (
-            Task(
-                study=study,
-                kind=Task.Kind.SINGLE,
-                key=f"r:{response.pk}",
-                response_a=response,
-                answer_rubric=rubric,
-            )
-            for response in responses.select_related("instruction__category__parent").iterator(BATCH)
-            if (rubric := rubrics.nearest_to(response)) is not None
-        )
-        Task.objects.bulk_create(tasks, batch_size=BATCH, ignore_conflicts=True)
-        if not study.tasks.exists():
-            raise NothingToJudge(
-                f"Benchmark {benchmark.slug} has no response with a text and a rubric; load its responses and "
-                "its rubrics first."
-            )
-    return study
-
-
-def _responses_of(benchmark: Benchmark, experiment: str) -> QuerySet[Response]:
-    responses = Response.objects.filter(
-        instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, text__isnull=False
-    ).order_by("instruction", "model", "sample", "pk")
-    if experiment == MAIN_EXPERIMENT:
-        others = GenerationRun.objects.filter(benchmark=benchmark).exclude(experiment=MAIN_EXPERIMENT)
-        return responses.exclude(run__in=others)
-    return responses.filter(run__experiment=experiment)
-
-
-class _Rubrics:
-    """The nearest rubric of each response, looked up once for a category."""
-
-    def __init__(self, benchmark: Benchmark) -> None:
-        own = Rubric.objects.filter(instruction__benchmark=benchmark, study=None)
-        self._own = set(own.values_list("instruction_id", flat=True))
-        self._known: dict[tuple[str, int | None], Rubric | None] = {}
-
-    def nearest_to(self, response: Response) -> Rubric | None:
-        instruction = response.instruction
-        place = (
-            ("instruction", instruction.pk)
-            if instruction.pk in self._own
-            else ("category", instruction.category_id)
-        )
-        if place not in self._known:
-            self._known[place] = Rubric.objects.nearest_to(instruction)
-        return self._known[place]
 
 
 @dataclass(frozen=True)
@@ -119,6 +47,24 @@ class Asking:
 PLAINLY = Asking()
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What a run is to be: about which tasks, at most `limit` of them, asked how, within which budget.
+
+    With `reuse`, a question that was answered before is answered from the stored reply. `only_rated` takes tasks that
+    people have answered.
+    """
+
+    limit: int | None = None
+    budget: Ceiling = UNLIMITED
+    seed: int = 0
+    concurrency: int | None = None
+    reuse: bool = True
+    user: User | None = None
+    asking: Asking = PLAINLY
+    only_rated: bool = False
+
+
 def plan_run(
     *,
     judge: Judge,
@@ -132,47 +78,85 @@ def plan_run(
     asking: Asking = PLAINLY,
     only_rated: bool = False,
 ) -> JudgeRun:
-    """A run over the study's tasks that this judge has not answered, at most `limit` of them.
+    """A run over the study's tasks that this judge has not answered, all its items at once.
 
-    Tasks of one instruction stand together, so that a server's prefix cache serves them. With `reuse`, a question
-    that was answered before is answered from the stored reply. `only_rated` takes tasks that people have answered.
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused.
     """
-    jurors = (judge, *asking.jurors)
-    both_orders = _both_orders(judge, asking)
-    leader = leader_of(judge, asking)
-    combined = leader != judge
+    wish = Wish(limit, budget, seed, concurrency, reuse, user, asking, only_rated)
+    return plan_wish(judge, study, wish)
+
+
+def plan_wish(judge: Judge, study: Study, wish: Wish) -> JudgeRun:
+    """As plan_run."""
+    jurors = (judge, *wish.asking.jurors)
+    leader = leader_of(judge, wish.asking)
+    pks = decide(leader, jurors, study, limit=wish.limit, only_rated=wish.only_rated)
+    with transaction.atomic():
+        run = new_run(judge, leader, study, wish)
+        plant_canaries(run, jurors, pks)
+        layout = Layout(run, jurors, pks)
+        while layout.lay_out():
+            continue
+    return run
+
+
+def decide(
+    leader: Judge,
+    jurors: Sequence[Judge],
+    study: Study,
+    *,
+    limit: int | None,
+    only_rated: bool,
+    newest_response: int | None = None,
+) -> list[int]:
+    """Pks of the tasks that a run is to ask about, in its order; only about responses up to the newest one's pk.
+
+    Tasks of one instruction stand together, so that a server's prefix cache serves them. Raises as plan_run.
+    """
     tasks = open_tasks(leader, study, only_rated=only_rated)
-    for juror in jurors:
-        check_rubrics(tasks, juror, study)
+    if newest_response is not None:
+        tasks = tasks.filter(response_a__lte=newest_response)
+    rubrics = tasks.order_by().values_list("answer_rubric_id", flat=True).distinct()
+    check_rubrics(list(rubrics), jurors, study)
     pks = list(tasks.values_list("pk", flat=True)[:limit])
     if not pks:
         raise NothingToJudge(_why_nothing(leader, study, only_rated))
+    return pks
+
+
+def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
+    """Its row, without any item yet."""
+    jurors = (judge, *wish.asking.jurors)
     settings = {
         "attempts": ATTEMPTS,
-        "limit": limit,
-        "concurrency": concurrency,
-        "reuse": reuse,
-        "only_rated": only_rated,
+        "limit": wish.limit,
+        "concurrency": wish.concurrency,
+        "reuse": wish.reuse,
+        "only_rated": wish.only_rated,
         "jurors": [juror.pk for juror in jurors],
-        "both_orders": both_orders,
-        "repeats": asking.repeats,
-        "combine": str(asking.combine) if combined else "",
+        "both_orders": _both_orders(judge, wish.asking),
+        "repeats": wish.asking.repeats,
+        "combine": str(wish.asking.combine) if leader != judge else "",
+        "canaries": wish.asking.canaries,
     }
-    with transaction.atomic():
-        run = JudgeRun.objects.create(
-            judge=leader,
-            study=study,
-            budget_calls=budget.calls,
-            budget_tokens=budget.tokens,
-            budget_money=budget.money,
-            seed=seed,
-            created_by=user,
-            manifest={"settings": settings},
-        )
-        planted = plant(run, pks, jurors, seed) if asking.canaries and takes_canaries(judge) else []
-        _store(run, chain(planted, _items(run, pks, jurors, both_orders, asking.repeats, seed)))
-    return run
+    return JudgeRun.objects.create(
+        judge=leader,
+        study=study,
+        budget_calls=wish.budget.calls,
+        budget_tokens=wish.budget.tokens,
+        budget_money=wish.budget.money,
+        seed=wish.seed,
+        created_by=wish.user,
+        manifest={"settings": settings},
+    )
+
+
+def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -> None:
+    """The run's first items, where it wants any: about planted texts beside some of these tasks."""
+    if not (run.manifest["settings"]["canaries"] and takes_canaries(jurors[0])):
+        return
+    planted = plant(run, pks, jurors, run.seed)
+    _store(run, [(one.task_id, one.shown_first, one.repeat, one.juror, one.canary) for one in planted], 0)
 
 
 def leader_of(judge: Judge, asking: Asking) -> Judge:
@@ -183,43 +167,72 @@ def leader_of(judge: Judge, asking: Asking) -> Judge:
     return panel_of(jurors, both_orders, asking.repeats, asking.combine)
 
 
+def items_each(judge: Judge, asking: Asking) -> int:
+    """How many items a run has about each task."""
+    return (1 + len(asking.jurors)) * asking.repeats * (2 if _both_orders(judge, asking) else 1)
+
+
 def _both_orders(judge: Judge, asking: Asking) -> bool:
     return asking.both_orders and NEEDS[judge.method].task_kind == Task.Kind.PAIR
 
 
-def _store(run: JudgeRun, items: Iterator[PlannedItem]) -> None:
-    """In their order, some thousand at a time: a run may have a hundred thousand and more."""
-    places = count()
-    while part := list(islice(items, BATCH)):
-        NEW_ITEMS.insert(
-            ((one.task_id, one.shown_first, one.repeat, one.juror, next(places), one.canary) for one in part),
-            run=run.pk,
-            attempts_before=0,
-            status=PlannedItem.Status.WAITING,
-            reason="",
-            leased_by="",
-        )
+Item = tuple[int, str, int, int, str]
+"""An item's task, who of a pair is shown first, repeat, juror, and what is planted."""
 
 
-def _items(
-    run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], both_orders: bool, repeats: int, seed: int
-) -> Iterator[PlannedItem]:
-    """Each task's questions together. Who of a pair is shown first is drawn, or stays as it was answered before."""
-    pair = NEEDS[jurors[0].method].task_kind == Task.Kind.PAIR
-    draws = random.Random(f"{seed} order")
-    shown = _shown_before(run.study, jurors) if both_orders else {}
-    for pk in pks:
-        drawn = draws.choice("ab") if pair else "a"
-        for number, juror in enumerate(jurors):
-            first = shown.get((juror.rater_id, pk), drawn)
-            for repeat in range(repeats):
-                if both_orders:
-                    for turn, side in enumerate((first, "b" if first == "a" else "a")):
-                        yield PlannedItem(
-                            run=run, task_id=pk, shown_first=side, repeat=2 * repeat + turn, juror=number
-                        )
-                else:
-                    yield PlannedItem(run=run, task_id=pk, shown_first=first, repeat=repeat, juror=number)
+class Layout:
+    """The items of a run about the tasks `pks`, those of `at_once` tasks at a time, from the task number `begin` on.
+
+    Tasks that went away meanwhile are left out.
+    """
+
+    def __init__(self, run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int], begin: int = 0) -> None:
+        self._run, self._jurors = run, jurors
+        settings = run.manifest["settings"]
+        self._both_orders, self._repeats = settings["both_orders"], settings["repeats"]
+        self._items = self._by_task(pks)
+        for _known in islice(self._items, begin):
+            continue
+        each = len(jurors) * self._repeats * (2 if self._both_orders else 1)
+        self.at_once = max(1, BATCH // each)
+        self._place = run.items.count()
+
+    def lay_out(self) -> int:
+        """Stores the items of the next tasks; of how many."""
+        found = dict(islice(self._items, self.at_once))
+        there = set(Task.objects.filter(pk__in=found).values_list("pk", flat=True))
+        items = [item for pk, of_task in found.items() if pk in there for item in of_task]
+        _store(self._run, items, self._place)
+        self._place += len(items)
+        return len(found)
+
+    def _by_task(self, pks: Sequence[int]) -> Iterator[tuple[int, list[Item]]]:
+        """Each task with its items. Who of a pair is shown first is drawn, or stays as it was answered before."""
+        pair = NEEDS[self._jurors[0].method].task_kind == Task.Kind.PAIR
+        draws = random.Random(f"{self._run.seed} order")
+        shown = _shown_before(self._run.study, self._jurors) if self._both_orders else {}
+        for pk in pks:
+            drawn = draws.choice("ab") if pair else "a"
+            found: list[Item] = []
+            for number, juror in enumerate(self._jurors):
+                first = shown.get((juror.rater_id, pk), drawn)
+                sides = (first, "b" if first == "a" else "a") if self._both_orders else (first,)
+                for repeat in range(self._repeats):
+                    for turn, side in enumerate(sides):
+                        found.append((pk, side, len(sides) * repeat + turn, number, ""))
+            yield pk, found
+
+
+def _store(run: JudgeRun, items: Sequence[Item], place: int) -> None:
+    places = count(place)
+    NEW_ITEMS.insert(
+        ((task, side, repeat, juror, next(places), canary) for task, side, repeat, juror, canary in items),
+        run=run.pk,
+        attempts_before=0,
+        status=PlannedItem.Status.WAITING,
+        reason="",
+        leased_by="",
+    )
 
 
 def _shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int], str]:
@@ -234,7 +247,7 @@ def _shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int]
 
 
 def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> QuerySet[Task]:
-    """What the judge could answer and has not, with an instruction's tasks together."""
+    """What the judge could answer and has not, with an instruction's tasks together. `only_rated` as in rated_of."""
     answered = Assignment.objects.filter(
         rater=judge.rater,
         task__study=study,
@@ -243,8 +256,7 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
     )
     tasks = Task.objects.filter(study=study, kind=NEEDS[judge.method].task_kind, gold__isnull=True)
     if only_rated:
-        rated = Assignment.objects.filter(task__study=study).answered().of_people()
-        tasks = tasks.filter(pk__in=rated.values("task_id"))
+        tasks = rated_of(tasks, study)
     return tasks.exclude(pk__in=answered.values("task_id")).order_by(
         "response_a__instruction__external_id",
         "response_a__instruction_id",
@@ -254,20 +266,24 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
     )
 
 
-def check_rubrics(tasks: QuerySet[Task], judge: Judge, study: Study) -> None:
+def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Study) -> None:
     """Raises before anything is planned what would fail on every call: no items, mixed scales, a broken prompt."""
-    questions = Questions(judge.method, study)
-    for pk in tasks.order_by().values_list("answer_rubric_id", flat=True).distinct():
-        items = questions.items(pk)
-        if not items:
-            raise NothingToJudge(
-                f"Rubric {questions.rubric(pk).key} has no criterion of role {questions.needs.role} for a "
-                f"{judge.method} judge to answer."
-            )
-        if questions.needs.transport == Transport.CHAT:
-            method_named(judge.method).messages(judge.prompt, questions.placeholder(pk), with_schema=False)
-        else:
-            preference(only_item(items), 1, "")
+    for judge in jurors:
+        questions = Questions(judge.method, study)
+        questions.learn(Task(answer_rubric_id=pk) for pk in rubrics)
+        for pk in rubrics:
+            items = questions.items(pk)
+            if not items:
+                raise NothingToJudge(
+                    f"Rubric {questions.rubric(pk).key} has no criterion of role {questions.needs.role} for a "
+                    f"{judge.method} judge to answer."
+                )
+            if questions.needs.transport == Transport.CHAT:
+                method_named(judge.method).messages(
+                    judge.prompt, questions.placeholder(pk), with_schema=False
+                )
+            else:
+                preference(only_item(items), 1, "")
 
 
 def _why_nothing(judge: Judge, study: Study, only_rated: bool) -> str:
@@ -276,8 +292,6 @@ def _why_nothing(judge: Judge, study: Study, only_rated: bool) -> str:
         return (
             f"Study {study.slug} has no tasks of kind {kind}, which is what the {judge.method} method judges."
         )
-    if only_rated and not Assignment.objects.filter(task__study=study).answered().of_people().exists():
-        return (
-            f"People have answered no task of study {study.slug} yet; judge all of them without --only-rated."
-        )
+    if only_rated and not rated_of(study.tasks.filter(kind=kind), study).exists():
+        return f"People have rated nothing of study {study.slug} yet; judge all of it without --only-rated."
     return f"{judge} has answered every task of study {study.slug} already."

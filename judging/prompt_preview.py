@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from accounts.models import Workspace
+from accounts.reader_language import for_reader
 from annotation.models import Rubric, Study, Task
 from generation.models import Benchmark, LanguageModel, Response
 from judging.judges import judge_parameters
@@ -94,9 +95,9 @@ def prompt_preview(
         way = ChatWay(judge)
         begun = lack or way.begin(item, question)
     except (WrongScale, MixedScales) as error:
-        return PromptPreview(about, number, of, [], {}, "", 0, str(error))
+        return PromptPreview(about, number, of, [], {}, "", 0, for_reader(error))
     if isinstance(begun, Unscored):
-        return PromptPreview(about, number, of, [], {}, "", 0, begun.detail)
+        return PromptPreview(about, number, of, [], {}, "", 0, for_reader(begun.detail))
     request = way.ask(begun).request
     messages = [dict(message) for message in request.messages]
     return PromptPreview(

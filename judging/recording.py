@@ -13,6 +13,7 @@ from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score
 from generation import chat
 from generation.inserting import Inserting
+from generation.interchange.table import storable
 from generation.spending import Prices
 from judging.models import PlannedItem, Reply
 from judging.parsing import Answer, Unscored, Verdict
@@ -39,13 +40,14 @@ REPLY_COLUMNS = (
 NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLUMNS))
 
 
-def storable(text: str) -> str:
-    """Postgres refuses NUL characters and lone surrogates, so they become visible signs."""
-    return text.replace("\x00", "\u2400").encode("utf-8", errors="replace").decode("utf-8")
+def cost_of(reply: chat.Reply, prices: Prices) -> Decimal:
+    """What the reply says of itself, where its calls went to several endpoints, else what its tokens cost."""
+    told: Decimal | None = getattr(reply, "cost", None)
+    return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
 
 
 def reply_row(
-    item: PlannedItem, reply: chat.Reply, *, request_hash: str, attempt: int, prices: Prices
+    item: PlannedItem, reply: chat.Reply, *, request_hash: str, attempt: int, cost: Decimal
 ) -> Reply:
     """One attempt that brought a text, not yet stored."""
     return Reply(
@@ -53,10 +55,10 @@ def reply_row(
         attempt=attempt,
         request_hash=request_hash,
         text=storable(reply.text),
-        finish_reason=reply.finish_reason[:30],
+        finish_reason=storable(reply.finish_reason)[:30],
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,
-        cost=getattr(reply, "cost", None) or prices.cost(reply.input_tokens, reply.output_tokens),
+        cost=cost,
         seconds=reply.seconds,
     )
 
@@ -283,10 +285,11 @@ def _store_replies(replies: Sequence[Reply]) -> None:
     except IntegrityError:
         # Another worker had the item meanwhile and used the number: what was paid for is kept all the same.
         for reply in replies:
-            _store_reply(reply)
+            store_reply(reply)
 
 
-def _store_reply(reply: Reply) -> None:
+def store_reply(reply: Reply) -> None:
+    """Under its own number of attempt, or the next one that is free."""
     PlannedItem.objects.select_for_update().get(pk=reply.item_id)
     taken = set(Reply.objects.filter(item=reply.item_id).values_list("attempt", flat=True))
     while reply.attempt in taken:

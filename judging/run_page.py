@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, ngettext
 
+from accounts.reader_language import for_reader
 from annotation.handout import Clock
 from generation.run_words import rate_since, state_in_words, time_left
-from judging.models import JudgeRun, PlannedItem
+from judging.models import JudgeRun, PlannedItem, Preparation
 from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
 from judging.settled_runs import is_panel
@@ -28,7 +29,8 @@ class RunPanel:
     """`live`: the page asks again, also while a paused run's last replies come in.
 
     `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
-    `misled`: the judge fell for a planted text, or judged none.
+    `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
+    `preparing`: what the run still lacks before it asks anything.
     """
 
     progress: Progress
@@ -42,28 +44,38 @@ class RunPanel:
     left: str
     retriable: bool
     misled: bool
+    offers: str
+    preparing: Preparation | None
 
 
 def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
+    # Before the items: where it is gone by the time they are counted, they are all there.
+    preparing = Preparation.objects.filter(run=run).defer("tasks").first()
     progress = progress_of(run, clock=clock)
     per_minute = _per_minute(run, progress)
+    retriable = progress.unscored > 0 and run.status != JudgeRun.Status.CANCELLED
     return RunPanel(
         progress=progress,
-        opening=_opening(run, progress),
+        opening=_opening(run, progress, preparing),
         live=run.status == JudgeRun.Status.RUNNING or progress.busy > 0,
-        stalled=progress.waiting > 0 and nobody_works(run, clock=clock),
+        stalled=(progress.waiting > 0 or preparing is not None) and nobody_works(run, clock=clock),
         reasons=[(gettext(REASON_TEXTS.get(why, why)), count) for why, count in progress.reasons],
         unscored=_unscored_rows(run),
         slowest=slowest_replies(run),
         per_minute=per_minute,
-        misled=_misled(run, progress),
-        retriable=progress.unscored > 0 and run.status != JudgeRun.Status.CANCELLED,
+        misled=preparing is None and _misled(run, progress),
+        retriable=retriable,
+        offers=f"{run.status}-{int(retriable)}-{int(progress.scored > 0)}",
         left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
+        preparing=preparing,
     )
 
 
-def _opening(run: JudgeRun, progress: Progress) -> str:
+def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -> str:
     """The answer in one sentence: how far it is, and what state it is in."""
+    if preparing is not None:
+        steps = {"done": preparing.done, "total": preparing.total}
+        return gettext("Preparing: %(done)d of %(total)d steps") % steps + state_in_words(run.status)
     if is_panel(run):
         said = ngettext(
             "%(scored)d of %(total)d question is answered",
@@ -112,5 +124,5 @@ def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
     for item in items:
         why, _colon, detail = item.reason.partition(": ")
         name = item.task.response_a.instruction.external_id
-        rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), detail))
+        rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), for_reader(detail)))
     return rows

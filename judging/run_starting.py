@@ -1,6 +1,5 @@
 """Starting a run: which judges are asked, about what, how often, within which budget; counted before it is begun."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
@@ -13,19 +12,23 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Assignment, Study, Task
+from annotation.models import Study
 from annotation.provenance import provenance_of
 from generation.endpoints import NoEndpoint
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
+from judging.benchmark_studies import NothingToJudge
 from judging.estimates import Estimate, estimate_run
 from judging.forms import RunForm
+from judging.judge_forms import fault_in_words
 from judging.judges import JudgeRefused
 from judging.methods.checklist import MixedScales
 from judging.methods.scales import WrongScale
 from judging.models import Judge, JudgeRun
 from judging.panels import PanelRefused
-from judging.plans import NothingToJudge, plan_run, study_of_benchmark
+from judging.plans import Wish, leader_of
+from judging.preparing import plan_target
 from judging.prompts import BadTemplate
+from judging.prospects import Target
 from judging.runs import start_run as start
 from judging.tasks import enqueue
 
@@ -46,30 +49,13 @@ WRONG_SCALE = gettext_lazy(
 NO_JURY = gettext_lazy(
     "These judges cannot decide together: the judges of one jury answer the same criteria, by methods of one kind."
 )
+NOT_SERVED = gettext_lazy(
+    "Nothing says where this judge's model is served; give the model an endpoint in the library first."
+)
+NAME_TAKEN = gettext_lazy(
+    "The name that this judge would have belongs to another one; make it in the library under a name of its own."
+)
 PREVIEW = "preview"
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is to be judged: a study's tasks, or all responses of a benchmark in one of its experiments."""
-
-    workspace: Workspace
-    study: Study | None = None
-    benchmark: Benchmark | None = None
-    experiment: str = MAIN_EXPERIMENT
-
-    def to_judge(self) -> Study:
-        """The study; of a benchmark its own one, made where there is none. Raises NothingToJudge."""
-        if self.study is not None:
-            return self.study
-        assert self.benchmark is not None
-        return study_of_benchmark(self.benchmark, self.experiment)
-
-    @property
-    def kinds(self) -> set[str]:
-        if self.study is None:
-            return {Task.Kind.SINGLE}
-        return set(self.study.tasks.order_by().values_list("kind", flat=True).distinct())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,34 +112,41 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
 
 
 def _estimated(form: RunForm, target: Target) -> Estimate | None:
-    """Counted in a transaction that is rolled back: nothing of it stays."""
+    """None with the form's error where there is nothing to count."""
+    try:
+        judges, leader = _as_if_made(form, target.workspace)
+        found = estimate_run(
+            judges,
+            leader,
+            target,
+            form.asking(judges),
+            limit=form.cleaned_data["limit"],
+            only_rated=form.only_rated,
+        )
+    except REFUSALS as error:
+        form.add_error(None, _in_words(error, form, target))
+        return None
+    if not found.tasks:
+        form.add_error(None, _why_nothing(form, target))
+        return None
+    return found
+
+
+def _as_if_made(form: RunForm, workspace: Workspace) -> tuple[list[Judge], Judge]:
+    """The judges that the form asks for and the one that leads them; none that is new stays in the database."""
     with transaction.atomic():
-        try:
-            with transaction.atomic():
-                study = target.to_judge()
-                judges = form.chosen_judges(target.workspace)
-                asking = form.asking(judges)
-                found = estimate_run(
-                    judges, study, asking, limit=form.cleaned_data["limit"], only_rated=form.only_rated
-                )
-            if not found.tasks:
-                form.add_error(None, _why_nothing(form, target))
-        except REFUSALS as error:
-            form.add_error(None, _in_words(error, form, target))
-            found = None
+        judges = form.chosen_judges(workspace)
+        leader = leader_of(judges[0], form.asking(judges))
         transaction.set_rollback(True)
-    return found if found and found.tasks else None
+    return judges, leader
 
 
 def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
     try:
         with transaction.atomic():
-            study = target.to_judge()
             judges = form.chosen_judges(target.workspace)
-            made = plan_run(
-                judge=judges[0],
-                study=study,
+            wish = Wish(
                 limit=form.cleaned_data["limit"],
                 budget=form.ceiling,
                 reuse=not form.cleaned_data["fresh"],
@@ -161,6 +154,7 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
                 asking=form.asking(judges),
                 only_rated=form.only_rated,
             )
+            made = plan_target(judge=judges[0], target=target, wish=wish)
             start(made, clock=timezone.now, user=user)
             enqueue(made)
             return made
@@ -182,17 +176,20 @@ def _in_words(error: Exception, form: RunForm, target: Target) -> str:
             return str(WRONG_SCALE)
         case PanelRefused():
             return str(NO_JURY)
+        case NoEndpoint():
+            return str(NOT_SERVED)
+        case JudgeRefused():
+            return str(NAME_TAKEN)
+        case BadTemplate():
+            return fault_in_words(error)
         case _:
             return str(error)
 
 
 def _why_nothing(form: RunForm, target: Target) -> str:
-    study = target.study
-    if study is None:
-        studies = Study.objects.filter(benchmark=target.benchmark, tasks__isnull=False)
-        return str(NOTHING_LEFT if studies.exists() else NO_RUBRIC)
-    rated = Assignment.objects.filter(task__study=study).answered().of_people()
-    return str(NOTHING_RATED if form.only_rated and not rated.exists() else NOTHING_LEFT)
+    if form.only_rated and not target.rated:
+        return str(NOTHING_RATED)
+    return str(NO_RUBRIC if target.empty else NOTHING_LEFT)
 
 
 def _experiments(benchmark: Benchmark) -> list[str]:

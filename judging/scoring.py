@@ -6,7 +6,7 @@ weights the points are AVG-C. An unusable verdict is left out and counted, never
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -156,13 +156,14 @@ def _places(keys: Sequence[int], category: IntArray) -> IntArray:
 class ScoreIntervals:
     """95 % intervals over whole instructions of models judged in every category, how made, over how many.
 
-    `averages` by model, `cells` by (model, category).
+    `averages` by model, `cells` by (model, category), `leads` of the leader's average less each other model's.
     """
 
     averages: Mapping[int, Interval]
     cells: Mapping[tuple[int, int], Interval]
     kind: IntervalKind
     clusters: int
+    leads: Mapping[int, Interval] = field(default_factory=dict)
 
 
 def average_intervals(
@@ -173,12 +174,14 @@ def average_intervals(
     points: FloatArray,
     under: FloatArray | None = None,
     rule: Rule = HELLOBENCH,
+    leader: int | None = None,
     draws: int = 1000,
     seed: int = 0,
 ) -> ScoreIntervals:
     """Intervals of each model's average and categories over whole instructions, the same drawn for all models.
 
-    Only models judged in every category have one. Shapes (n,).
+    So are those of how far `leader` is ahead of each other model. Only models judged in every category have one.
+    Shapes (n,).
     """
     models, m = np.unique(model, return_inverse=True)
     categories, c = np.unique(category, return_inverse=True)
@@ -193,6 +196,8 @@ def average_intervals(
         return ScoreIntervals({}, {}, "none", len(instructions))
     columns = np.repeat(complete, len(categories))
     sums, counts = sums[:, columns], counts[:, columns]
+    pks = models[complete].tolist()
+    ahead = [pks.index(leader)] if leader in pks else []
 
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         above, below = drawn @ sums, drawn @ counts
@@ -204,18 +209,22 @@ def average_intervals(
             averages = above.reshape(groups).sum(axis=2) / np.where(total > 0, total, 1.0)
         else:
             averages = means.reshape(groups).mean(axis=2)
-        return rule.scaled(np.concatenate([averages, means], axis=1)), usable
+        leads = [(averages[:, [place]] - averages) * rule.stretch for place in ahead]
+        return np.concatenate(
+            [rule.scaled(np.concatenate([averages, means], axis=1)), *leads], axis=1
+        ), usable
 
     try:
         _, ends = cluster_intervals(statistic, len(instructions), draws=draws, seed=seed)
     except NoStatistic:
         return ScoreIntervals({}, {}, "none", len(instructions))
     found = [Interval(float(low), float(high)) for low, high in zip(ends.low, ends.high, strict=True)]
-    pks = models[complete].tolist()
     places = [(pk, key) for pk in pks for key in categories.tolist()]
+    cells, leads = found[len(pks) : len(pks) + len(places)], found[len(pks) + len(places) :]
     return ScoreIntervals(
         dict(zip(pks, found[: len(pks)], strict=True)),
-        dict(zip(places, found[len(pks) :], strict=True)),
+        dict(zip(places, cells, strict=True)),
         ends.kind,
         len(instructions),
+        {pk: lead for pk, lead in zip(pks, leads, strict=False) if pk != leader},
     )

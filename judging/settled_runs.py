@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score, Task
+from judging import reply_words
 from judging.canaries import PairCanary, Sung, check, share, sung_pairs, sung_singles
 from judging.combining import How, Part, Scale, derived
 from judging.methods.pairs import Side, chosen, level_of
@@ -103,7 +104,11 @@ def answer_of(score: Score) -> Answer:
 def unscored_of(reason: str) -> Unscored:
     """From a stored reason such as 'off_scale: item ...'."""
     why, _colon, detail = reason.partition(": ")
-    return Unscored(Why(why), detail) if why in set(Why) else Unscored(Why.MISSING, reason or "no verdict")
+    return (
+        Unscored(Why(why), detail)
+        if why in set(Why)
+        else Unscored(Why.MISSING, reason or reply_words.NO_VERDICT())
+    )
 
 
 def _store(
@@ -190,7 +195,7 @@ def _pairs(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscor
     by_key: dict[str, dict[str, Verdict | Unscored]] = defaultdict(dict)
     for item in items:
         by_key[item.canary][item.shown_first] = outcomes[item.pk]
-    lost = Unscored(Why.MISSING, "not asked")
+    lost = Unscored(Why.MISSING, reply_words.NOT_ASKED())
     return [
         PairCanary(key, "b", orders.get("a", lost), orders.get("b", lost)) for key, orders in by_key.items()
     ]

@@ -2,18 +2,16 @@
 
 from decimal import Decimal
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q
 
+from generation.run_progress import sums_of
 from generation.spending import Spend
 from judging.models import JudgeRun, Reply
+
+PAID = Count("pk", filter=Q(reused_from=None))
 
 
 def spent_of(run: JudgeRun) -> Spend:
     """Every attempt that was sent counts as a call, also one that failed."""
-    sums = Reply.objects.filter(item__run=run).aggregate(
-        calls=Count("pk", filter=Q(reused_from=None)),
-        read=Sum("input_tokens", default=0),
-        written=Sum("output_tokens", default=0),
-        money=Sum("cost", default=Decimal(0)),
-    )
+    sums = sums_of(Reply.objects.filter(item__run=run), written="output_tokens", calls=PAID)
     return Spend(sums["calls"], sums["read"] + sums["written"], Decimal(sums["money"]))

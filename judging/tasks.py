@@ -1,5 +1,6 @@
 """What Celery carries: 'work on this run'. Safe to deliver twice; the rows say what is left to do."""
 
+from contextlib import suppress
 from typing import Any
 
 from celery import shared_task
@@ -9,10 +10,12 @@ from django.utils import timezone
 from annotation.models import Study
 from calibration.datasets import NothingToRead
 from calibration.stored_reports import report_of
+from generation.recovery import each_alone, store_all_left
 from judging.comparison import compare as compare_judge
 from judging.comparison import judges_in, weighting_for
-from judging.leases import live_leases, release_dead
-from judging.models import JudgeRun, PlannedItem
+from judging.leases import live_leases, release_dead, somebody_prepares
+from judging.left_replies import store_replies
+from judging.models import JudgeRun, PlannedItem, Watch
 from judging.report_kinds import report_kind
 from judging.runs import finish_if_done
 from judging.scoring import NoVerdicts, WithoutWeight
@@ -41,19 +44,23 @@ def sweep() -> None:
     PlannedItem.objects.filter(status=PlannedItem.Status.WAITING, leased_until__lt=clock()).update(
         leased_until=None, leased_by=""
     )
-    for run in JudgeRun.objects.filter(status=JudgeRun.Status.RUNNING).order_by("pk"):
+    store_all_left(JudgeRun, store_replies)
+
+    def send_on(run: JudgeRun) -> None:
         release_dead(run, clock)
-        if not finish_if_done(run, clock=clock) and not live_leases(run, clock).exists():
+        if finish_if_done(run, clock=clock) or live_leases(run, clock).exists():
+            return
+        if not somebody_prepares(run, clock):
             work.delay(run.pk)
-    for watch in due(clock):
-        try:
-            started = start_due(watch, clock=clock)
-        except WatchRefused:
-            continue
-        if started is not None:
-            work.delay(started.pk)
-    for run in unlooked():
-        look_at(run)
+
+    def begin_round(watch: Watch) -> None:
+        with suppress(WatchRefused):
+            if (started := start_due(watch, clock=clock)) is not None:
+                work.delay(started.pk)
+
+    each_alone(JudgeRun.objects.filter(status=JudgeRun.Status.RUNNING).order_by("pk"), send_on)
+    each_alone(due(clock), begin_round)
+    each_alone(unlooked(), look_at)
 
 
 def enqueue(run: JudgeRun) -> None:

@@ -15,11 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.reader_language import for_reader
 from annotation.models import Rater, Study
 from annotation.studies import StudyRefused
+from generation.allotment import ceiling_of
 from generation.counted_runs import with_counts
-from judging.allotment import ceiling_of
-from judging.forms import BudgetForm, ReviewForm
+from generation.endpoints import uncounted_of
+from generation.forms import BudgetForm
+from judging.forms import ReviewForm
 from judging.method_words import method_words
 from judging.models import JudgeRun, PlannedItem
 from judging.review_studies import NothingToReview, make_review_study, review_studies_of
@@ -27,7 +30,9 @@ from judging.run_page import run_panel
 from judging.run_reports import items_csv, manifest_file, run_report
 from judging.runs import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored
 from judging.runs import start_run as start
+from judging.settled_runs import jurors_of
 from judging.tasks import enqueue
+from judging.watch_views import failing_watches, flagged_watches
 
 RUNS_SHOWN = 100
 
@@ -38,7 +43,13 @@ def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
     found = _readable_runs(request).order_by("-created_at")
     counted = with_counts(found, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
-    context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN}
+    user = cast(User, request.user)
+    context = {
+        "runs": counted[:RUNS_SHOWN],
+        "more": found.count() > RUNS_SHOWN,
+        "changed": flagged_watches(user),
+        "failing": failing_watches(user),
+    }
     return render(request, "judging/runs.html", context)
 
 
@@ -47,8 +58,12 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
     """One run; while it goes on, the page asks for its middle again every other second."""
     found = _run_of(request, public_id)
-    template = "judging/run.html#progress" if _is_htmx(request) else "judging/run.html"
-    return render(request, template, _run_context(request, found))
+    context = _run_context(request, found)
+    if not _is_htmx(request):
+        return render(request, "judging/run.html", context)
+    return render(
+        request, "judging/run.html#progress", {**context, "part": True, "seen": request.GET.get("seen")}
+    )
 
 
 @require_POST
@@ -103,7 +118,7 @@ def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
         messages.error(request, gettext("This run has given no verdict yet."))
         return redirect("judging:run", public_id)
     except StudyRefused as error:
-        messages.error(request, str(error))
+        messages.error(request, for_reader(error))
         return redirect("judging:run", public_id)
     if study.status == Study.Status.OPEN:
         messages.success(request, gettext("The review is open; invite reviewers to it."))
@@ -163,10 +178,15 @@ def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
 def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
     leads = workspaces_led_by(cast(User, request.user)).filter(pk=run.study.workspace_id).exists()
     scripted = run.judge.rater.provenance == Rater.Provenance.SCRIPTED
+    panel = run_panel(run, clock=timezone.now)
+    jurors = jurors_of(run)
     return {
         "run": run,
-        "panel": run_panel(run, clock=timezone.now),
+        "panel": panel,
+        "uncounted": uncounted_of(one.language_model for one in jurors if one.language_model is not None),
         "leads": leads,
+        "offers": panel.offers,
+        "jurors": jurors,
         "method": method_words(run.judge.method),
         "review_form": ReviewForm(),
         "reviews": review_studies_of(run),
@@ -184,7 +204,7 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
 def _readable_runs(request: HttpRequest) -> "QuerySet[JudgeRun]":
     workspaces = workspaces_read_by(cast(User, request.user))
     return JudgeRun.objects.filter(study__workspace__in=workspaces).select_related(
-        "study", "judge__rater", "judge__language_model__endpoint", "created_by"
+        "study", "judge__rater", "judge__language_model__endpoint", "created_by", "watch"
     )
 
 

@@ -115,12 +115,25 @@ def _opening(watch: Watch, found: Readings) -> str:
             "%(judge)s has not changed as far as %(n)d rounds tell.",
             n,
         ) % {"judge": judge, "n": n}
-        return f"{said} {_latest(found.rounds[-1])}".strip()
+        return f"{said} {_latest(found.rounds[-1])} {_silent(found)}".strip()
     first = found.flagged[0]
     what = _what_changed(first)
-    return gettext("%(judge)s has changed: from round %(round)d on, %(what)s.") % {
+    said = gettext("%(judge)s has changed: from round %(round)d on, %(what)s.") % {
         "judge": judge, "round": first.number, "what": what,
     }  # fmt: skip
+    return f"{said} {_silent(found)}".strip()
+
+
+def _silent(found: Readings) -> str:
+    """Said where the latest round has fewer usable answers than the first, which no test of the answers sees."""
+    more = found.rounds[-1].unscored - found.rounds[0].unscored
+    if more <= 0:
+        return ""
+    return ngettext(
+        "In the latest round %(n)d more task than in the first got no usable answer.",
+        "In the latest round %(n)d more tasks than in the first got no usable answer.",
+        more,
+    ) % {"n": more}
 
 
 def _latest(one: Round) -> str:
@@ -134,6 +147,11 @@ def _latest(one: Round) -> str:
 
 def _what_changed(one: Round) -> str:
     said = []
+    if one.silent:
+        said.append(
+            ngettext("%(n)d task got no usable answer", "%(n)d tasks got no usable answer", one.unscored)
+            % {"n": one.unscored}
+        )
     for name, tested in one.changes.items():
         if not tested.flagged:
             continue

@@ -26,7 +26,8 @@ Answers = Mapping[tuple[int, str], tuple[float, str]]
 @dataclass(frozen=True)
 class Round:
     """`level` is the mean score, 0 to 1 of the scale; `alike` and `people` the shares of answers that are the first
-    round's and people's majority. `changes` are the tests of this look; None where there is too little.
+    round's and people's majority. `changes` are the tests of this look; None where there is too little. `silent`: half of
+    the tasks that the first round answered, or more, got no usable answer, so that the tests say little or nothing.
     """
 
     run: JudgeRun
@@ -36,10 +37,11 @@ class Round:
     people: Level | None
     changes: Mapping[TestName, Change]
     unscored: int
+    silent: bool = False
 
     @property
     def flagged(self) -> bool:
-        return any(one.flagged for one in self.changes.values())
+        return self.silent or any(one.flagged for one in self.changes.values())
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,13 @@ def _round(
         _level(people, instruction),
         changes,
         asked - len(scores),
+        silent=number > 1 and _half_lost(_scores(every[0], ends), scores),
     )
+
+
+def _half_lost(before: Mapping[int, float], now: Mapping[int, float]) -> bool:
+    """Whether half of the tasks or more that had a score have none any more."""
+    return bool(before) and 2 * len(before.keys() & now.keys()) <= len(before)
 
 
 def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> Level | None:

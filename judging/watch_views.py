@@ -1,11 +1,12 @@
 """Watches: the list, a new one, one with its rounds, and pause, resume and a round now."""
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,30 +15,30 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Study
+from annotation.models import Rater, Study
 from calibration.figure_files import png, standalone_svg
 from calibration.result_pages import SUFFIXES
+from judging.method_words import method_words
 from judging.models import Judge, JudgeRun, Watch
 from judging.tasks import enqueue
 from judging.watch_page import WatchPanel, watch_panel
 from judging.watch_readings import readings
-from judging.watches import LONGEST_PAUSE, USUAL_SIZE, WatchRefused, create_watch, set_active, start_round
+from judging.watches import (
+    LONGEST_PAUSE,
+    USUAL_SIZE,
+    WatchRefused,
+    change_terms,
+    create_watch,
+    set_active,
+    start_round,
+)
 
 LARGEST = 100_000
 
 
-class WatchForm(forms.Form):
-    """Which judge answers which tasks again, and how often."""
+class TermsForm(forms.Form):
+    """How often a watch's rounds come and what one may cost."""
 
-    study = forms.ModelChoiceField(label=gettext_lazy("Study"), queryset=Study.objects.none())
-    judge = forms.ModelChoiceField(label=gettext_lazy("Judge"), queryset=Judge.objects.none())
-    size = forms.IntegerField(
-        label=gettext_lazy("Tasks"),
-        min_value=2,
-        max_value=LARGEST,
-        initial=USUAL_SIZE,
-        help_text=gettext_lazy("Drawn now and never changed; those that people rated come first."),
-    )
     every_hours = forms.IntegerField(
         label=gettext_lazy("Hours between rounds"), min_value=1, max_value=LONGEST_PAUSE, initial=24
     )
@@ -48,6 +49,25 @@ class WatchForm(forms.Form):
         decimal_places=6,
         required=False,
         help_text=gettext_lazy("Empty for no limit; in the unit of the endpoint's prices."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class WatchForm(TermsForm):
+    """Which judge answers which tasks again, and how often."""
+
+    field_order = ("study", "judge", "size")
+
+    study = forms.ModelChoiceField(label=gettext_lazy("Study"), queryset=Study.objects.none())
+    judge = forms.ModelChoiceField(label=gettext_lazy("Judge"), queryset=Judge.objects.none())
+    size = forms.IntegerField(
+        label=gettext_lazy("Tasks"),
+        min_value=2,
+        max_value=LARGEST,
+        initial=USUAL_SIZE,
+        help_text=gettext_lazy("Drawn now and never changed; those that people rated come first."),
     )
 
     def __init__(self, *args: Any, workspaces: "QuerySet[Workspace]", **kwargs: Any) -> None:
@@ -65,6 +85,7 @@ class WatchForm(forms.Form):
             .distinct()
         )
         study.label_from_instance = lambda obj: str(obj.name)  # type: ignore[method-assign]
+        judge.label_from_instance = lambda obj: f"{obj.rater.name} · {method_words(obj.method).name}"  # type: ignore[method-assign]
 
 
 @require_safe
@@ -72,7 +93,7 @@ class WatchForm(forms.Form):
 def watches(request: HttpRequest) -> HttpResponse:
     """All watches of the reader's workspaces, with what their latest round said."""
     found = list(_readable(request))
-    rows = [(watch, *_latest(watch)) for watch in found]
+    rows = [_row(watch) for watch in found]
     leads = workspaces_led_by(cast(User, request.user)).exists()
     return render(request, "judging/watches.html", {"rows": rows, "leads": leads})
 
@@ -126,6 +147,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
         "leads": workspaces_led_by(cast(User, request.user)).filter(pk=found.study.workspace_id).exists(),
         "going": any(run.status in (JudgeRun.Status.RUNNING, JudgeRun.Status.PLANNED) for run in read.others),
         "provenance": [found.judge.rater.provenance] if found.judge.rater.provenance else [],
+        "terms": TermsForm(initial={"every_hours": found.every_hours, "budget_money": found.budget_money}),
         "path": request.path,
     }
     return render(request, "judging/watch.html", context)
@@ -134,7 +156,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
-    """pause, resume, or run: a round now."""
+    """pause, resume, change (how often and for how much), or run: a round now."""
     found = _watch_of(request, public_id)
     user = cast(User, request.user)
     if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
@@ -142,6 +164,14 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
     action = request.POST.get("action", "")
     if action in ("pause", "resume"):
         set_active(found, action == "resume", clock=timezone.now, user=user)
+    elif action == "change":
+        form = TermsForm(request.POST)
+        if form.is_valid():
+            change_terms(found, **form.cleaned_data, clock=timezone.now, user=user)
+            messages.success(request, gettext("The watch is changed."))
+        else:
+            for name, errors in form.errors.items():
+                messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
     elif action == "run":
         try:
             enqueue(start_round(found, clock=timezone.now, user=user))
@@ -154,14 +184,46 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def flagged_watches(user: User) -> list[Watch]:
-    """Watches whose latest round that was looked at has changed."""
+    """Watches that go on and whose latest round that was looked at has changed; pausing one silences it."""
     found = Watch.objects.filter(
-        study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
+        active=True, study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
     ).distinct()
-    return [one for one in found.select_related("judge__rater", "study") if _latest(one)[1]]
+    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
 
 
-def _latest(watch: Watch) -> tuple[JudgeRun | None, bool]:
+def failing_watches(user: User) -> list[Watch]:
+    """Watches that go on and whose latest round failed or stands still, so that nothing is told about their judge."""
+    stuck = (JudgeRun.Status.FAILED, JudgeRun.Status.PAUSED)
+    latest = JudgeRun.objects.filter(watch=OuterRef("pk")).order_by("-created_at").values("status")[:1]
+    found = Watch.objects.filter(active=True, study__workspace__in=workspaces_read_by(user))
+    found = found.annotate(latest=Subquery(latest)).filter(latest__in=stuck)
+    return list(found.select_related("judge__rater", "study"))
+
+
+def changed_since(judge: Rater) -> list[Watch]:
+    """Watches on which this judge stands flagged."""
+    found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
+    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
+
+
+@dataclass(frozen=True)
+class WatchRow:
+    """A line of the list: the latest round that was looked at, and the latest of all where that did not finish."""
+
+    watch: Watch
+    looked_at: JudgeRun | None
+    changed: bool
+    unfinished: JudgeRun | None
+
+
+def _row(watch: Watch) -> WatchRow:
+    looked_at, changed = _looked_at(watch)
+    latest = watch.rounds.order_by("-created_at").first()
+    over = latest is None or latest.status == JudgeRun.Status.FINISHED
+    return WatchRow(watch, looked_at, changed, None if over else latest)
+
+
+def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
     """The latest round that was looked at, and whether it is flagged."""
     run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
     return run, bool(run and run.manifest["watch"]["flagged"])

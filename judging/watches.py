@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
+from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.handout import Clock
@@ -43,9 +44,14 @@ def create_watch(
     The first round is due at once. Raises WatchRefused.
     """
     if not 1 <= every_hours <= LONGEST_PAUSE:
-        raise WatchRefused(f"Rounds come every 1 to {LONGEST_PAUSE} hours; {every_hours} is not among them.")
+        raise WatchRefused(
+            gettext("Rounds come every 1 to %(most)d hours; %(asked)d is not among them.")
+            % {"most": LONGEST_PAUSE, "asked": every_hours}
+        )
     if size < 2:
-        raise WatchRefused("A watch needs two tasks at least, since drift is told over instructions.")
+        raise WatchRefused(
+            gettext("A watch needs two tasks at least, since drift is told over instructions.")
+        )
     tasks = gold_set(judge, study, size, seed)
     try:
         with transaction.atomic():
@@ -56,7 +62,8 @@ def create_watch(
             _log(watch, "created", user, {"tasks": len(tasks), "every_hours": every_hours})
     except IntegrityError as error:
         raise WatchRefused(
-            f"{judge} is watched on study {study.slug} already; go on with that watch instead."
+            gettext("%(judge)s is watched on study %(study)s already; go on with that watch instead.")
+            % {"judge": judge, "study": study.slug}
         ) from error
     return watch
 
@@ -68,8 +75,11 @@ def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
     pks = list(tasks.values_list("pk", flat=True))
     if tasks.values("response_a__instruction").distinct().count() < 2:
         raise WatchRefused(
-            f"Study {study.slug} has no two instructions with tasks of kind {kind}, which {judge} answers; choose "
-            "another study or another judge."
+            gettext(
+                "Study %(study)s has fewer than two instructions with tasks for %(judge)s, which judges this: %(kind)s. "
+                "Choose another study or another judge."
+            )
+            % {"study": study.slug, "judge": judge, "kind": Task.Kind(kind).label.lower()}
         )
     rated = set(
         Assignment.objects.filter(task__in=pks).answered().of_people().values_list("task_id", flat=True)
@@ -105,11 +115,13 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
     with transaction.atomic():
         Watch.objects.select_for_update().get(pk=watch.pk)
         if watch.rounds.filter(status__in=OPEN).exists():
-            raise WatchRefused("A round of this watch is going on; wait until it is over, or cancel it.")
+            raise WatchRefused(
+                gettext("A round of this watch is going on; wait until it is over, or cancel it.")
+            )
         there = set(Task.objects.filter(pk__in=watch.tasks).values_list("pk", flat=True))
         tasks = [pk for pk in watch.tasks if pk in there]
         if not tasks:
-            raise WatchRefused("None of this watch's tasks is there any more; make a new watch.")
+            raise WatchRefused(gettext("None of this watch's tasks is there any more; make a new watch."))
         run = JudgeRun.objects.create(
             judge=watch.judge,
             study=watch.study,
@@ -184,6 +196,19 @@ def set_active(watch: Watch, active: bool, *, clock: Clock, user: User | None = 
     watch.refresh_from_db()
     if changed:
         _log(watch, "resumed" if active else "paused", user, {"next_at": watch.next_at.isoformat()})
+
+
+def change_terms(
+    watch: Watch, *, every_hours: int, budget_money: Decimal | None, clock: Clock, user: User | None = None
+) -> None:
+    """Another pause between rounds and another budget of each; the tasks stay. A shorter pause begins now."""
+    before = {"every_hours": watch.every_hours, "budget_money": str(watch.budget_money)}
+    watch.every_hours, watch.budget_money = every_hours, budget_money
+    watch.next_at = min(watch.next_at, clock() + timedelta(hours=every_hours))
+    watch.save(update_fields=["every_hours", "budget_money", "next_at"])
+    after = {"every_hours": every_hours, "budget_money": str(budget_money)}
+    if after != before:
+        _log(watch, "changed", user, {"before": before, **after})
 
 
 def _log(watch: Watch, verb: str, user: User | None, after: dict[str, Any]) -> None:

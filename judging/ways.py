@@ -11,18 +11,22 @@ from typing import Any, Protocol
 from django.utils import timezone
 
 from generation import chat
+from generation.allowance import allowed_tokens, next_allowance, told_by
 from generation.chat import Chat, Refused, ServerFailed
 from generation.endpoints import (
     NoEndpoint,
+    context_of,
     endpoint_of,
     pace_of,
     prices_of,
+    remember_context,
     served_name,
     takes_json_schema,
 )
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Prices, Spend
 from generation.turns import EndpointTurns
+from judging import reply_words
 from judging.methods import embedding, method_named, pairs, perplexity
 from judging.methods.guided import GuidedQuestion
 from judging.methods.needs import NEEDS, Transport
@@ -31,6 +35,8 @@ from judging.parsing import Unscored, Verdict, Why
 from judging.prompts import Item, estimated_tokens, least_tokens, request_hash
 
 ChatMaker = Callable[[LanguageModel], Chat]
+SHORTEST_PART = 8
+"""An answer of less than an eighth of what its method may need is not worth asking for."""
 OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
@@ -55,7 +61,10 @@ class Asked:
 
 @dataclass
 class Held:
-    """An item in hand: its question as shown, the conversation so far, and how many attempts and replies it has had."""
+    """An item in hand: its question as shown, the conversation so far, and how many attempts and replies it has had.
+
+    `allowance` caps the answer's tokens once the server refused more. `refused`: what failed was this call alone.
+    """
 
     item: PlannedItem
     question: GuidedQuestion
@@ -64,6 +73,8 @@ class Held:
     replies: int = 0
     asked: Asked | None = None
     last_error: str = ""
+    allowance: int | None = None
+    refused: bool = False
 
 
 class Way(Protocol):
@@ -78,6 +89,9 @@ class Way(Protocol):
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored: ...
 
     def ask(self, held: Held) -> Asked: ...
+
+    def shorten(self, held: Held, words: str) -> bool:
+        """Whether the question can be asked with a shorter answer, which the server has room for by its `words`."""
 
     def open(self, chat_for: ChatMaker) -> None:
         """Inside the event loop. Raises ChatError, NoEndpoint."""
@@ -141,9 +155,9 @@ class ChatWay:
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
         messages = self.method.messages(self.judge.prompt, question, with_schema=not self.structured)
-        limit = self.endpoint.context_tokens
+        limit = context_of(self.model, self.endpoint)
         if limit is not None and sum(least_tokens(m["content"]) for m in messages) > limit:
-            return Unscored(Why.TOO_LONG, f"the question is longer than the context of {limit} tokens")
+            return Unscored(Why.TOO_LONG, reply_words.LONGER_THAN_CONTEXT(n=limit))
         return Held(item, question, messages)
 
     def ask(self, held: Held) -> Asked:
@@ -151,7 +165,9 @@ class ChatWay:
         schema = self._schema_of(items)
         parameters = dict(self._parameters)
         if not self._capped:
-            parameters["max_tokens"] = self.method.answer_tokens(items)
+            parameters["max_tokens"] = self._answer_tokens(held)
+        if held.allowance is not None:
+            parameters |= {name: held.allowance for name in OUTPUT_NAMES if parameters.get(name)}
         request = chat.Request(
             model=served_name(self.model),
             messages=held.messages,
@@ -167,6 +183,26 @@ class ChatWay:
         read = sum(estimated_tokens(message["content"]) for message in held.messages)
         reserve = Spend(1, read + written, self.prices.cost(read, written))
         return Asked(held.item.pk, request, hashed, reserve, held.question)
+
+    def _answer_tokens(self, held: Held) -> int:
+        """The longest answer that the method may need, less what the context surely has no room for."""
+        most = self.method.answer_tokens(held.question.items)
+        least = sum(least_tokens(message["content"]) for message in held.messages)
+        return allowed_tokens(most, least, context_of(self.model, self.endpoint))
+
+    def shorten(self, held: Held, words: str) -> bool:
+        assert held.asked is not None
+        sent = held.asked.request.parameters
+        asked = next((int(sent[name]) for name in OUTPUT_NAMES if sent.get(name)), 0)
+        told = told_by(words)
+        fewer = next_allowance(asked, sum(estimated_tokens(m["content"]) for m in held.messages), told)
+        if fewer is None or fewer * SHORTEST_PART < self.method.answer_tokens(held.question.items):
+            return False
+        if told.context is not None:
+            # Only now: a context that no question fits into would be believed of all of them.
+            remember_context(self.model, self.endpoint, told.context)
+        held.allowance = fewer
+        return True
 
     def _schema_of(self, items: tuple[Item, ...]) -> dict[str, Any]:
         """Once a rubric: its items are the same object from task to task, and comparing them takes long."""
@@ -216,6 +252,9 @@ class EmbeddingWay:
         )
         read = sum(estimated_tokens(message["content"]) for message in held.messages)
         return Asked(held.item.pk, request, hashed, Spend(1, read, self.prices.cost(read, 0)), held.question)
+
+    def shorten(self, held: Held, words: str) -> bool:
+        return False
 
     def open(self, chat_for: ChatMaker) -> None:
         self._chat = chat_for(self.model)
@@ -306,6 +345,9 @@ class LogProbabilityWay:
         money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in writers)
         return Asked(held.item.pk, request, hashed, Spend(1, read, money), held.question, writers)
 
+    def shorten(self, held: Held, words: str) -> bool:
+        return False
+
     def open(self, chat_for: ChatMaker) -> None:
         self._chat_for = chat_for
 
@@ -341,10 +383,10 @@ class LogProbabilityWay:
             )
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
-            lack = f"{perplexity.not_served(model.name).detail} ({str(error)[:120]})"
+            lack = reply_words.NOT_SERVED_WHY(model=model.name, words=str(error)[:120])
             return {"unscored": lack}, chat.Reply("", "", 0, 0, 0.0)
         except perplexity.NoLogProbabilities as error:
-            raise ServerFailed(str(error)) from error
+            raise ServerFailed(*error.args) from error
         used = replace(
             first,
             input_tokens=first.input_tokens + scored.reply.input_tokens,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from accounts.sentences import worded
 from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.models import Benchmark, Category
 
@@ -59,8 +60,13 @@ class Weighting:
             if found is not None:
                 return found
         raise MissingWeights(
-            f"The weights {self.name} do not cover category {category or EVERYWHERE} with its {len(keys)} items; "
-            "choose other weights, such as equal, or fit them on a study that has this category."
+            worded(
+                "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
+                "such as equal, or fit them on a study that has this category.",
+                weights=self.name,
+                category=category or EVERYWHERE,
+                n=len(keys),
+            )
         )
 
     def _candidates(self, category: Category | None) -> list[CategoryWeights]:
@@ -98,7 +104,12 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
     if found is None:
         known = [EQUAL, *(fit_name(fit) for fit in fits)]
         raise UnknownWeights(
-            f"There are no weights {name!r} for benchmark {benchmark.slug}; there are: {', '.join(known)}."
+            worded(
+                "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s.",
+                name=repr(name),
+                benchmark=benchmark.slug,
+                known=", ".join(known),
+            )
         )
     return weighting_of(found, name)
 

@@ -3,37 +3,44 @@
 Everything here touches the database and knows nothing of event loops. One judge's items: a jury has a worklist each.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
 
-from annotation.handout import Clock
 from generation import chat
 from generation.chat import TooLong
+from generation.endpoints import remember_uncounted
 from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.journal import Journal, JournalFailed, Kept
+from generation.leases import Clock
+from generation.purse import Purse
 from generation.spending import NOTHING, Ceiling, Spend
-from judging.allotment import ceiling_of, grant, record_spent, renew_share
+from generation.stations import seems_down
+from judging import reply_words
 from judging.asked_items import AskedItems, replies_of
 from judging.leases import lease_items, release, renew
 from judging.methods.needs import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
 from judging.parsing import Unscored, Verdict, Why
 from judging.questions import Questions
-from judging.recording import Ledger, failure_row, reply_row, reuse_row
+from judging.recording import Ledger, cost_of, failure_row, reply_row, reuse_row
+from judging.spent import spent_of
 from judging.ways import Asked, Held, canonical, shown, way_of
 
 ATTEMPTS = 3
-GIVE_UP_AFTER = 5
 LONGEST_QUOTED_REPLY = 4_000
-NO_TEXT = Unscored(Why.NO_TEXT, "the response has no text")
+NO_TEXT = Unscored(Why.NO_TEXT, reply_words.NO_TEXT())
 
 
 @dataclass
 class Worklist:
-    """`gave_up` holds the endpoint's words once going on makes no sense."""
+    """`gave_up` holds the endpoint's words once going on makes no sense.
+
+    `refused` is the most that one of the calls could cost which the engine withheld.
+    """
 
     run: JudgeRun
     worker: str
@@ -51,13 +58,19 @@ class Worklist:
         self.way = way_of(self.asked_judge)
         self.prices = self.way.prices
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
-        self.ceiling = ceiling_of(self.run)
+        self.purse = Purse(self.run, self.worker, self.clock, spent_of)
         self.questions = Questions(self.asked_judge.method, self.run.study)
+        self.proven = self.run.items.filter(status=PlannedItem.Status.SCORED, juror=self.juror).exists()
         self.items = AskedItems()
         self.ledger = Ledger(self.asked_judge.rater, self.questions, self.clock)
+        self.journal = Journal(self.run.public_id, self.worker)
 
     def next_questions(self, count: int) -> tuple[list[Asked], bool]:
         """At most `count` calls to make, and whether there may be more; what needs no call is settled here."""
+        if self.purse.lowered:
+            if self.held:
+                return [], True
+            self.purse.relent()
         pks = lease_items(self.run, self.worker, count, self.clock, self.juror)
         if not pks:
             return [], False
@@ -70,6 +83,7 @@ class Worklist:
             held = [one for item in open_ones if (one := self._take_up(item, replies.get(item.pk, [])))]
             found = self._ask(held)
             self.ledger.write()
+        self.purse.fill(self.in_hand)
         return found, len(pks) == count
 
     def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
@@ -83,38 +97,63 @@ class Worklist:
                         again += self._read(held, reply)
                     case Retried(error=error):
                         self._note(held, error)
-                    case Failed(error=error):
-                        self._failed(held, error)
+                    case Failed(error=error, fatal=fatal):
+                        again += self._failed(held, error, fatal)
                     case Withheld():
                         if held.asked is not None:
-                            self.refused = held.asked.reserve
+                            self.refused = self.refused.at_least(held.asked.reserve)
                         self._drop([outcome.key])
-            if self.ceiling.limited:
-                record_spent(self.run, self.worker, _cost_of(self.ledger.replies))
+            self.purse.pay(_cost_of(self.ledger.replies))
             found = self._ask(again)
             self.ledger.write()
+        self.purse.fill(self.in_hand)
         return found
 
-    def top_up(self, wanted: Spend) -> Ceiling:
-        """Sets more of the run's budget aside for this worker; what was added."""
-        return grant(self.run, self.worker, wanted, self.clock)
+    def keep(self, key: int, reply: chat.Reply) -> None:
+        """The reply is safe from now on, should this process be killed before `take` has stored it."""
+        asked = self.held[key].asked
+        assert asked is not None
+        try:
+            self.journal.keep(Kept.of(key, reply, cost_of(reply, self.prices), asked.request_hash))
+        except JournalFailed as error:
+            self._give_up(str(error))
+
+    def stored(self, keys: Collection[int]) -> None:
+        self.journal.stored(keys)
+
+    def cost_of(self, reply: chat.Reply) -> Spend:
+        return Spend(1, reply.input_tokens + reply.output_tokens, cost_of(reply, self.prices))
+
+    @property
+    def in_hand(self) -> Spend:
+        """The most that all calls in hand can cost."""
+        return sum((held.asked.reserve for held in self.held.values() if held.asked), NOTHING)
+
+    def begin_again(self) -> bool:
+        """Whether the budget has room for the dearest of the calls that were withheld; then it is set aside."""
+        if not self.purse.reopen(self.refused):
+            return False
+        self.refused = NOTHING
+        return True
 
     def settle_failures(self) -> None:
         """Nothing is left to ask: what failed is unscored where others were answered, else the endpoint is down."""
         with transaction.atomic():
-            if self.failing and not self.answered and not self.gave_up:
-                self._give_up(self.held[self.failing[-1]].last_error)
+            last = self.held[self.failing[-1]] if self.failing else None
+            if last is not None and not (last.refused or self.answered or self.gave_up):
+                self._give_up(last.last_error)
             self._close_failing()
             self.ledger.write()
 
     def renew(self) -> None:
         renew(self.run, self.worker, list(self.held), self.clock)
-        if self.ceiling.limited:
-            renew_share(self.run, self.worker, self.clock)
+        self.purse.renew()
 
     def leave(self) -> None:
-        """Gives back whatever is still in hand."""
+        """Gives back whatever is still in hand, of the items and of the budget."""
         self._drop(list(self.held))
+        self.purse.close()
+        self.journal.close()
 
     def others_are_busy(self) -> bool:
         """Whether items wait that another worker holds, or held until now."""
@@ -122,7 +161,12 @@ class Worklist:
         return waiting.exclude(leased_by=self.worker).exists()
 
     def still_running(self) -> bool:
-        return JudgeRun.objects.filter(pk=self.run.pk, status=JudgeRun.Status.RUNNING).exists()
+        found = JudgeRun.objects.filter(pk=self.run.pk, status=JudgeRun.Status.RUNNING)
+        budget = found.values_list("budget_calls", "budget_tokens", "budget_money").first()
+        if budget is None:
+            return False
+        self.purse.look(Ceiling(*budget))
+        return True
 
     def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
         """The item with its conversation; None where it could be closed without a call."""
@@ -185,9 +229,15 @@ class Worklist:
     def _read(self, held: Held, reply: chat.Reply) -> list[Held]:
         assert held.asked is not None
         row = reply_row(
-            held.item, reply, request_hash=held.asked.request_hash, attempt=held.attempts, prices=self.prices
+            held.item,
+            reply,
+            request_hash=held.asked.request_hash,
+            attempt=held.attempts,
+            cost=cost_of(reply, self.prices),
         )
         self.ledger.replies.append(row)
+        if reply.estimated and self.way.endpoint is not None:
+            remember_uncounted(self.way.endpoint)
         held.attempts += 1
         self.answered += 1
         self._close_failing()
@@ -224,30 +274,35 @@ class Worklist:
         self.ledger.replies.append(row)
         held.attempts += 1
 
-    def _failed(self, held: Held, error: CallFailed) -> None:
+    def _failed(self, held: Held, error: CallFailed, fatal: bool) -> list[Held]:
+        """What is to be asked again at once."""
         self._note(held, error)
-        if error.fatal:
+        held.refused = error.doubtful
+        if fatal:
             self._give_up(str(error))
             self._drop([held.item.pk])
+        elif isinstance(error, TooLong) and self.way.shorten(held, str(error)):
+            return [held]
         elif isinstance(error, TooLong):
             self.ledger.close(held.item, Unscored(Why.TOO_LONG, str(error)))
             self.held.pop(held.item.pk)
         else:
             self.failing.append(held.item.pk)
-            if len(self.failing) >= GIVE_UP_AFTER:
+            if seems_down(len(self.failing), held.refused):
                 self._give_up(str(error))
                 self._close_failing()
+        return []
 
     def _give_up(self, words: str) -> None:
         self.gave_up = self.gave_up or words
 
     def _close_failing(self) -> None:
-        """What failed on the way: given back where the run stops for it, else unscored."""
+        """What failed on the way: given back where the run stops for it, else, and where it was refused, unscored."""
         for pk in self.failing:
             held = self.held.get(pk)
             if held is None:
                 continue
-            if self.gave_up:
+            if self.gave_up and not held.refused:
                 self._drop([pk])
             else:
                 self.ledger.close(held.item, Unscored(Why.ENDPOINT, held.last_error))

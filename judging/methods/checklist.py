@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from accounts.sentences import worded
 from judging.parsing import Unscored, Verdict, read_answers
 from judging.prompts import Item, Level, Question, marker, number_text, render, transcript
 
@@ -56,7 +57,7 @@ def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
     """The one scale of all items. Raises MixedScales."""
     if len({item.values for item in items}) != 1:
         raise MixedScales(
-            "The items of this rubric have different scales; the checklist method needs one for all."
+            worded("The items of this rubric have different scales; the checklist method needs one for all.")
         )
     return items[0].levels
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from judging import reply_words
 from judging.parsing import Unscored, Verdict, Why
 
 KEY = "composite"
@@ -94,13 +95,13 @@ def choose(agreements: Sequence[Agreement], *, seed: int, least_share: float = L
     pooled = [value for choice in choices for value in _values(halves[choice.category][1], choice.method)]
     single_values = [value for _choosing, testing in halves.values() for value in _values(testing, single)]
     if not single_values:
-        raise TooFewTasks(f"Method {single} judged none of the held-out tasks.")
+        raise TooFewTasks(reply_words.NONE_HELD_OUT(method=single))
     return Composite(choices, fmean(pooled), len(pooled), single, fmean(single_values))
 
 
 def _by_category(agreements: Sequence[Agreement]) -> dict[str, list[Agreement]]:
     if not agreements:
-        raise TooFewTasks("There is no agreement to choose a method by.")
+        raise TooFewTasks(reply_words.NO_AGREEMENT())
     rows: dict[str, list[Agreement]] = defaultdict(list)
     for row in agreements:
         rows[row.category].append(row)
@@ -118,9 +119,7 @@ def _halves(rows: Sequence[Agreement], seed: str, category: str) -> tuple[Table,
 
 def _first_half(instructions: set[str], seed: str, category: str) -> set[str]:
     if len(instructions) < 2:
-        raise TooFewTasks(
-            f"Category {category!r} has {len(instructions)} instruction; two halves need at least 2."
-        )
+        raise TooFewTasks(reply_words.TOO_FEW_INSTRUCTIONS(category=repr(category), n=len(instructions)))
     order = sorted(instructions)
     random.Random(hashlib.sha256(seed.encode()).digest()).shuffle(order)
     return set(order[: len(order) // 2])
@@ -138,7 +137,7 @@ def _best(
     enough = {m: values for m, values in judged.items() if values and len(values) >= least_share * len(table)}
     if not enough:
         raise TooFewTasks(
-            f"In category {category!r} no method judged {least_share:.0%} of the {len(table)} tasks."
+            reply_words.NO_METHOD_JUDGED(category=repr(category), share=f"{least_share:.0%}", n=len(table))
         )
     best = max(enough, key=lambda method: fmean(enough[method]))
     return best, fmean(enough[best]), len(enough[best]), tuple(m for m in methods if m not in enough)
@@ -150,7 +149,7 @@ def _choice(
     method, rate, n, left_out = _best(choosing, methods, least_share, category)
     values = _values(testing, method)
     if not values:
-        raise TooFewTasks(f"In category {category!r} method {method} judged none of the held-out tasks.")
+        raise TooFewTasks(reply_words.NONE_HELD_OUT_IN(category=repr(category), method=method))
     return Choice(category, method, rate, n, fmean(values), len(values), left_out, tuple(sorted(testing)))
 
 
@@ -160,5 +159,5 @@ def verdict_of(
     """The verdict of the category's method among those of all methods, by name."""
     method = composite.method_of.get(category)
     if method is None:
-        return Unscored(Why.MISSING, f"no method was chosen for category {category!r}")
-    return verdicts.get(method) or Unscored(Why.MISSING, f"method {method} has no verdict on this task")
+        return Unscored(Why.MISSING, reply_words.NO_METHOD_CHOSEN(category=repr(category)))
+    return verdicts.get(method) or Unscored(Why.MISSING, reply_words.METHOD_WITHOUT_VERDICT(method=method))

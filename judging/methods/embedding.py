@@ -6,6 +6,7 @@ Three vectors from one call to /v1/embeddings with `texts`, then `decide`. No pr
 import math
 from collections.abc import Sequence
 
+from judging import reply_words
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs import preference
 from judging.methods.scales import only_item
@@ -22,7 +23,7 @@ def problem_with(question: Question) -> Unscored | None:
     """Why there is nothing to embed: no reference, or an empty text, which has no place among meanings."""
     lack = what_lacks(question, ("reference",), 2)
     if lack is None and not all(text.strip() for text in question.responses):
-        return Unscored(Why.NO_TEXT, "one of the two texts is empty and has no embedding")
+        return Unscored(Why.NO_TEXT, reply_words.EMPTY_EMBEDDED())
     return lack
 
 
@@ -41,15 +42,13 @@ def decide(question: Question, vectors: Sequence[Sequence[float]]) -> Verdict | 
     if (lack := problem_with(question)) is not None:
         return lack
     if len(vectors) != 3 or not vectors[0] or len({len(vector) for vector in vectors}) != 1:
-        return Unscored(
-            Why.UNREADABLE, f"three vectors of one length are needed, not {[len(v) for v in vectors]}"
-        )
+        return Unscored(Why.UNREADABLE, reply_words.OTHER_VECTORS(found=[len(v) for v in vectors]))
     lengths = [math.hypot(*vector) for vector in vectors]
     if not all(math.isfinite(length) and length > 0 for length in lengths):
-        return Unscored(Why.UNREADABLE, "a vector is zero or not finite")
+        return Unscored(Why.UNREADABLE, reply_words.ZERO_VECTOR())
     first, second = (_cosine(vectors[0], vectors[n], lengths[0], lengths[n]) for n in (1, 2))
     side = 0 if abs(first - second) <= SAME else (1 if first > second else -1)
-    reason = f"Cosine with the reference: {first:.6f} for A, {second:.6f} for B."
+    reason = reply_words.COSINES(first=f"{first:.6f}", second=f"{second:.6f}")
     return preference(only_item(question.items), side, reason)
 
 

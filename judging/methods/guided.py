@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judging import reply_words
 from judging.parsing import Unscored, Why
 from judging.prompts import Item, Question, marker, transcript
 
@@ -39,13 +40,13 @@ def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unsc
     whole = guided(question)
     if len(whole.responses) != responses:
         return Unscored(
-            Why.NO_TEXT, f"{len(whole.responses)} texts to judge where the method takes {responses}"
+            Why.NO_TEXT, reply_words.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses)
         )
     names = {
-        "hint": "the instruction has no hint",
-        "reference": "the instruction has no human reference",
-        "guideline": "the study has no guideline",
-        "guides": "the task has no checklist to be guided by",
+        "hint": reply_words.NO_HINT(),
+        "reference": reply_words.NO_REFERENCE(),
+        "guideline": reply_words.NO_GUIDELINE(),
+        "guides": reply_words.NO_GUIDES(),
     }
     for part in parts:
         if not getattr(whole, part):
@@ -57,7 +58,7 @@ def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQ
     """The question, complete. Raises MissingPart."""
     lack = what_lacks(question, parts, responses)
     if lack is not None:
-        raise MissingPart(f"This question cannot be asked: {lack.detail}.")
+        raise MissingPart(reply_words.CANNOT_BE_ASKED(lack=lack.detail))
     return guided(question)
 
 

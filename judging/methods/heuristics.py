@@ -4,6 +4,7 @@ import hashlib
 import random
 from enum import StrEnum
 
+from judging import reply_words
 from judging.methods.guided import guided, what_lacks
 from judging.methods.overlap import rouge_1, rouge_l
 from judging.methods.pairs import preference
@@ -42,12 +43,13 @@ def decide(rule: Rule, question: Question, *, seed: int) -> Verdict | Unscored:
         return lack
     item = only_item(question.items)
     if rule is Rule.RANDOM:
-        return preference(item, _drawn(question, seed), "Drawn at random.")
+        return preference(item, _drawn(question, seed), reply_words.DRAWN())
     if rule in (Rule.FIRST, Rule.SECOND):
-        return preference(item, 1 if rule is Rule.FIRST else -1, f"Always the {rule} of the two.")
+        return preference(item, 1 if rule is Rule.FIRST else -1, reply_words.ALWAYS[rule]())
     one, other = (_measure(rule, text, guided(question).reference) for text in question.responses)
     side = 0 if abs(one - other) <= SAME else (1 if one > other else -1)
-    return preference(item, side, f"{_measured(rule)}: {abs(one):g} for A, {abs(other):g} for B.")
+    measured = reply_words.MEASURED[rule if rule in NEEDS_REFERENCE else "characters"]
+    return preference(item, side, measured(first=f"{abs(one):g}", second=f"{abs(other):g}"))
 
 
 def _measure(rule: Rule, text: str, reference: str) -> float:
@@ -61,11 +63,6 @@ def _measure(rule: Rule, text: str, reference: str) -> float:
             return float(len(text.strip()))
         case _:
             return -float(len(text.strip()))
-
-
-def _measured(rule: Rule) -> str:
-    names = {Rule.ROUGE: "ROUGE-L against the reference", Rule.ROUGE_1: "ROUGE-1 against the reference"}
-    return names.get(rule, "Characters")
 
 
 def _drawn(question: Question, seed: int) -> int:

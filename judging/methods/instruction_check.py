@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from accounts.sentences import worded
+from judging import reply_words
 from judging.methods import replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.scales import WrongScale, only_item
@@ -45,7 +47,11 @@ def _item(items: Sequence[Item]) -> Item:
     item = only_item(items)
     if set(item.values) != set(WORDS.values()):
         raise WrongScale(
-            f"An instruction is fulfilled (1) or not (0); criterion {item.key!r} has {item.values}."
+            worded(
+                "An instruction is fulfilled (1) or not (0); criterion %(item)s has %(values)s.",
+                item=repr(item.key),
+                values=item.values,
+            )
         )
     return item
 
@@ -69,7 +75,8 @@ def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Uns
     answer = said[VERDICT_NAMES[0]]
     value = READ_AS.get(str(answer).strip().strip(".").casefold())
     if value is None:
-        return Unscored(Why.OFF_SCALE, f"{item.key!r} has {str(answer)[:40]!r}, which is neither yes nor no")
+        words = reply_words.NEITHER(item=repr(item.key), score=repr(str(answer)[:40]))
+        return Unscored(Why.OFF_SCALE, words)
     return Verdict((Answer(item.key, value, str(said.get("reason") or "").strip()),))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from accounts.sentences import worded
+from judging import reply_words
 from judging.methods import replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.scales import WrongScale, only_item
@@ -45,7 +47,13 @@ def level_of(answer: Answer) -> str:
         return answer.level
     level = next((level for level, score in SCORES.items() if score == answer.value), None)
     if level is None:
-        raise WrongScale(f"{answer.value:g} is no preference; one is among {sorted(set(SCORES.values()))}.")
+        raise WrongScale(
+            worded(
+                "%(value)s is no preference; one is among %(known)s.",
+                value=f"{answer.value:g}",
+                known=sorted(set(SCORES.values())),
+            )
+        )
     return level
 
 
@@ -77,7 +85,14 @@ def preference(item: Item, side: int, reason: str) -> Verdict:
     """A verdict for A (1), B (-1) or neither (0), on a scale that has plain A, B and tie. Raises WrongScale."""
     level = {1: "a", 0: TIE, -1: "b"}[side]
     if SCORES[level] not in item.values:
-        raise WrongScale(f"Criterion {item.key!r} has no level {side}; its levels are {item.values}.")
+        raise WrongScale(
+            worded(
+                "Criterion %(item)s has no level %(level)s; its levels are %(values)s.",
+                item=repr(item.key),
+                level=side,
+                values=item.values,
+            )
+        )
     return Verdict((chosen(item.key, level, reason),))
 
 
@@ -130,7 +145,13 @@ class PairMethod:
         item = only_item(items)
         if sorted(item.values) != sorted(SCORES[level] for level in self.options.values()):
             raise WrongScale(
-                f"Method {self.KEY} chooses among {', '.join(self.options)}; criterion {item.key!r} has {item.values}."
+                worded(
+                    "Method %(method)s chooses among %(options)s; criterion %(item)s has %(values)s.",
+                    method=self.KEY,
+                    options=", ".join(self.options),
+                    item=repr(item.key),
+                    values=item.values,
+                )
             )
         return item
 
@@ -153,7 +174,9 @@ class PairMethod:
         if level is None:
             return Unscored(
                 Why.OFF_SCALE,
-                f"{item.key!r} has {str(choice)[:40]!r}, which is none of {', '.join(self.options)}",
+                reply_words.OFF_SCALE(
+                    item=repr(item.key), score=repr(str(choice)[:40]), scale=", ".join(self.options)
+                ),
             )
         return Verdict((chosen(item.key, level, replies.joined(said, self.texts)),))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from judging import reply_words
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs import preference
 from judging.methods.scales import only_item
@@ -72,9 +73,7 @@ def reference_log_probability(prompt_logprobs: object, prefix_tokens: int) -> Lo
     """
     if not isinstance(prompt_logprobs, list) or not 0 < prefix_tokens < len(prompt_logprobs):
         found = f"{len(prompt_logprobs)} entries" if isinstance(prompt_logprobs, list) else "none"
-        raise NoLogProbabilities(
-            f"The endpoint gave {found} for a prompt of more than {prefix_tokens} tokens."
-        )
+        raise NoLogProbabilities(reply_words.OTHER_SCORES(found=found, n=prefix_tokens))
     values = [_log_probability(entry) for entry in prompt_logprobs[prefix_tokens:]]
     return LogProbability(math.fsum(values), len(values))
 
@@ -91,13 +90,13 @@ def _log_probability(entry: object) -> float:
         or not math.isfinite(entry)
         or entry > 1e-6
     ):
-        raise NoLogProbabilities(f"{str(entry)[:40]!r} is no log-probability.")
+        raise NoLogProbabilities(reply_words.NO_LOG_PROBABILITY(entry=repr(str(entry)[:40])))
     return float(entry)
 
 
 def not_served(model: str) -> Unscored:
     """For a writer that no endpoint serves, or whose endpoint gives no log-probabilities."""
-    return Unscored(Why.ENDPOINT, f"model not served: {model} has no endpoint that gives log-probabilities")
+    return Unscored(Why.ENDPOINT, reply_words.NOT_SERVED(model=model))
 
 
 def decide(
@@ -119,10 +118,9 @@ def decide(
         return second
     one, other = (_compared(writer, by) for writer in (first, second))
     side = 0 if one == other else (1 if one > other else -1)
-    reason = f"Log-probability of the reference a {by}: {one:.6f} under A's writer, {other:.6f} under B's."
-    if by is By.TOTAL:
-        reason = f"Log-probability of the reference: {one:.6f} under A's writer, {other:.6f} under B's."
-    return preference(only_item(question.items), side, reason)
+    total = by is By.TOTAL
+    reason = reply_words.LOG_PROBABILITIES if total else reply_words.LOG_PROBABILITIES_A_TOKEN
+    return preference(only_item(question.items), side, reason(first=f"{one:.6f}", second=f"{other:.6f}"))
 
 
 def _compared(writer: LogProbability, by: By) -> float:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from judging import reply_words
 from judging.parsing import (
     LONGEST_REPLY,
     SCORE_NAMES,
@@ -29,7 +30,7 @@ def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str)
     The answer is known by any of `names`, which is what its verdict may be called; names[0] holds it afterwards.
     """
     if finish_reason == "refusal":
-        return Unscored(Why.REFUSED, text.strip()[:200] or "the model declined")
+        return Unscored(Why.REFUSED, text.strip()[:200] or reply_words.DECLINED())
     text = text[:LONGEST_REPLY]
     for values in (_json_values(text), _loose_values(text)):
         found = [said for value in values if (said := _said(value, item.key, names)) is not None]
@@ -38,24 +39,24 @@ def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str)
     unread = read_answers(text, (item,), finish_reason=finish_reason)
     if isinstance(unread, Unscored):
         return unread
-    return Unscored(Why.UNREADABLE, f"no JSON object that answers {item.key!r}")
+    return Unscored(Why.UNREADABLE, reply_words.NO_ANSWER_TO(item=repr(item.key)))
 
 
 def _said(value: object, key: str, names: Sequence[str]) -> Said | Unscored | None:
     if isinstance(value, list):
         parts = [said for part in value if (said := _said(part, key, names)) is not None]
         if len(parts) > 1:
-            return Unscored(Why.DOUBLED, f"{key!r} is answered {len(parts)} times")
+            return Unscored(Why.DOUBLED, reply_words.SO_OFTEN(item=repr(key), n=len(parts)))
         return parts[0] if parts else None
     if not isinstance(value, Mapping):
         return None
     if isinstance(value, Members) and value.doubled in (key, *names):
-        return Unscored(Why.DOUBLED, f"{value.doubled!r} is given twice")
+        return Unscored(Why.DOUBLED, reply_words.GIVEN_TWICE(item=repr(value.doubled)))
     if key in value:
         answer = value[key]
         if isinstance(answer, Mapping):
             doubled = isinstance(answer, Members) and answer.doubled in names
-            return Unscored(Why.DOUBLED, f"{key!r} has two verdicts") if doubled else answer
+            return Unscored(Why.DOUBLED, reply_words.TWO_VERDICTS(item=repr(key))) if doubled else answer
         return {**value, names[0]: answer}
     if any(name in value for name in names):
         return value
@@ -68,7 +69,7 @@ def _with_verdict_first(said: Said | Unscored, key: str, names: Sequence[str]) -
         return said
     name = next((name for name in names if name in said), None)
     if name is None:
-        return Unscored(Why.MISSING, f"{key!r} has no {names[0]}")
+        return Unscored(Why.MISSING, reply_words.LACKS(item=repr(key), what=names[0]))
     return {**said, names[0]: said[name]}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from accounts.sentences import worded
 from judging.prompts import Item, Level, number_text
 
 MOST_LEVELS = 1001
@@ -32,7 +33,12 @@ def range_levels(
     count = round((maximum - minimum) / step) if step > 0 else 0
     if not 1 <= count < MOST_LEVELS or abs(minimum + count * step - maximum) > 1e-9:
         raise WrongScale(
-            f"A scale from {minimum:g} to {maximum:g} in steps of {step:g} has no list of scores to choose from."
+            worded(
+                "A scale from %(low)s to %(high)s in steps of %(step)s has no list of scores to choose from.",
+                low=f"{minimum:g}",
+                high=f"{maximum:g}",
+                step=f"{step:g}",
+            )
         )
     values = [minimum + number * step for number in range(count + 1)]
     return tuple(Level(value, number_text(value), _description(value, anchors)) for value in values)
@@ -45,7 +51,7 @@ def _description(value: float, anchors: Sequence[Anchor]) -> str:
 def only_item(items: Sequence[Item]) -> Item:
     """The one question of a method that asks one. Raises WrongScale."""
     if len(items) != 1:
-        raise WrongScale(f"This method answers one question; {len(items)} were given.")
+        raise WrongScale(worded("This method answers one question; %(n)s were given.", n=len(items)))
     return items[0]
 
 

@@ -1,23 +1,19 @@
 """Ask a judge about every response of a study or a benchmark, here or in the background."""
 
-import os
-import signal
-import threading
 from argparse import ArgumentParser
-from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from accounts.models import Workspace
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 from generation.endpoints import NoEndpoint
+from generation.management.run_command import Look, RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
+from generation.run_states import stopping_at_faults
 from judging.combining import How
 from judging.judges import (
     JudgeRefused,
@@ -30,42 +26,38 @@ from judging.methods import UnknownMethod, checklist
 from judging.methods.checklist import MixedScales
 from judging.methods.needs import NEEDS
 from judging.methods.scales import WrongScale
-from judging.models import JudgeRun
+from judging.models import JudgeRun, Preparation
 from judging.panels import PanelRefused
-from judging.plans import Asking, NothingToJudge, plan_run, study_of_benchmark
+from judging.plans import Asking, NothingToJudge, Wish
+from judging.preparing import plan_target
 from judging.prompts import BadTemplate
-from judging.runs import NotPossible, progress_of, raise_budget, retry_unscored, start_run
+from judging.prospects import Target
+from judging.runs import NotPossible, Progress, progress_of, raise_budget, retry_unscored, start_run
 from judging.tasks import enqueue
-from judging.worker import Shift, work_on
-
-USER_ERRORS = (
-    UnknownWorkspace,
-    JudgeRefused,
-    NoEndpoint,
-    UnknownMethod,
-    NothingToJudge,
-    NotPossible,
-    MixedScales,
-    WrongScale,
-    PanelRefused,
-    BadTemplate,
-)
+from judging.worker import prepared, work_on
 
 
-class Command(BaseCommand):
+class Command(RunCommand):
+    name = "judge"
+    stopped = "The run was stopped"
+    user_errors = (
+        UnknownWorkspace,
+        JudgeRefused,
+        NoEndpoint,
+        UnknownMethod,
+        NothingToJudge,
+        NotPossible,
+        MixedScales,
+        WrongScale,
+        PanelRefused,
+        BadTemplate,
+    )
     help = "Judge every response of a study or a benchmark with a model; or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        add_run_options(parser)
         parser.add_argument("target", nargs="?", help="Slug of a study or of a benchmark.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
         parser.add_argument("--model", help="Name of the model that judges.")
-        parser.add_argument("--endpoint", default="", help="Name of the endpoint that serves it.")
-        parser.add_argument(
-            "--base-url", default="", help="Or its address, such as http://127.0.0.1:8000/v1."
-        )
-        parser.add_argument(
-            "--key-variable", default="", help="Environment variable that holds the endpoint's key."
-        )
         parser.add_argument("--method", default=checklist.KEY, choices=sorted(NEEDS), metavar="METHOD")
         parser.add_argument(
             "--jury", default="", help="Further models that judge too, by comma; their verdicts are combined."
@@ -86,7 +78,9 @@ class Command(BaseCommand):
             "--no-canaries", action="store_true", help="Plant no texts that show whether the judge is misled."
         )
         parser.add_argument(
-            "--only-rated", action="store_true", help="Only what people have rated in this study."
+            "--only-rated",
+            action="store_true",
+            help="Only what people have rated: in this study; of a benchmark, anywhere.",
         )
         parser.add_argument(
             "--retry-unscored", action="store_true", help="With --resume: ask again what got no verdict."
@@ -96,30 +90,18 @@ class Command(BaseCommand):
             "--experiment", default=MAIN_EXPERIMENT, help="Which runs of a benchmark to judge."
         )
         parser.add_argument("--limit", type=int, help="At most this many responses.")
-        parser.add_argument("--budget-calls", type=int)
-        parser.add_argument("--budget-tokens", type=int)
-        parser.add_argument("--budget-money", help="In the currency of the endpoint's prices.")
-        parser.add_argument("--concurrency", type=int, help="Calls at once; else what the endpoint allows.")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
             "--fresh", action="store_true", help="Ask again what was answered before elsewhere."
         )
-        parser.add_argument("--background", action="store_true", help="Leave the work to a Celery worker.")
-        parser.add_argument(
-            "--resume", metavar="RUN", help="Id of a run to continue; a budget given replaces its own."
-        )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            run = self._resumed(options) if options["resume"] else self._planned(options)
-            start_run(run, clock=timezone.now)
-        except USER_ERRORS as error:
-            raise CommandError(str(error)) from error
-        if options["background"]:
-            enqueue(run)
-            self.stdout.write(f"Run {run.public_id}: {run.items.count()} responses, left to the worker.")
-            return
-        self._report(self._work(run, options))
+    def begun(self, options: dict[str, Any]) -> JudgeRun:
+        run = self._resumed(options) if options["resume"] else self._planned(options)
+        start_run(run, clock=timezone.now)
+        return run
+
+    def hand_over(self, run: JudgeRun) -> None:
+        enqueue(run)
 
     def _planned(self, options: dict[str, Any]) -> JudgeRun:
         calls_nobody = needs_no_model(options["method"])
@@ -137,7 +119,7 @@ class Command(BaseCommand):
             raise CommandError(f"--both-orders is for pairs; method {options['method']} judges none.")
         workspace = workspace_for_command(options["workspace"])
         budget = budget_of(options)
-        study = _study(workspace, options["target"], options["experiment"])
+        target = _target(workspace, options["target"], options["experiment"])
         if calls_nobody:
             judges = [create_rule_judge(workspace=workspace, method=options["method"], name=options["name"])]
         else:
@@ -156,9 +138,7 @@ class Command(BaseCommand):
                 )
                 for number, name in enumerate([options["model"], *names])
             ]
-        return plan_run(
-            judge=judges[0],
-            study=study,
+        wish = Wish(
             limit=options["limit"],
             budget=budget,
             seed=options["seed"],
@@ -173,6 +153,7 @@ class Command(BaseCommand):
                 canaries=not options["no_canaries"],
             ),
         )
+        return plan_target(judge=judges[0], target=target, wish=wish)
 
     def _resumed(self, options: dict[str, Any]) -> JudgeRun:
         run = JudgeRun.objects.filter(public_id=options["resume"]).first()
@@ -186,43 +167,27 @@ class Command(BaseCommand):
             self.stdout.write(f"{freed} unscored put back in line.")
         return run
 
-    def _work(self, run: JudgeRun, options: dict[str, Any]) -> JudgeRun:
-        """In this process, with a progress bar; the first Ctrl-C stops politely, the second at once."""
-        pressed: list[int] = []
+    def left_to_worker(self, run: JudgeRun) -> str:
+        if run.preparing:
+            return f"Run {run.public_id}: a large one, which the worker prepares first."
+        return super().left_to_worker(run)
 
-        def press(number: int, frame: FrameType | None) -> None:
-            if pressed:
-                os._exit(130)
-            pressed.append(number)
+    def worked(self, run: JudgeRun, options: dict[str, Any]) -> JudgeRun:
+        title = f"{run.judge} on {run.study}"
+        preparation = Preparation.objects.filter(run=run).defer("tasks").first()
+        if preparation is not None:
+            steps = attended(f"{title}: preparing", preparation.total, _look_at(run))
+            with steps as shift, stopping_at_faults(run, clock=timezone.now):
+                prepared(run, shift, timezone.now)
 
-        before = signal.getsignal(signal.SIGINT)
-        listens = threading.current_thread() is threading.main_thread()
-        if listens:
-            signal.signal(signal.SIGINT, press)
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        try:
-            with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-                task = bar.add_task(f"{run.judge} on {run.study}", total=run.items.count())
+        def look() -> tuple[int, str]:
+            progress = progress_of(run, clock=timezone.now)
+            return progress.settled, f"{progress.unscored} unscored, {progress.calls} calls"
 
-                def watch() -> None:
-                    progress = progress_of(run, clock=timezone.now)
-                    said = f"{run.judge} on {run.study}: {progress.unscored} unscored, {progress.calls} calls"
-                    bar.update(task, completed=progress.done, description=said)
+        with attended(title, run.items.count(), look, concurrency=options["concurrency"]) as shift:
+            return work_on(run, shift=shift)
 
-                shift = Shift(
-                    concurrency=options["concurrency"],
-                    wait=True,
-                    seconds=float("inf"),
-                    watch=watch,
-                    interrupted=lambda: bool(pressed),
-                )
-                return work_on(run, shift=shift)
-        finally:
-            if listens:
-                signal.signal(signal.SIGINT, before)
-
-    def _report(self, run: JudgeRun) -> None:
+    def summed_up(self, run: JudgeRun) -> Progress:
         progress = progress_of(run, clock=timezone.now)
         self.stdout.write(
             f"Run {run.public_id} is {run.status}: {progress.scored} of {progress.total} scored, "
@@ -232,22 +197,24 @@ class Command(BaseCommand):
         )
         for reason, count in progress.reasons:
             self.stdout.write(f"  unscored, {reason}: {count}")
-        for words, count in progress.errors:
-            self.stdout.write(f"  error ({count} times): {words}")
-        if run.status == JudgeRun.Status.FAILED:
-            raise CommandError(
-                f"The run was stopped: {run.message.rstrip('.')}. Put that right, then: "
-                f"manage.py judge --resume {run.public_id}"
-            )
-        if run.status == JudgeRun.Status.PAUSED:
-            self.stdout.write(f"{run.message} Go on with: manage.py judge --resume {run.public_id}")
+        return progress
 
 
-def _study(workspace: Workspace, slug: str, experiment: str) -> Study:
-    """The study of this slug, else the one of all responses of the benchmark of this slug."""
+def _look_at(run: JudgeRun) -> Look:
+    """How far a run's preparation is."""
+
+    def look() -> tuple[int, str]:
+        found = Preparation.objects.filter(run=run).values_list("done", "total").first()
+        return (found[0], f"{found[0]} of {found[1]} steps") if found else (0, "done")
+
+    return look
+
+
+def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
+    """The study of this slug, else all responses of the benchmark of this slug."""
     study = Study.objects.filter(workspace=workspace, slug=slug).first()
     if study is not None:
-        return study
+        return Target(workspace, study=study)
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=slug).first()
     if benchmark is None:
         known = [
@@ -257,4 +224,4 @@ def _study(workspace: Workspace, slug: str, experiment: str) -> Study:
         raise CommandError(
             f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}."
         )
-    return study_of_benchmark(benchmark, experiment)
+    return Target(workspace, benchmark=benchmark, experiment=experiment)

@@ -11,8 +11,11 @@ from rich.table import Table
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from calibration.statistic_errors import NoStatistic
+from calibration.stored_reports import settled
 from generation.models import MAIN_EXPERIMENT, Benchmark
+from judging.board_blocks import uncounted_notes
 from judging.board_query import BoardQuery
+from judging.leaderboard_reports import board_plain
 from judging.leaderboards import Leaderboard, UnknownJudge, judge_named, leaderboard
 from judging.measures import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
 from judging.printed_tables import printed_beside
@@ -33,11 +36,14 @@ SCORES = {
 }
 
 
+NARROWING = ("category", "language", "tag", "family", "smallest", "largest", "least", "margin")
+
+
 def _query(options: dict[str, Any]) -> BoardQuery:
     return BoardQuery(
         measure=options["measure"] or "",
         against=tuple(options["against"]),
-        **{name: options[name] for name in ("category", "language", "tag", "family", "least", "margin")},
+        **{name: options[name] for name in NARROWING},
     )
 
 
@@ -61,6 +67,13 @@ class Command(BaseCommand):
         parser.add_argument("--language", default="", help="Only instructions in this language.")
         parser.add_argument("--tag", default="", help="Only instructions with this tag.")
         parser.add_argument("--family", default="", help="Only models of this family.")
+        parser.add_argument(
+            "--smallest",
+            type=float,
+            metavar="B",
+            help="Only models of so many billions of parameters and more.",
+        )
+        parser.add_argument("--largest", type=float, metavar="B", help="Only models of so many and fewer.")
         parser.add_argument("--least", type=int, default=0, help="Only models with so many judged responses.")
         parser.add_argument(
             "--against",
@@ -76,6 +89,9 @@ class Command(BaseCommand):
             help="Reward: a slight win of a text longer by over K characters is a tie.",
         )
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
+        parser.add_argument(
+            "--details", action="store_true", help="With --json: intervals, corrected scores and words too."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -90,12 +106,14 @@ class Command(BaseCommand):
                 )
             judge = judge_named(benchmark, options["judge"])
             board = leaderboard(
-                benchmark, judge, options["weights"], experiment=options["experiment"], query=_query(options)
-            )
+                benchmark, judge, options["weights"], experiment=options["experiment"], query=_query(options),
+                beside_people=True,
+            )  # fmt: skip
         except USER_ERRORS as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(json.dumps(board.as_json(), ensure_ascii=False, indent=2))
+            shown = settled(board_plain(board)) if options["details"] else board.as_json()
+            self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2))
         else:
             self._print(board)
 
@@ -105,25 +123,41 @@ class Command(BaseCommand):
         table.add_column("Model")
         for key in board.categories.values():
             table.add_column(key, justify="right")
-        table.add_column("Average", justify="right")
+        ends, corrected = board.intervals.averages, board.corrected
+        for name in ("Average", "Interval", *(["Corrected by people"] if corrected else []), "Words"):
+            table.add_column(name, justify="right")
         for one in board.models:
             cells = []
             for key in board.categories.values():
                 cell = one.categories.get(key)
                 missing = f" (-{one.unscored[key]})" if one.unscored[key] else ""
                 cells.append((f"{cell.score:.2f}" if cell else "none") + missing)
-            table.add_row(one.model, *cells, "none" if one.average is None else f"{one.average:.2f}")
+            interval, fixed = ends.get(board.pks[one.model]), corrected.get(one.model)
+            words = board.words.get((one.model, ""))
+            cells += [
+                "none" if one.average is None else f"{one.average:.2f}",
+                f"{interval.low:.1f} to {interval.high:.1f}"
+                if interval and one.average is not None
+                else "none",
+            ]
+            if corrected:
+                cells.append(f"{fixed.value:.2f} ({fixed.low:.1f} to {fixed.high:.1f})" if fixed else "none")
+            table.add_row(one.model, *cells, "none" if words is None else f"{words:.0f}")
         paper = io.StringIO()
         console = Console(file=paper, width=None if self.stdout.isatty() else 160)
         console.print(table)
         console.print(
-            f"Score: {SCORES[board.measure.name]}. A number in brackets counts verdicts that could not be used."
+            f"Score: {SCORES[board.measure.name]}. A number in brackets counts verdicts that could not be used. Intervals "
+            "are over whole instructions."
         )
-        printed = printed_beside(board) if board.measure.name == POINTS and not board.query.narrows else None
-        if printed is not None and weights != EQUAL:
+        for note in uncounted_notes(board):
+            console.print(note)
+        printed = printed_beside(board)
+        if printed is not None and printed.compared and printed.comparable:
             console.print(
                 f"{printed.compared - printed.differing} of {printed.compared} scores equal the printed table but for "
                 f"rounding; {printed.differing} differ: {printed.partial} rest on a part of the benchmark, "
-                f"{printed.unexplained} differ for no known reason."
+                f"{printed.other_judge} are another judge's, {printed.known} differ as is known, "
+                f"{printed.unexplained} differ for no known reason. Printed: {printed.source}."
             )
         self.stdout.write(paper.getvalue(), ending="")

@@ -12,6 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
 
+QUICK_SECONDS = 20.0
+"""A worker that ends sooner would do so again."""
+
 
 class Command(BaseCommand):
     help = "Serve Plumbline: the web server and one worker that also sweeps, until Ctrl+C."
@@ -27,12 +30,17 @@ class Command(BaseCommand):
         if not options["without_worker"]:
             programs["worker"] = _worker()
         running = {name: subprocess.Popen(command) for name, command in programs.items()}
+        begun = time.monotonic()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if not User.objects.exists():
             self.stdout.write("Nobody can sign in yet; make an owner with: manage.py add_person NAME")
         self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (Ctrl+C ends it)")
         try:
-            ended = _first_to_end(running)
+            while (ended := _first_to_end(running)) == "worker" and time.monotonic() - begun > QUICK_SECONDS:
+                # Killed for its memory, say: nothing is lost, and raters go on.
+                code, begun = running[ended].returncode, time.monotonic()
+                self.stderr.write(f"The worker ended with code {code}; another takes its place.")
+                running[ended] = subprocess.Popen(programs[ended])
             raise CommandError(
                 f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
                 "(a port in use is the usual reason: choose another with --port)."

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
+from generation.management.run_options import budget_of
 from judging.models import Judge, JudgeRun, Watch
 from judging.watch_readings import look_at, readings
 from judging.watches import (
@@ -28,7 +29,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
-        parser.add_argument(
+        verbs = parser.add_mutually_exclusive_group()
+        verbs.add_argument(
             "--new", metavar="STUDY", default="", help="Make a watch over tasks of this study."
         )
         parser.add_argument("--judge", default="", help="With --new: name of the judge.")
@@ -39,10 +41,13 @@ class Command(BaseCommand):
             "--tasks", type=int, default=USUAL_SIZE, help="With --new: how many tasks to freeze."
         )
         parser.add_argument("--seed", type=int, default=0, help="With --new: seed of the draw of tasks.")
-        parser.add_argument("--now", metavar="ID", default="", help="A round of this watch now, due or not.")
-        parser.add_argument("--pause", metavar="ID", default="")
-        parser.add_argument("--resume", metavar="ID", default="")
-        parser.add_argument("--list", action="store_true", help="List the watches and what they found.")
+        parser.add_argument("--budget-money", help="With --new: the most that a round may cost.")
+        verbs.add_argument("--now", metavar="ID", default="", help="A round of this watch now, due or not.")
+        verbs.add_argument("--pause", metavar="ID", default="", help="No round begins until it is resumed.")
+        verbs.add_argument(
+            "--resume", metavar="ID", default="", help="A round that is overdue comes at once."
+        )
+        verbs.add_argument("--list", action="store_true", help="List the watches and what they found.")
         parser.add_argument("--json", action="store_true", help="With --list: print JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,9 +72,8 @@ class Command(BaseCommand):
     def _make(self, workspace: Any, options: dict[str, Any]) -> None:
         study = Study.objects.filter(workspace=workspace, slug=options["new"]).first()
         if study is None:
-            raise CommandError(
-                f"There is no study {options['new']!r} in this workspace; see manage.py load_table."
-            )
+            known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
+            raise CommandError(f"There is no study {options['new']!r}; there are: {known or 'none'}.")
         judges = {
             judge.rater.label: judge
             for judge in Judge.objects.filter(workspace=workspace).select_related("rater")
@@ -79,9 +83,10 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no judge {options['judge']!r}; judges that can be asked: {', '.join(judges) or 'none yet'}."
             )
+        budget = budget_of({"budget_calls": None, "budget_tokens": None, **options})
         watch = create_watch(
             judge=judge, study=study, every_hours=options["every"], size=options["tasks"], seed=options["seed"],
-            clock=timezone.now,
+            budget_money=budget.money, clock=timezone.now,
         )  # fmt: skip
         self.stdout.write(
             f"Watch {watch.public_id}: {len(watch.tasks)} tasks of {study.slug}, every {watch.every_hours} hours; the "
