@@ -15,6 +15,9 @@ from calibration.report_words import criterion_name
 from calibration.result_blocks import Block, Column, ResultPage, Table
 from calibration.result_pages import PageKind
 from calibration.stored_reports import Plain, missing
+from calibration.weights_page import criterion_questions
+from calibration.words import cluster_words, criterion_words
+from generation.models import Category
 
 NUMBERS = ("leave_one_out", "alpha_nominal", "alpha_ordinal", "alpha_interval", "fleiss")
 
@@ -168,19 +171,29 @@ def _groups(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     titles = {
         "all": gettext("Every criterion"), "category": gettext("By category"), "cohort": gettext("By cohort"),
     }  # fmt: skip
-    blocks = []
+    questions, blocks = criterion_questions(study), []
     for by, title in titles.items():
         own = [row for row in rows if row["by"] == by]
         if own:
-            blocks.append(_group_block(study, f"agreement-{by}", title, own))
+            groups = _category_names(study) if by == "category" else {}
+            keys = [_row_name(row, questions, {}) for row in own]
+            names = dict(zip(keys, (_row_name(row, questions, groups) for row in own), strict=True))
+            blocks.append(_group_block(f"agreement-{by}", title, own, keys, names, cluster_words(study)))
     return blocks
 
 
-def _group_block(study: Study, key: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Block:
-    names = [_row_name(study, row) for row in rows]
-    known = [(name, row["leave_one_out"]) for name, row in zip(names, rows, strict=True)
+def _group_block(
+    key: str,
+    title: str,
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    names: Mapping[str, str],
+    clusters: str,
+) -> Block:
+    """`keys` call each row in files, `names` on the page."""
+    known = [(names[one], row["leave_one_out"]) for one, row in zip(keys, rows, strict=True)
              if not missing(row["leave_one_out"])]  # fmt: skip
-    columns = [Column(gettext("Group")), Column(gettext("Tasks"), 0), Column(gettext("Labels"), 0),
+    columns = [Column(gettext("Group"), names=names), Column(gettext("Tasks"), 0), Column(gettext("Labels"), 0),
                Column(gettext("Raters"), 0)]  # fmt: skip
     heads = {
         "leave_one_out": gettext("Leave-one-out"), "alpha_nominal": gettext("Alpha, nominal"),
@@ -191,8 +204,8 @@ def _group_block(study: Study, key: str, title: str, rows: Sequence[Mapping[str,
         columns += [Column(heads[one], 3), Column(gettext("From"), 3), Column(gettext("To"), 3)]
     columns += [Column("ICC(1)", 3), Column("ICC(2,1)", 3), Column("ICC(2,k)", 3)]
     cells = [
-        [name, row["n_tasks"], row["n_labels"], row["n_raters"], *_cells(row)]
-        for name, row in zip(names, rows, strict=True)
+        [one, row["n_tasks"], row["n_labels"], row["n_raters"], *_cells(row)]
+        for one, row in zip(keys, rows, strict=True)
     ]
     table = Table(columns, cells)
     if not known:
@@ -202,13 +215,23 @@ def _group_block(study: Study, key: str, title: str, rows: Sequence[Mapping[str,
         title=title,
         x_title=gettext("Leave-one-out agreement"),
     )
-    caption = ends_meaning(known[0][1]["interval_kind"], known[0][1]["clusters"], gettext("instructions"))
+    caption = ends_meaning(known[0][1]["interval_kind"], known[0][1]["clusters"], clusters)
     return Block(key, title, figure=figure, caption=caption, table=table, folded=True)
 
 
-def _row_name(study: Study, row: Mapping[str, Any]) -> str:
-    name = criterion_name(study, row["criterion"])
-    return f"{row['group']}: {name}" if row["group"] else name
+def _category_names(study: Study) -> dict[str, str]:
+    """Names in the reader's language by key; a key that means two categories of the study stays as it is."""
+    held = Category.objects.filter(instructions__responses__tasks_as_a__study=study).distinct()
+    found: dict[str, set[str]] = {"all": {gettext("Without a category")}}
+    for one in held:
+        found.setdefault(one.key, set()).add(one.name)
+    return {key: min(names) for key, names in found.items() if len(names) == 1}
+
+
+def _row_name(row: Mapping[str, Any], questions: Mapping[str, str], groups: Mapping[str, str]) -> str:
+    name = questions.get(row["criterion"]) or criterion_words(row["criterion"])
+    group = groups.get(row["group"], row["group"])
+    return f"{group}: {name}" if group else name
 
 
 def _cells(row: Mapping[str, Any]) -> list[float | None]:

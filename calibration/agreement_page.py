@@ -10,7 +10,15 @@ from annotation.models import Study
 from calibration.charts import Bar, heat_map, interval_bars
 from calibration.drawing import number
 from calibration.printed import printed_matrix
-from calibration.words import criterion_words, decimals_step, interval_meaning, reason_words, with_interval
+from calibration.words import (
+    by_items,
+    cluster_words,
+    criterion_words,
+    decimals_step,
+    interval_meaning,
+    reason_words,
+    with_interval,
+)
 from generation.models import Category
 
 PRINTED_MATRIX = 12
@@ -49,13 +57,13 @@ def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[
     matrix = report["matrix"]
     printed = printed_matrix(study.benchmark)
     return AgreementPanel(
-        opening=opening(report),
+        opening=opening(report, items=by_items(study)),
         criterion=report["criterion"],
         criterion_name=name(report["criterion"]),
         criteria=[(key, name(key)) for key in report["criteria"]],
         alpha_rows=_alpha_rows(report),
         criterion_figure=_criterion_figure(report, name),
-        criterion_caption=_criterion_caption(report),
+        criterion_caption=_criterion_caption(report, cluster_words(study)),
         criterion_rows=[
             {**row, "name": name(row["criterion"]), "scale": _metric(row["metric"])}
             for row in report["by_criterion"]
@@ -80,8 +88,8 @@ def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[
     )
 
 
-def opening(report: Mapping[str, Any]) -> str:
-    """'Raters agree 0.57 of the time, 0.55 to 0.59; chance would be 0.33.'"""
+def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
+    """'Raters agree 0.57 of the time, 0.55 to 0.59; chance would be 0.33.' `items`: the clusters are no instructions."""
     ends = report["loo_interval"]
     step = decimals_step(ends["low"], ends["high"])
     values = {
@@ -99,13 +107,15 @@ def opening(report: Mapping[str, Any]) -> str:
             % values
         )
     if ends["kind"] == "leave_one_out_range":
-        return (
-            gettext(
-                "A rater gives the label that most others give %(rate)s of the time (%(low)s to %(high)s when one "
-                "instruction is left out); chance would be %(chance)s."
-            )
-            % values
+        ranged = gettext(
+            "A rater gives the label that most others give %(rate)s of the time (%(low)s to %(high)s when one "
+            "instruction is left out); chance would be %(chance)s."
         )
+        ranged_by_items = gettext(
+            "A rater gives the label that most others give %(rate)s of the time (%(low)s to %(high)s when one item is "
+            "left out); chance would be %(chance)s."
+        )
+        return (ranged_by_items if items else ranged) % values
     return (
         gettext(
             "A rater gives the label that most others give %(rate)s of the time; chance would be %(chance)s."
@@ -157,11 +167,11 @@ def _criterion_figure(report: Mapping[str, Any], name: Any) -> str:
     )
 
 
-def _criterion_caption(report: Mapping[str, Any]) -> str:
+def _criterion_caption(report: Mapping[str, Any], clusters: str) -> str:
     kinds = [row["alpha"] for row in report["by_criterion"] if row["alpha"]["value"] is not None]
     if not kinds:
         return ""
-    return interval_meaning(kinds[0]["kind"], kinds[0]["clusters"], gettext("instructions"))
+    return interval_meaning(kinds[0]["kind"], kinds[0]["clusters"], clusters)
 
 
 def _named_categories(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

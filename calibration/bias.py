@@ -1,7 +1,8 @@
 """What sways raters besides quality: length, position, family; and how far a judge's scores lie from people's. PURE.
 
 Preferences are points of the side shown first: 1 it is preferred, 0.5 tie (or both bad), 0 the other is. Every share
-has ends over whole clusters: "bootstrap95", under 20 clusters the "leave_one_out_range", "none" without draws.
+has ends over whole clusters: of shares "wilson95", of means and differences "bootstrap95", under 20 clusters the
+"leave_one_out_range", "none" without draws.
 """
 
 from collections.abc import Hashable, Sequence
@@ -150,7 +151,7 @@ def position_bias(
     if not decided.any():
         raise TooFewRatings(0, 1, "games that were not tied")
     (overall,) = mean_shares([score], clusters, draws=draws, seed=seed)
-    (wins,) = mean_shares([score[decided]], chosen(clusters, decided), draws=draws, seed=seed)
+    (wins,) = mean_shares([score[decided] == 1], chosen(clusters, decided), draws=draws, seed=seed)
     return PositionBias(n=score.size, n_decided=int(decided.sum()), first_points=overall, first_wins=wins)
 
 

@@ -19,14 +19,20 @@ class FitRefused(ValueError):
     """A fit that cannot be made or stored; the message is one sentence with the remedy.
 
     `small` names the categories with too few answers, as (category, answers, items); `category` is the one whose
-    numbers have no fit.
+    numbers have no fit, `family` the parent whose categories cannot be pooled, '' for the whole study.
     """
 
     def __init__(
-        self, message: str, *, small: Sequence[tuple[str, int, int]] = (), category: str = ""
+        self,
+        message: str,
+        *,
+        small: Sequence[tuple[str, int, int]] = (),
+        category: str = "",
+        family: str | None = None,
     ) -> None:
         self.small = tuple(small)
         self.category = category
+        self.family = family
         super().__init__(message)
 
 
@@ -117,7 +123,9 @@ def _pooled(rows: Sequence[LabelledRows], settings: FitSettings) -> dict[str, Po
                 seed=settings.seed,
             )
         except NoStatistic as error:
-            raise FitRefused(f"Pooling the categories of {parent or 'the study'}: {error}") from error
+            raise FitRefused(
+                f"Pooling the categories of {parent or 'the study'}: {error}", family=parent
+            ) from error
         found |= {row.key: pooled for row in family}
     return found
 

@@ -36,6 +36,7 @@ from calibration.result_views import readable_study
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import Plain, missing, report_of
 from calibration.weights_page import earlier_fits, fit_page
+from calibration.words import by_items
 
 AGAIN_AFTER = timedelta(minutes=2)
 MOST_NAMED = 5
@@ -91,7 +92,9 @@ def desk_figures_of(study: Study) -> DeskFigures:
     raters = newest(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
     if agreement is not None:
-        figures.append(Figure(_("Agreement"), agreement_opening(dict(agreement.result))))
+        figures.append(
+            Figure(_("Agreement"), agreement_opening(dict(agreement.result), items=by_items(study)))
+        )
     report = dict(raters.result) if raters is not None else {}
     for key, name in (("accuracy", _("Accuracy")), ("consistency", _("Consistency"))):
         found = report.get(key)

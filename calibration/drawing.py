@@ -134,10 +134,21 @@ def figure(title: str, description: str, height: float, parts: Iterable[str]) ->
 def number(value: float, step: float = 0.01) -> str:
     """A figure with as many decimals as `step` has, with a true minus sign."""
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
+    decimals += math.isclose(step * 10**decimals, 2.5)  # a tick at a quarter needs one more
     written = f"{value:.{decimals}f}"
     if float(written) == 0:
         written = written.lstrip("-")
     return written.replace("-", "−")
+
+
+def decimals(value: float, digits: int) -> str:
+    """A figure with so many decimals: how every page writes a number, while its files keep every digit in ASCII."""
+    return number(value, 10.0**-digits)
+
+
+def shortest(value: float, *, signed: bool = False) -> str:
+    """A figure with no more digits than it has, such as a level of a scale; `signed` puts a plus before it as well."""
+    return (f"{value:+g}" if signed and value else f"{value:g}").replace("-", "−")
 
 
 def round_ticks(low: float, high: float, about: int = 5) -> tuple[list[float], float]:

@@ -27,13 +27,17 @@ def ends_meaning(kind: str, clusters: int, of: str) -> str:
     return interval_meaning(kind, clusters, of)
 
 
-def ends_words(value: float, low: float, high: float, kind: str, *, step: float = 0.01) -> str:
+def ends_words(
+    value: float, low: float, high: float, kind: str, *, step: float = 0.01, items: bool = False
+) -> str:
     """'0.57, 95 % interval 0.55 to 0.59', '0.57 (0.5 to 0.6 when one is left out)', or the value alone."""
     said = {"value": number(value, step), "low": number(low, step), "high": number(high, step)}
     if kind in ("none", ""):
         return said["value"]
     if kind == "leave_one_out_range":
-        return gettext("%(value)s (%(low)s to %(high)s when one instruction is left out)") % said
+        of_instructions = gettext("%(value)s (%(low)s to %(high)s when one instruction is left out)")
+        of_items = gettext("%(value)s (%(low)s to %(high)s when one item is left out)")
+        return (of_items if items else of_instructions) % said
     return gettext("%(value)s (95 %% interval %(low)s to %(high)s)") % said
 
 

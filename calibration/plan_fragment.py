@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.permissions import results_page
+from accounts.reader_language import for_reader
 from annotation.check_plan import BadPolicy, plan_of
 from annotation.handout import overlap_of
 from annotation.models import Study
@@ -38,7 +39,11 @@ class Width:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The figures of the fragment; `widths` are empty where nothing of the kind can be said."""
+    """The figures of the fragment; `widths` are empty where nothing of the kind can be said.
+
+    `expected` raters are what the lead said where they are fewer than the answers a task and so `raters` had to be
+    counted; 0 otherwise.
+    """
 
     size: StudySize
     plan: Plan
@@ -47,6 +52,7 @@ class StudyPlan:
     assumed_raters: bool
     currency: str
     short: int
+    expected: int
     widths: list[Width]
 
     @property
@@ -78,9 +84,10 @@ def plan_of_study(study: Study) -> StudyPlan | None:
     plan = plan_study(_planned(study, size, overlap, raters), simulations=8, draws=100)
     quota = study.policies.get("quota")
     short = max(0, size.tasks * overlap - raters * int(quota)) if quota else 0
+    said = int(study.policies.get("plan", {}).get("raters") or 0)
     return StudyPlan(
         size, plan, overlap, raters, guessed, str(study.policies.get("plan", {}).get("currency", "")), short,
-        _widths(study, plan),
+        said if said < raters and not guessed else 0, _widths(study, plan),
     )  # fmt: skip
 
 
@@ -128,7 +135,7 @@ def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         context["found"] = plan_of_study(study)
     except BadPolicy as problem:
-        context["problem"] = str(problem)
+        context["problem"] = for_reader(problem)
     except (NoStatistic, OutOfRange):
         context["problem"] = _(
             "No plan can be made of these numbers; check the answers a task, the raters expected and the shares."

@@ -36,7 +36,9 @@ class PlannerForm(forms.Form):
 
     instructions = _whole(gettext_lazy("Instructions"), 1, 5000)
     models = _whole(gettext_lazy("Models"), 1, 100)
-    raters = _whole(gettext_lazy("Raters"), 1, 5000)
+    raters = _whole(
+        gettext_lazy("Raters"), 1, 5000, gettext_lazy("At least as many as the raters of each response.")
+    )
     overlap = _whole(gettext_lazy("Raters of each response"), 1, 50)
     items = _whole(gettext_lazy("Checklist items"), 1, 40)
     repeat_share = _share(gettext_lazy("Share of tasks asked again"), gettext_lazy("From 0 to 1."))
@@ -139,7 +141,7 @@ def plan_page(form: PlannerForm) -> ResultPage | str:
         title=planner_title(),
         opening=_opening(plan),
         about=_about(plan),
-        blocks=[_intervals(plan), _weights(plan), _work(plan), _overlap_block(by_overlap)],
+        blocks=[_intervals(plan), _weights(plan), _work(plan), _overlap_block(by_overlap, study.raters)],
         method=_method(),
         sources=["Brysbaert (2019)", "HelloBench (arXiv 2409.16191)"],
         code=["calibration.planner", "calibration.simulation"],
@@ -245,7 +247,8 @@ def _by_overlap(study: PlannedStudy, assumed: Assumptions) -> list[tuple[int, Pl
     return found
 
 
-def _overlap_block(plans: list[tuple[int, Plan]]) -> Block:
+def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
+    """Widths and cost by raters of a response; says where that takes more raters than the `raters` planned."""
     title = gettext("What more raters of each response buy")
     known = [(overlap, plan) for overlap, plan in plans if "alpha" in plan.agreement]
     if not known:
@@ -268,7 +271,17 @@ def _overlap_block(plans: list[tuple[int, Plan]]) -> Block:
         [[overlap, plan.agreement["alpha"].width if "alpha" in plan.agreement else None,
           plan.r2[0].width if plan.r2 else None, plan.hours, float(plan.cost)] for overlap, plan in plans],
     )  # fmt: skip
-    return Block("overlap", title, figure=figure, table=table)
+    more = [overlap for overlap, _ in plans if overlap > raters]
+    notes = []
+    if more:
+        notes.append(
+            gettext(
+                "Each response is rated by different raters: from %(first)d a response on, that many raters are "
+                "counted and not the %(n)d planned."
+            )
+            % {"first": more[0], "n": raters}
+        )
+    return Block("overlap", title, figure=figure, table=table, notes=notes)
 
 
 def _method() -> list[str]:

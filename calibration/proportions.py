@@ -93,6 +93,14 @@ def first_labels(labels: Labels, codes: IntArray, count: int) -> list[tuple[Hash
     return [(plain[int(place)], code) for code, place in enumerate(first)]
 
 
+def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[float, float]:
+    """Ends as in clustered_proportions, of `hits` of `entries` in each of 20 clusters or more, both (k,)."""
+    if len(entries) < MIN_CLUSTERS:
+        raise TooFewRatings(len(entries), MIN_CLUSTERS, "clusters")
+    found = _clustered(hits, entries)
+    return found.low, found.high
+
+
 def _clustered(hits: FloatArray, entries: FloatArray) -> Proportion:
     """The proportion over clusters with `hits` of `entries` each, both (k,)."""
     k, n, right = len(entries), float(entries.sum()), float(hits.sum())

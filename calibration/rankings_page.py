@@ -1,5 +1,6 @@
 """The page "which model is better?": the answer, what it rests on, and where to find pairs' and scores' blocks."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext
@@ -15,6 +16,12 @@ from calibration.report_words import criterion_name
 from calibration.result_blocks import Choice, ResultPage
 from calibration.result_pages import PageKind
 from calibration.stored_reports import Plain, missing
+from calibration.words import by_items, cluster_words
+
+EVEN = 1e-6
+"""Strengths and means closer than this are equal: they differ by rounding only."""
+NAMED = 4
+"""Of more models than this that share a place, only so many are named."""
 
 
 def rankings_title() -> str:
@@ -24,13 +31,13 @@ def rankings_title() -> str:
 def rankings_page(study: Study, report: Plain) -> ResultPage:
     if missing(report):
         return ResultPage(rankings_title(), reason_of(report), [], [])
-    pairs = report["kind"] == "pairs"
+    pairs, clusters, items = report["kind"] == "pairs", cluster_words(study), by_items(study)
     return ResultPage(
         title=rankings_title(),
-        opening=_pairs_opening(report) if pairs else _scores_opening(report),
+        opening=_pairs_opening(report, items=items) if pairs else _scores_opening(report, items=items),
         about=_about(report),
         choices=_choices(study, report),
-        blocks=pair_blocks(report) if pairs else score_blocks(report),
+        blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
         method=_pairs_method() if pairs else _scores_method(),
         sources=_sources(pairs),
         code=["calibration.ranking", "calibration.bradley_terry", "calibration.davidson", "calibration.elo",
@@ -47,16 +54,35 @@ RANKINGS_PAGE = PageKind(
 )
 
 
-def _pairs_opening(report: Plain) -> str:
+def _pairs_opening(report: Plain, *, items: bool) -> str:
     found = report["strength"]
     if missing(found):
         return reason_of(found)
     rows, lead = found["models"], found["lead"]
-    said = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.") % {
+    level = _level(rows, "strength")
+    if len(level) > 1:
+        return gettext(
+            "%(n)d models share the first place: %(models)s, each with a strength of %(value)s Elo points."
+        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["strength"], 1)}
+    clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
+    unclear = gettext(
+        "No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s."
+    )
+    said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
         "first": rows[0]["model"], "second": rows[1]["model"],
-        "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1),
+        "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1, items=items),
     }  # fmt: skip
     return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _level(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """The first and those that are exactly even with it."""
+    return [row for row in rows if abs(rows[0][name] - row[name]) <= EVEN]
+
+
+def _named(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = ", ".join(row["model"] for row in rows[:NAMED])
+    return f"{names}, …" if len(rows) > NAMED else names
 
 
 def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
@@ -75,14 +101,23 @@ def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
     ) % {"chance": shown, "low": low, "high": high}
 
 
-def _scores_opening(report: Plain) -> str:
+def _scores_opening(report: Plain, *, items: bool) -> str:
     found = report["scores"]
     if missing(found):
         return reason_of(found)
     rows = found["models"]
-    said = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.") % {
+    level = _level(rows, "mean")
+    if len(level) > 1:
+        return gettext(
+            "%(n)d models share the first place: %(models)s, each with a mean score of %(value)s."
+        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["mean"])}
+    clear = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.")
+    unclear = gettext(
+        "No model clearly leads: %(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s."
+    )
+    said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
         "first": rows[0]["model"], "second": rows[1]["model"],
-        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], found["interval_kind"]),
+        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], found["interval_kind"], items=items),
         "other": number(rows[1]["mean"]),
     }  # fmt: skip
     return f"{said} {_certainty(rows, found)}".strip()

@@ -15,15 +15,17 @@ from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
 
 
-def pair_blocks(report: Plain) -> list[Block]:
+def pair_blocks(report: Plain, clusters: str) -> list[Block]:
+    """`clusters` is what the intervals draw whole, in the reader's language."""
     return [
-        _strength(report["strength"]), ahead_block(report["strength"]), _elo(report["elo"], report["strength"]),
-        _points(report["points"]), _davidson(report["davidson"]), _effects(report["effects"]),
+        _strength(report["strength"], clusters), ahead_block(report["strength"]),
+        _elo(report["elo"], report["strength"]), _points(report["points"], clusters), _davidson(report["davidson"]),
+        _effects(report["effects"], clusters),
         position_block(report["position"]), length_block(report["length"]), *_categories(report["by_category"]),
     ]  # fmt: skip
 
 
-def _strength(found: Mapping[str, Any]) -> Block:
+def _strength(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Strength (Bradley-Terry)")
     if missing(found):
         return Block("strength", title, reason=reason_of(found))
@@ -41,7 +43,7 @@ def _strength(found: Mapping[str, Any]) -> Block:
         [[row["model"], row["strength"], *stated({**row, "interval_kind": found["interval_kind"]}), row["rank"],
           row["rank_low"], row["rank_high"]] for row in rows],
     )  # fmt: skip
-    caption = ends_meaning(found["interval_kind"], found["clusters"], gettext("instructions"))
+    caption = ends_meaning(found["interval_kind"], found["clusters"], clusters)
     return Block("strength", title, figure=figure, caption=caption, table=table)
 
 
@@ -119,7 +121,7 @@ def _elo_spans(row: Mapping[str, Any], beside: Mapping[str, Any] | None) -> list
     return spans
 
 
-def _points(found: Mapping[str, Any]) -> Block:
+def _points(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Points")
     if missing(found):
         return Block("points", title, reason=reason_of(found))
@@ -142,7 +144,7 @@ def _points(found: Mapping[str, Any]) -> Block:
           *((found["per_game_low"][i], found["per_game_high"][i]) if kind != "none" else (None, None)),
           found["rank_per_game"][i]] for i in order],
     )  # fmt: skip
-    caption = ends_meaning(kind, found["clusters"], gettext("instructions"))
+    caption = ends_meaning(kind, found["clusters"], clusters)
     return Block("points", title, figure=figure, caption=caption, table=table)
 
 
@@ -177,7 +179,7 @@ def _ends(found: Mapping[str, Any], place: int, kind: str) -> Sequence[float | N
     return (None, None) if kind == "none" else (found["low"][place], found["high"][place])
 
 
-def _effects(found: Mapping[str, Any]) -> Block:
+def _effects(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Position and length, models being equal")
     if missing(found):
         return Block("effects", title, reason=reason_of(found))
@@ -211,7 +213,7 @@ def _effects(found: Mapping[str, Any]) -> Block:
     notes = [
         gettext("Net of these effects the order is: %(order)s.")
         % {"order": ", ".join(row[0] for row in strengths)},
-        ends_meaning(found["interval_kind"], found["clusters"], gettext("instructions")),
+        ends_meaning(found["interval_kind"], found["clusters"], clusters),
     ]
     return Block("effects", title, answer=answer, figure=figure, table=table, notes=notes)
 

@@ -16,14 +16,15 @@ from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
 
 
-def score_blocks(report: Plain) -> list[Block]:
+def score_blocks(report: Plain, clusters: str, *, items: bool) -> list[Block]:
+    """`clusters` is what the intervals draw whole, in the reader's language."""
     return [
-        _means(report["scores"]), ahead_block(report["scores"]), _shared(report["shared"]),
+        _means(report["scores"], clusters), ahead_block(report["scores"]), _shared(report["shared"], items=items),
         power_block(report["power"]), *_categories(report["by_category"]),
     ]  # fmt: skip
 
 
-def _means(found: Mapping[str, Any]) -> Block:
+def _means(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Mean scores")
     if missing(found):
         return Block("means", title, reason=reason_of(found))
@@ -47,11 +48,11 @@ def _means(found: Mapping[str, Any]) -> Block:
         [[row["model"], row["n"], row["mean"], row["low"] if known else None, row["high"] if known else None,
           row["rank"], row["rank_low"], row["rank_high"]] for row in rows],
     )  # fmt: skip
-    caption = ends_meaning(found["interval_kind"], found["clusters"], gettext("instructions"))
+    caption = ends_meaning(found["interval_kind"], found["clusters"], clusters)
     return Block("means", title, figure=figure, caption=caption, table=table)
 
 
-def _shared(found: Mapping[str, Any]) -> Block:
+def _shared(found: Mapping[str, Any], *, items: bool) -> Block:
     title = gettext("Shared ranks")
     if missing(found):
         return Block("shared-ranks", title, reason=reason_of(found))
@@ -62,9 +63,14 @@ def _shared(found: Mapping[str, Any]) -> Block:
         [list(row) for row in rows],
     )  # fmt: skip
     leaders = [row[0] for row in rows if row[2] == 1]
-    answer = gettext("%(models)s share the first rank (%(n)d instructions that every model answered).") if (
-        len(leaders) > 1
-    ) else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")  # fmt: skip
+    if items:
+        answer = gettext("%(models)s share the first rank (%(n)d items that every model answered).") if (
+            len(leaders) > 1
+        ) else gettext("%(models)s holds the first rank alone (%(n)d items that every model answered).")  # fmt: skip
+    else:
+        answer = gettext("%(models)s share the first rank (%(n)d instructions that every model answered).") if (
+            len(leaders) > 1
+        ) else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")  # fmt: skip
     return Block(
         "shared-ranks",
         title,

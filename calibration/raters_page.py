@@ -18,6 +18,7 @@ from calibration.result_blocks import Block, Column, ResultPage, Table
 from calibration.result_pages import PageKind
 from calibration.spread_charts import Distribution, distributions
 from calibration.stored_reports import Plain, missing
+from calibration.words import cluster_words
 
 MOST_BARS = 40
 
@@ -32,8 +33,8 @@ def raters_page(study: Study, report: Plain) -> ResultPage:
         about=_about(report),
         choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
         blocks=[
-            _groups_block(report), _accuracy_block(report), _consistency_block(report), severity_block(report),
-            variance_block(report), *([designs] if designs else []), consensus_block(study, report),
+            _groups_block(report), _accuracy_block(report, cluster_words(study)), _consistency_block(report),
+            severity_block(report), variance_block(report), *([designs] if designs else []), consensus_block(study, report),
             *habit_blocks(report),
         ],
         method=_method(report),
@@ -151,7 +152,7 @@ def _too_few(found: Mapping[str, Any]) -> str:
     ) % {"n": found["too_few"]}
 
 
-def _accuracy_block(report: Plain) -> Block:
+def _accuracy_block(report: Plain, clusters: str) -> Block:
     title = gettext("Accuracy of each rater")
     found = report["accuracy"]
     if missing(found):
@@ -174,7 +175,7 @@ def _accuracy_block(report: Plain) -> Block:
         [[row["rater"], kind_name(row["kind"]), row["cohort"], row["n"], row["value"], *stated(row),
           *_shrunk(row["shrunk"])] for row in rows],
     )  # fmt: skip
-    notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], gettext("instructions"))]
+    notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], clusters)]
     if len(shown) < len(rows):
         notes.append(
             gettext("The figure shows the %(n)d lowest raters; the table has more.") % {"n": len(shown)}

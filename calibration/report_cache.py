@@ -7,9 +7,10 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from annotation.models import Assignment, Score, Study
+from annotation.models import Assignment, Score, Study, Task
 from calibration.models import Report
 from calibration.verdicts import judged_elsewhere
+from generation.models import Category, Instruction, Response
 
 SHAPE = 1
 SLOW_SCORES = 60_000
@@ -61,7 +62,10 @@ def _hash_of(settings: Mapping[str, Any]) -> str:
 
 
 def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with what changes whenever an answer does: scores are append-only, so counts and maxima tell."""
+    """The settings with what changes whenever an answer does, or what it is counted under.
+
+    Scores are append-only, so counts and maxima tell; categories can be edited, so they stand there as they are.
+    """
     own = Assignment.objects.filter(task__study=study)
     judged = judged_elsewhere(study)
     state = [
@@ -69,5 +73,17 @@ def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
         Score.objects.filter(assignment__task__study=study).aggregate(n=Count("pk"), last=Max("pk")),
         judged.aggregate(n=Count("pk"), submitted=Count("pk", filter=Q(status="submitted"))),
         Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
+        {"categories": _filed(study)},
     ]
     return {**settings, "study": study.slug, "shape": SHAPE, "state": state}
+
+
+def _filed(study: Study) -> str:
+    """SHA-256 of which category each instruction of the study is in, and of what those categories are called."""
+    responses = Response.objects.filter(pk__in=Task.objects.filter(study=study).values("response_a"))
+    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
+    filed = list(instructions.order_by("pk").values_list("pk", "category"))
+    leaves = {category for _, category in filed if category is not None}
+    named = Category.objects.filter(pk__in=leaves).order_by("pk")
+    called = list(named.values_list("pk", "key", "names", "parent", "parent__key", "parent__names"))
+    return hashlib.sha256(json.dumps([filed, called], sort_keys=True).encode()).hexdigest()

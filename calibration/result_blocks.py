@@ -6,29 +6,33 @@ they warrant.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibration.drawing import number
+from calibration.drawing import decimals
 
 MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column: words where `digits` is None, else numbers shown with so many decimals."""
+    """A table's column: words where `digits` is None, else numbers shown with so many decimals.
+
+    `names` says what the page writes for a key; the file keeps the key.
+    """
 
     label: str
     digits: int | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, value: Any) -> str:
         """A cell as the page writes it; a missing value is a dash, words among numbers stay words."""
         if value is None or value == "":
             return "–"
         if self.digits is None or isinstance(value, str):
-            return str(value)
-        return number(float(value), 10.0**-self.digits)
+            return self.names.get(str(value), str(value))
+        return decimals(float(value), self.digits)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from django.db.models import Count, Max, Q, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study
-from calibration.datasets import Floats, Ints
+from calibration.datasets import Bools, Floats, Ints
 from calibration.report_reasons import NeverReviewed
 from calibration.shares import mean_shares
 from calibration.stored_reports import Plain, plain
@@ -65,12 +65,19 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
         own = found.judge == pk
         for key in ["", *dict.fromkeys(keys[own].tolist())]:
             mask = own & (keys == key) if key else own
-            (rate,) = mean_shares([found.share[mask]], found.instruction[mask], draws=draws, seed=seed)
+            (rate,) = mean_shares(
+                [_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed
+            )
             rows.append(
                 {"judge": name, "criterion": key, "n": int(mask.sum()), "rate": plain(rate),
                  "verdicts": len(np.unique(found.verdict[mask])), "raters": len(np.unique(raters[mask]))}
             )  # fmt: skip
     return rows
+
+
+def _as_hits(share: Floats) -> Floats | Bools:
+    """Whether each finding is "reasonable", where there is no third answer between yes and no."""
+    return share == 1 if np.isin(share, (0.0, 1.0)).all() else share
 
 
 def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:

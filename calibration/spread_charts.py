@@ -25,6 +25,7 @@ from calibration.drawing import (
 )
 
 BAND = 13
+GAP = 6
 PLOT_END = 0.97
 HUMP = 34
 BINS = 48
@@ -79,16 +80,22 @@ def ranges(
     scale = Scale(ticks[0], ticks[-1], 0.03, PLOT_END)
     y = len(series) * LINE + 8.0 if len(series) > 1 else 0.0
     parts = [legend(series, 8, open_from=len(series))]
-    top = y
+    bands = []
     for row in rows:
-        drawn, y = _range_row(row, scale, series, step, y)
+        drawn, top, y = _range_row(row, scale, series, step, y)
         parts.append(drawn)
+        bands.append((top, y - GAP))
+    # Only beside the ranges: a line through a row's label would strike it out.
     grid = [
-        line(scale(tick), top, scale(tick), y, opacity=grid_strength(tick, tick_step) if tick else 0.18)
+        line(scale(tick), top, scale(tick), bottom, opacity=grid_strength(tick, tick_step) if tick else 0.18)
         for tick in ticks
+        for top, bottom in bands
     ]
     if rule is not None:
-        grid.append(line(scale(rule), top, scale(rule), y, dashes="3 2", width=1.5, opacity=0.7))
+        grid += [
+            line(scale(rule), top, scale(rule), bottom, dashes="3 2", width=1.5, opacity=0.7)
+            for top, bottom in bands
+        ]
     parts.append(axis(ticks, scale, tick_step, y, x_title))
     said = "; ".join(_row_in_words(row, series, step) for row in rows)
     return figure(title, f"{x_title}. {said}", y + 38, [*grid, *parts])
@@ -96,11 +103,13 @@ def ranges(
 
 def _range_row(
     row: RangeRow, scale: Scale, series: Sequence[str], step: float, y: float
-) -> tuple[str, float]:
+) -> tuple[str, float, float]:
+    """The row, where its ranges begin beneath its label, and where the next row begins."""
     label = f"{row.label}  ({row.note})" if row.note else row.label
     lines = wrapped(label)
     parts = [text(words, 0, y + LINE * index + TEXT) for index, words in enumerate(lines)]
     y += LINE * len(lines) + 3
+    top = y
     for place, span in enumerate(row.spans):
         if span is None:
             continue
@@ -122,7 +131,7 @@ def _range_row(
         )
         parts.append(marker(scale(span.value), middle, series=place, label=name))
         y += BAND
-    return element("g", "".join(parts)), y + 6
+    return element("g", "".join(parts)), top, y + GAP
 
 
 def _span_in_words(span: Span, step: float) -> str:

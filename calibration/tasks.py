@@ -3,8 +3,6 @@
 from typing import Any
 
 from celery import shared_task
-from django.conf import settings
-from django.utils import translation
 
 from accounts.models import Event, User
 from annotation.models import Study
@@ -15,7 +13,7 @@ from calibration.fits import run_fit
 from calibration.report_kinds import report_kind
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import report_of
-from calibration.words import refusal_words
+from calibration.words import refusal_facts
 
 REFUSED = "fit refused"
 
@@ -28,15 +26,13 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
     try:
         run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
     except (FitRefused, NothingToRead) as error:
-        with translation.override((actor and actor.language) or settings.LANGUAGE_CODE):
-            message = refusal_words(error)
         Event.objects.create(
             workspace=row.workspace,
             actor=actor,
             verb=REFUSED,
             object_type="study",
             object_id=row.public_id,
-            after={"message": message},
+            after=refusal_facts(error),
         )
 
 

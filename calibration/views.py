@@ -27,7 +27,7 @@ from calibration.panel_files import agreement_blocks, panel_file, weights_blocks
 from calibration.report_cache import is_slow
 from calibration.statistic_errors import NoStatistic
 from calibration.weights_page import criterion_questions, earlier_fits, fit_page
-from calibration.words import reason_words, refusal_words
+from calibration.words import by_items, reason_words, refusal_words, words_of_refusal
 
 
 @require_safe
@@ -180,7 +180,7 @@ def summary(request: HttpRequest, slug: str) -> HttpResponse:
     fit = next(iter(earlier_fits(study)), None)
     context = {
         "study": study,
-        "agreement": opening(report) if report else "",
+        "agreement": opening(report, items=by_items(study)) if report else "",
         "weights": fit_page(fit).opening if fit else "",
         "fit": fit,
     }
@@ -230,4 +230,4 @@ def _refusal(study: Study, fits: Any) -> str:
     ).first()
     if event is None or (fits and fits[0].created_at > event.at):
         return ""
-    return str((event.after or {}).get("message", ""))
+    return words_of_refusal(event.after or {})

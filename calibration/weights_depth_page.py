@@ -16,7 +16,7 @@ from calibration.result_pages import PageKind
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
 from calibration.weight_reports import WEIGHTS, depth_settings
-from calibration.weights_page import criterion_questions, earlier_fits
+from calibration.weights_page import category_names_of, criterion_questions, earlier_fits
 from calibration.words import criterion_words
 
 MOST_FIGURES = 12
@@ -36,14 +36,16 @@ def depth_page(study: Study, report: Plain) -> ResultPage:
     def name(item: str) -> str:
         return questions.get(item) or criterion_words(item)
 
-    rows = report["categories"]
+    rows, names = report["categories"], names_in(study, report)
     return ResultPage(
         title=depth_title(),
         opening=_opening(rows),
         choices=_choices(study, report),
         blocks=[
-            _verdicts(rows), *([_compared(rows)] if report["with"] else []), *_families(report["families"]),
-            *(block for place, row in enumerate(rows[:MOST_FIGURES]) for block in _category(row, place, name)),
+            _verdicts(rows, names), *([_compared(rows, names)] if report["with"] else []),
+            *_families(report["families"], names),
+            *(block for place, row in enumerate(rows[:MOST_FIGURES])
+              for block in _category(row, place, name, category_words(row["key"], names))),
         ],
         method=_method(),
         sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
@@ -81,8 +83,15 @@ def scheme_words(scheme: str) -> str:
     }[scheme]  # fmt: skip
 
 
-def category_words(key: str) -> str:
-    return gettext("All answers") if key == "all" else key
+def names_in(study: Study, report: Plain) -> dict[str, str]:
+    """Names of the fit's categories and families by key; none where the fit is gone."""
+    fit = study.fits.filter(public_id=report["fit"]).first()
+    return category_names_of(fit) if fit else {}
+
+
+def category_words(key: str, names: Mapping[str, str]) -> str:
+    """A category's name in the reader's language; its key where it has none."""
+    return names.get(key) or (gettext("All answers") if key == "all" else key)
 
 
 def _opening(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -140,14 +149,14 @@ def _unsure(verdict: Mapping[str, Any]) -> str:
     return ""
 
 
-def _verdicts(rows: Sequence[Mapping[str, Any]]) -> Block:
+def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Block:
     title = gettext("Which weights to use")
     known = [row for row in rows if not missing(row["verdict"])]
     if not known:
         return Block("verdicts", title, reason=reason_of(rows[0]["verdict"]))
     figure = interval_bars(
         [
-            Bar(category_words(row["key"]), one["value"], *stated(one), note=scheme_words(row["verdict"]["use"]))
+            Bar(category_words(row["key"], names), one["value"], *stated(one), note=scheme_words(row["verdict"]["use"]))
             for row in known
             for one in [row["verdict"]["own_over_equal"]]
         ],
@@ -155,14 +164,15 @@ def _verdicts(rows: Sequence[Mapping[str, Any]]) -> Block:
         rule=0.0, rule_label=gettext("as good as equal weights"),
     )  # fmt: skip
     table = Table(
-        [Column(gettext("Category")), Column(gettext("Verdict")), Column("n", 0), Column(gettext("Instructions"), 0),
+        [Column(gettext("Category"), names=names), Column(gettext("Verdict")), Column("n", 0),
+         Column(gettext("Instructions"), 0),
          Column(gettext("R² unseen"), 3), Column(gettext("Family's"), 3), Column(gettext("Equal"), 3),
          Column(gettext("Saved over equal"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
          Column(gettext("Saved over family's"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
         [_verdict_row(row) for row in known],
     )  # fmt: skip
     silent = [
-        f"{category_words(row['key'])}: {reason_of(row['verdict'])}"
+        f"{category_words(row['key'], names)}: {reason_of(row['verdict'])}"
         for row in rows
         if missing(row["verdict"])
     ]
@@ -173,28 +183,30 @@ def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
     one = row["verdict"]
     own, apart = one["own_over_equal"], one["own_over_parent"]
     return [
-        category_words(row["key"]), scheme_words(one["use"]), one["n"], one["instructions"], one["r2"]["own"],
+        row["key"], scheme_words(one["use"]), one["n"], one["instructions"], one["r2"]["own"],
         one["r2"].get("parent"), one["r2"]["equal"], own["value"], *stated(own),
         *([apart[0]["value"], *stated(apart[0])] if apart else [None, None, None]),
     ]  # fmt: skip
 
 
-def _compared(rows: Sequence[Mapping[str, Any]]) -> Block:
+def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Block:
     title = gettext("Compared with the other fit")
     known = [row for row in rows if not missing(row["other"])]
     if not known:
         return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
-    bars = [Bar(category_words(row["key"]), row["other"]["gain"], *stated(row["other"])) for row in known]
+    bars = [
+        Bar(category_words(row["key"], names), row["other"]["gain"], *stated(row["other"])) for row in known
+    ]
     figure = interval_bars(
         bars,
         title=title,
         x_title=gettext("Mean squared error this fit saves over the other, unseen instructions"),
     )
     table = Table(
-        [Column(gettext("Category")), Column("n", 0), Column(gettext("MSE, this fit"), 3),
+        [Column(gettext("Category"), names=names), Column("n", 0), Column(gettext("MSE, this fit"), 3),
          Column(gettext("MSE, other fit"), 3), Column(gettext("Saved"), 3), Column(gettext("From"), 3),
          Column(gettext("To"), 3), Column(gettext("Correlation of points"), 4), Column(gettext("Weight moved"), 1)],
-        [[category_words(row["key"]), row["other"]["n"], *row["other"]["mse"], row["other"]["gain"],
+        [[row["key"], row["other"]["n"], *row["other"]["mse"], row["other"]["gain"],
           *stated(row["other"]), row["other"]["correlation"], row["other"]["shift"]] for row in known],
     )  # fmt: skip
     caption = gettext(
@@ -203,14 +215,14 @@ def _compared(rows: Sequence[Mapping[str, Any]]) -> Block:
     return Block("compared", title, figure=figure, caption=caption, table=table)
 
 
-def _families(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Block]:
     """The pooling path of each family; those of one category are left out where there are several families."""
     blocks = []
     rows = [row for row in rows if "path" in row or len(rows) == 1]
     for place, row in enumerate(rows, start=1):
         title = gettext("Partial pooling")
         if row["parent"]:
-            title = gettext("Partial pooling: %(parent)s") % {"parent": row["parent"]}
+            title = gettext("Partial pooling: %(parent)s") % {"parent": category_words(row["parent"], names)}
         key = f"pooling-{place}"
         if "path" not in row:
             blocks.append(Block(key, title, reason=reason_of(row)))
@@ -242,9 +254,8 @@ def _families(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     return blocks
 
 
-def _category(row: Mapping[str, Any], place: int, name: Any) -> list[Block]:
+def _category(row: Mapping[str, Any], place: int, name: Any, head: str) -> list[Block]:
     labels = [name(item) for item in row["items"]]
-    head = category_words(row["key"])
     blocks = [_floors(row, place, labels, head), _left_out(row, "raters", place, labels, head),
               _left_out(row, "models", place, labels, head)]  # fmt: skip
     if row["cohorts"]:

@@ -14,7 +14,9 @@ from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.printed import PrintedFit, printed_fits
 from calibration.weights import OutOfSample, WeightCertificate
 from calibration.words import (
+    by_items,
     certificate_sentences,
+    cluster_words,
     criterion_words,
     interval_meaning,
     warning_sentence,
@@ -93,14 +95,16 @@ class CategoryPanel:
 
 @dataclass(frozen=True)
 class FitPage:
-    """The sections of a fit in order, and the warnings that hold for every one of several categories."""
+    """The sections of a fit in order, the warnings that hold for every one of several categories, and whether its clusters
+    are `items`, not instructions."""
 
     panels: Sequence[CategoryPanel]
     warnings: Sequence[str]
+    items: bool = False
 
     @property
     def opening(self) -> str:
-        return weights_opening([panel.certificate for panel in self.panels])
+        return weights_opening([panel.certificate for panel in self.panels], items=self.items)
 
     @property
     def overview(self) -> str:
@@ -128,7 +132,7 @@ def fit_page(fit: Fit) -> FitPage:
         )
         for one, certificate in zip(categories, certificates, strict=True)
     ]
-    return FitPage(panels, [warning_sentence(code) for code in shared])
+    return FitPage(panels, [warning_sentence(code) for code in shared], by_items(fit.study))
 
 
 def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) -> dict[int, CategoryFit]:
@@ -262,7 +266,9 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
     elif intervals is None:
         said.append(interval_meaning("none", 1, ""))
     else:
-        said.append(interval_meaning(intervals.interval_kind, intervals.clusters, gettext("instructions")))
+        assert one.fit.study is not None
+        drawn = cluster_words(one.fit.study)
+        said.append(interval_meaning(intervals.interval_kind, intervals.clusters, drawn))
     if published:
         source = published.fit.source or published.fit.published_name
         said.append(
@@ -328,6 +334,15 @@ def overview_figure(panels: Sequence[CategoryPanel]) -> str:
 def _unique_names(panels: Sequence[CategoryPanel]) -> list[str]:
     names = [panel.name for panel in panels]
     return [panel.name if names.count(panel.name) == 1 else panel.key for panel in panels]
+
+
+def category_names_of(fit: Fit) -> dict[str, str]:
+    """By a category's key its name in the reader's language, a family's too; a key where two share a name."""
+    rows = list(fit.categories.select_related("category__parent"))
+    named = {one.key: category_name(one) for one in rows}
+    shown = {key: name if list(named.values()).count(name) == 1 else key for key, name in named.items()}
+    parents = [one.category.parent for one in rows if one.category and one.category.parent]
+    return {one.key: one.name for one in parents} | shown
 
 
 def earlier_fits(study: Study) -> Sequence[Fit]:

@@ -1,9 +1,11 @@
 """What the statistics say, in sentences of the reader's language. Called while a page is made, never before."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
+from annotation.models import Study
 from calibration.drawing import number
 from calibration.weights import WeightCertificate
 
@@ -40,6 +42,16 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
     return gettext("No interval can be stated: everything comes from one cluster.")
 
 
+def cluster_words(study: Study) -> str:
+    """What a study's intervals draw whole: its instructions, or its items where the table named no instructions."""
+    return gettext("items") if by_items(study) else gettext("instructions")
+
+
+def by_items(study: Study) -> bool:
+    """Whether a study's clusters are items, because its table named no instructions."""
+    return bool(study.policies.get("clusters") == "items")
+
+
 def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:
     """The certificate of a fit in plain words; labels (p,) name the items."""
     return [
@@ -53,7 +65,7 @@ def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str])
 def _optimum(certificate: WeightCertificate) -> str:
     return gettext(
         "These weights are the exact best ones: the conditions of the optimum (Karush-Kuhn-Tucker) hold to %(kkt)s."
-    ) % {"kkt": f"{certificate.fit.kkt_violation:.0e}"}
+    ) % {"kkt": f"{certificate.fit.kkt_violation:.0e}".replace("-", "−")}
 
 
 def _information(certificate: WeightCertificate) -> str:
@@ -126,8 +138,8 @@ def warning_sentence(code: str) -> str:
     return said.get(code, code)
 
 
-def weights_opening(certificates: Sequence[WeightCertificate]) -> str:
-    """The answer in one sentence: do the weights hold on instructions that were not used to fit them?"""
+def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = False) -> str:
+    """The answer in one sentence: do the weights hold on instructions (or `items`) that were not used to fit them?"""
     unseen = [one.out_of_sample["instruction"] for one in certificates if "instruction" in one.out_of_sample]
     if not unseen:
         return gettext(
@@ -138,26 +150,37 @@ def weights_opening(certificates: Sequence[WeightCertificate]) -> str:
         one = unseen[0]
         values = {"r2": number(one.r2), "equal": number(one.equal_r2), "n": one.clusters}
         if one.r2 > one.equal_r2:
-            return (
-                gettext(
-                    "On instructions they have not seen, the weights explain %(r2)s of the variance of people's overall "
-                    "scores, where equal weights explain %(equal)s (%(n)d instructions)."
-                )
-                % values
+            hold = gettext(
+                "On instructions they have not seen, the weights explain %(r2)s of the variance of people's overall "
+                "scores, where equal weights explain %(equal)s (%(n)d instructions)."
             )
-        return (
-            gettext(
-                "The weights do no better than equal ones on instructions they have not seen: they explain %(r2)s of the "
-                "variance of people's overall scores, equal weights %(equal)s (%(n)d instructions)."
+            hold_on_items = gettext(
+                "On items they have not seen, the weights explain %(r2)s of the variance of people's overall scores, "
+                "where equal weights explain %(equal)s (%(n)d items)."
             )
-            % values
+            return (hold_on_items if items else hold) % values
+        fail = gettext(
+            "The weights do no better than equal ones on instructions they have not seen: they explain %(r2)s of the "
+            "variance of people's overall scores, equal weights %(equal)s (%(n)d instructions)."
         )
+        fail_on_items = gettext(
+            "The weights do no better than equal ones on items they have not seen: they explain %(r2)s of the variance "
+            "of people's overall scores, equal weights %(equal)s (%(n)d items)."
+        )
+        return (fail_on_items if items else fail) % values
     better = sum(one.r2 > one.equal_r2 for one in unseen)
     ordered = sorted(one.r2 for one in unseen)
-    return gettext(
+    counted = gettext(
         "In %(better)d of %(all)d categories the weights predict people's overall scores of unseen instructions better "
         "than equal weights do; in the middle category they explain %(median)s of the variance."
-    ) % {"better": better, "all": len(certificates), "median": number(ordered[len(ordered) // 2])}
+    )
+    counted_on_items = gettext(
+        "In %(better)d of %(all)d categories the weights predict people's overall scores of unseen items better than "
+        "equal weights do; in the middle category they explain %(median)s of the variance."
+    )
+    return (counted_on_items if items else counted) % {
+        "better": better, "all": len(certificates), "median": number(ordered[len(ordered) // 2]),
+    }  # fmt: skip
 
 
 def criterion_words(key: str) -> str:
@@ -189,23 +212,43 @@ def reason_words(why: str) -> str:
 
 def refusal_words(error: Exception) -> str:
     """Why a fit was refused and what to do, in the reader's language."""
-    small = getattr(error, "small", ())
-    if small:
+    return words_of_refusal(refusal_facts(error))
+
+
+def refusal_facts(error: Exception) -> dict[str, Any]:
+    """What the sentence about a refused fit is made of, plain enough to be stored."""
+    facts = {
+        "why": type(error).__name__,
+        "message": str(error),
+        "small": [list(one) for one in getattr(error, "small", ())],
+        "category": getattr(error, "category", ""),
+        "family": getattr(error, "family", None),
+        "cause": type(error.__cause__).__name__ if error.__cause__ else "",
+    }
+    return {name: fact for name, fact in facts.items() if fact or (name == "family" and fact is not None)}
+
+
+def words_of_refusal(facts: Mapping[str, Any]) -> str:
+    """The sentence, from what `refusal_facts` keeps; older rows keep the sentence alone."""
+    if facts.get("small"):
         named = "; ".join(
             gettext("%(category)s: %(answers)d answers, %(items)d items")
             % {"category": key, "answers": n, "items": p}
-            for key, n, p in small
+            for key, n, p in facts["small"]
         )
         return gettext(
             "There are fewer complete answers than items (%(named)s). Collect more answers, or leave small categories "
             "out."
         ) % {"named": named}
-    category = getattr(error, "category", "")
-    if category:
-        return gettext("Category %(category)s: %(reason)s") % {
-            "category": category,
-            "reason": reason_words(type(error.__cause__).__name__),
+    if facts.get("category"):
+        values = {"category": facts["category"], "reason": reason_words(str(facts.get("cause", "")))}
+        return gettext("Category %(category)s: %(reason)s") % values
+    if facts.get("family") is not None:
+        values = {
+            "parent": facts["family"] or gettext("the study"),
+            "reason": reason_words(str(facts.get("cause", ""))),
         }
-    if type(error).__name__ == "NothingToRead":
+        return gettext("Pooling the categories of %(parent)s: %(reason)s") % values
+    if facts.get("why") == "NothingToRead":
         return gettext("Nobody has completed a checklist in this study yet; collect answers first.")
-    return str(error)
+    return str(facts.get("message", ""))
