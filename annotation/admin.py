@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
+from accounts.reader_language import for_reader
 from annotation.check_plan import BadPolicy
 from annotation.cohorts import erase_identity
 from annotation.handout import make_seats
@@ -95,7 +96,7 @@ def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet
         try:
             made = make_seats(study)
         except BadPolicy as problem:
-            model_admin.message_user(request, str(problem), messages.ERROR)
+            model_admin.message_user(request, for_reader(problem), messages.ERROR)
         else:
             model_admin.message_user(
                 request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made}

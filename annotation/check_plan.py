@@ -13,8 +13,8 @@ from typing import Any
 
 from django.db.models import Aggregate, Count, Max, Q
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext as _
 
+from accounts.sentences import Wording
 from annotation.models import Assignment, Study
 from annotation.spacing import Given, Rate, kinds_due, phase_of
 
@@ -24,6 +24,11 @@ BEFORE_RATING = (TRAINING, QUALIFICATION)
 HIGHEST_RATE = Fraction(1, 4)
 RATES = {PROBE: 0.02, GOLD: 0.05, CONTROL: 0.05}
 SHORTEST_GAP, USUAL_GAP, MOST_TIMES = 1, 10, 20
+
+
+NO_SHARE = Wording("Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
+NOT_WHOLE = Wording("Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s.")
+BAD_CHECKS = Wording("Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window.")
 
 
 class BadPolicy(ValueError):
@@ -42,11 +47,8 @@ class CheckPlan:
 def _share(study: Study, kind: str) -> Fraction:
     value = study.policies.get(f"{kind}_rate", RATES[kind])
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= HIGHEST_RATE:
-        told = _("Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
-        raise BadPolicy(
-            told
-            % {"study": study.slug, "name": f"{kind}_rate", "value": repr(value), "most": float(HIGHEST_RATE)}
-        )
+        name, most = f"{kind}_rate", float(HIGHEST_RATE)
+        raise BadPolicy(NO_SHARE(study=study.slug, name=name, value=repr(value), most=most))
     return Fraction(str(value))
 
 
@@ -54,10 +56,7 @@ def whole_policy(study: Study, name: str, default: int, low: int, high: int) -> 
     """A policy that is a whole number from `low` to `high`; raises BadPolicy."""
     value = study.policies.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        told = _("Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s.")
-        raise BadPolicy(
-            told % {"study": study.slug, "name": name, "value": repr(value), "low": low, "high": high}
-        )
+        raise BadPolicy(NOT_WHOLE(study=study.slug, name=name, value=repr(value), low=low, high=high))
     return value
 
 
@@ -78,8 +77,7 @@ def pausing_rule(study: Study) -> tuple[int, int]:
         not all(isinstance(n, int) and not isinstance(n, bool) for n in (window, failed))
         or not 1 <= failed <= window
     ):
-        told = _("Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window.")
-        raise BadPolicy(told % {"study": study.slug, "value": repr(rule)})
+        raise BadPolicy(BAD_CHECKS(study=study.slug, value=repr(rule)))
     return window, failed
 
 

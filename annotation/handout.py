@@ -32,6 +32,7 @@ from accounts.prepared import (
     PreparedValues,
     prepared_cursor,
 )
+from accounts.sentences import Wording
 from annotation.check_plan import (
     PROBE,
     BadPolicy,
@@ -55,6 +56,7 @@ LONGEST_LEASE_SECONDS = 4 * 60 * 60
 WORDS_WHERE_UNKNOWN = 1000
 CLAIM_ATTEMPTS = 5
 ORDERS = ("random", "spread", "finish")
+BAD_ORDER = Wording("Study %(study)s: order %(order)s is not one of %(known)s.")
 
 
 class NoTaskLeft(Exception):
@@ -112,7 +114,7 @@ def make_seats(study: Study) -> int:
     """
     overlap, order = overlap_of(study), study.policies.get("order", "random")
     if order not in ORDERS:
-        raise BadPolicy(f"Study {study.slug}: order {order!r} is not one of {', '.join(ORDERS)}.")
+        raise BadPolicy(BAD_ORDER(study=study.slug, order=repr(order), known=", ".join(ORDERS)))
     made = 0
     with transaction.atomic():
         present = set(Seat.objects.filter(study=study).values_list("task_id", "place"))

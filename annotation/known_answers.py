@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.localized import localized
 from accounts.models import User
 from accounts.permissions import results_page
+from accounts.reader_language import for_reader
 from annotation.check_plan import BEFORE_RATING, CONTROL, GOLD
 from annotation.controls import NotMarkable, mark_gold
 from annotation.desk import study_to_lead
@@ -221,7 +222,7 @@ def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     try:
         unmark(task, by=cast(User, request.user))
     except StudyRefused as problem:
-        messages.error(request, str(problem))
+        messages.error(request, for_reader(problem))
     return redirect("annotation:known_answers", study.slug)
 
 

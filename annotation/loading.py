@@ -33,14 +33,33 @@ class _Checked:
     given: Given
 
 
+class _Known:
+    """A rubric's criteria by key and, of its items, by position."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self.rubric = rubric
+        criteria = list(rubric.criteria.all())
+        self.by_key = {one.key: one for one in criteria}
+        self.by_position = {one.position: one for one in criteria if one.role == Criterion.Role.ITEM}
+        self._by_words = {_plain(one.key): one for one in reversed(criteria)}
+
+    def named(self, name: str) -> Criterion | None:
+        """By its key, or by its words however they are joined: "Explanation Correctness" is explanation_correctness."""
+        return self.by_key.get(name) or self._by_words.get(_plain(name))
+
+
+def _plain(name: str) -> str:
+    return "_".join(name.replace("-", " ").replace("_", " ").casefold().split())
+
+
 class RatingLoader:
     """Takes a table's ratings into a study, batch by batch; `whole` as AnswerStore means it."""
 
     def __init__(self, study: Study, items: Items, rules: Rules, *, whole: bool = False) -> None:
         self.study, self.items, self.rules = study, items, rules
         self.rubrics = RubricsOf(items.benchmark)
-        self._by_key: dict[int, dict[str, Criterion]] = {}
-        self._by_position: dict[int, dict[int, Criterion]] = {}
+        self._rubrics: dict[int, list[_Known]] = {}
+        self._called: dict[str, None] = {}
         self.own = OwnRubric(study, rules)
         self.raters = Raters(study, rules)
         self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
@@ -85,32 +104,51 @@ class RatingLoader:
         if rubric is None:
             key = record.criterion if record.position is None else f"item{record.position}"
             return self.own.criterion(record.place, key, record.value)
-        if rubric.pk not in self._by_key:
-            criteria = list(rubric.criteria.all())
-            self._by_key[rubric.pk] = {one.key: one for one in criteria}
-            self._by_position[rubric.pk] = {
-                one.position: one for one in criteria if one.role == Criterion.Role.ITEM
-            }
-        if record.position is None:
-            found = self._by_key[rubric.pk].get(record.criterion)
-            if found is None:
-                known = ", ".join(self._by_key[rubric.pk])
-                raise record.place.bad(
-                    f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
-                )
-            return found
-        found = self._by_position[rubric.pk].get(record.position)
-        if found is None:
-            count = len(self._by_position[rubric.pk])
+        if record.position is not None:
+            return self._at(record, record.position, rubric)
+        rubrics = self._alike(rubric)
+        for one in rubrics:
+            found = one.named(record.criterion)
+            if found is not None:
+                self._called[record.criterion] = None
+                return found
+        if len(rubrics) == 1:
+            known = ", ".join(rubrics[0].by_key)
             raise record.place.bad(
-                f"rubric {rubric.key} has no item {record.position}", f"its {count} items count from 0"
+                f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
             )
-        return found
+        known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
+        raise record.place.bad(
+            f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}"
+        )
+
+    def _at(self, record: RatingRecord, position: int, rubric: Rubric) -> Criterion:
+        known = self._alike(rubric)[0].by_position
+        if position not in known:
+            raise record.place.bad(
+                f"rubric {rubric.key} has no item {position}", f"its {len(known)} items count from 0"
+            )
+        return known[position]
+
+    def _alike(self, rubric: Rubric) -> list["_Known"]:
+        """The rubric, then the newest versions of the others for the same category or instruction.
+
+        A benchmark may have several, such as one for questions with an answer and one for those without; which of them
+        a rating is by is seen from its criterion.
+        """
+        if rubric.pk not in self._rubrics:
+            others = Rubric.objects.filter(
+                workspace=rubric.workspace_id, benchmark=rubric.benchmark_id, category=rubric.category_id,
+                instruction=rubric.instruction_id, study=None,
+            ).exclude(key=rubric.key)  # fmt: skip
+            newest = {one.key: one for one in others.order_by("version").prefetch_related("criteria")}
+            self._rubrics[rubric.pk] = [_Known(one) for one in (rubric, *newest.values())]
+        return self._rubrics[rubric.pk]
 
     def criteria(self) -> list[str]:
-        """Keys of the criteria that the study's own rubric and the benchmark's rubrics met so far have."""
-        met = [key for by_key in self._by_key.values() for key in by_key]
-        return list(dict.fromkeys([*self.own.by_key, *met]))
+        """What the study's own criteria and those of the rubrics met so far are called, by the rubrics or the table."""
+        met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
+        return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
 
     def _given(self, record: RatingRecord, criterion: Criterion) -> Given:
         reading = read_value(criterion, record.value) if record.value else None

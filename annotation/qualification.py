@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import Event, User
+from accounts.sentences import Wording
 from annotation.check_plan import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
 from annotation.controls import check_tasks, missed_in, unseen_by
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
@@ -21,6 +22,11 @@ Clock = Callable[[], datetime]
 
 APPEAL = "appeal"
 LONGEST_APPEAL = 4000
+
+
+BAD_QUALIFICATION = Wording(
+    "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
+)
 
 
 class Stage(StrEnum):
@@ -71,8 +77,7 @@ def pass_mark(study: Study) -> tuple[int, int] | None:
         return None
     of, needed = rule.get("of", 10), rule.get("pass", 9)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in (of, needed)) or not 1 <= needed <= of:
-        told = _("Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of.")
-        raise BadPolicy(told % {"study": study.slug, "value": repr(rule)})
+        raise BadPolicy(BAD_QUALIFICATION(study=study.slug, value=repr(rule)))
     return of, needed
 
 

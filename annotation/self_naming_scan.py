@@ -6,7 +6,7 @@ stored texts stay as they were. Leaving is "keep_self_naming". While neither is 
 not opened.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -22,6 +22,7 @@ SELF_NAMING = "self_naming"
 KEEP_POLICY = "keep_self_naming"
 SCANNED_AT = "scanned_at"
 TASKS_AT_ONCE = 500
+RESPONSES_AT_ONCE = 50
 AROUND = 60
 
 
@@ -49,9 +50,7 @@ class SelfNaming:
 
     @property
     def excerpt(self) -> str:
-        first, text = self.mentions[0], self.response.text or ""
-        before, after = "…" * (first.start > AROUND), "…" * (first.end + AROUND < len(text))
-        return " ".join(f"{before}{self.before}{self.words}{self.after}{after}".split())
+        return excerpt_around(self.response.text or "", self.mentions[0])
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,13 @@ class ScanResult:
     tasks: int
     found: tuple[SelfNaming, ...]
     flagged: int
+
+
+def excerpt_around(text: str, mention: Mention) -> str:
+    """The words with what stands around them, on one line."""
+    start, end = max(0, mention.start - AROUND), mention.end + AROUND
+    before, after = "…" * (start > 0), "…" * (end < len(text))
+    return " ".join(f"{before}{text[start:end]}{after}".split())
 
 
 def mentions_in(response: Response) -> tuple[Mention, ...]:
@@ -77,6 +83,18 @@ def named_in(task: Task, known: dict[int, tuple[Mention, ...]]) -> Iterator[Self
             known[response.pk] = mentions_in(response)
         if known[response.pk]:
             yield SelfNaming(task, response, known[response.pk])
+
+
+def excerpts_of(responses: Sequence[int]) -> list[str]:
+    """The responses of these keys that name their model, each as what stands around its first mention."""
+    found: list[str] = []
+    for begin in range(0, len(responses), TASKS_AT_ONCE):
+        texts = Response.objects.filter(pk__in=responses[begin : begin + TASKS_AT_ONCE], text__isnull=False)
+        for response in texts.select_related("model").order_by("pk").iterator(RESPONSES_AT_ONCE):
+            mentions = mentions_in(response)
+            if mentions:
+                found.append(excerpt_around(response.text or "", mentions[0]))
+    return found
 
 
 def scan_study(study: Study) -> ScanResult:

@@ -8,10 +8,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from accounts.models import Event, User, Workspace
 from accounts.public_ids import new_public_id
+from accounts.sentences import Wording
 from annotation.check_plan import BadPolicy, pausing_rule, plan_of
 from annotation.controls import check_tasks, make_controls
 from annotation.handout import make_seats, overlap_of
@@ -31,6 +31,14 @@ CHANGES: dict[str, tuple[str, ...]] = {
     Study.Status.PAUSED: (Study.Status.OPEN, Study.Status.CLOSED),
     Study.Status.CLOSED: (Study.Status.OPEN,),
 }
+ONE_NAMES_ITSELF = Wording(
+    "in %(n)s task a response says which model wrote it. Choose whether to mask the words, to drop the task, or to leave "
+    "it, then launch again"
+)
+SOME_NAME_THEMSELVES = Wording(
+    "in %(n)s tasks a response says which model wrote it. Choose whether to mask the words, to drop the tasks, or to "
+    "leave them, then launch again"
+)
 
 
 class StudyRefused(ValueError):
@@ -122,7 +130,7 @@ def check_study(study: Study) -> None:
         pausing_rule(study)
         mark = pass_mark(study)
     except BadPolicy as problem:
-        raise StudyRefused(str(problem)) from problem
+        raise StudyRefused(*problem.args) from problem
     if study.policies.get("training") and not check_tasks(study, "training").exists():
         raise StudyRefused(
             _("The study asks for training, but no task is marked for it. Mark some under known answers.")
@@ -210,14 +218,7 @@ def check_self_naming(study: Study) -> None:
     scan_study(study)
     waiting = undecided(study)
     if waiting:
-        told = ngettext(
-            "in %(n)s task a response says which model wrote it. Choose whether to mask the words, to drop the task, or "
-            "to leave it, then launch again",
-            "in %(n)s tasks a response says which model wrote it. Choose whether to mask the words, to drop the tasks, "
-            "or to leave them, then launch again",
-            waiting,
-        )
-        raise StudyRefused(told % {"n": waiting})
+        raise StudyRefused((ONE_NAMES_ITSELF if waiting == 1 else SOME_NAME_THEMSELVES)(n=waiting))
 
 
 def _end_launch(study: Study, refused: str = "") -> None:

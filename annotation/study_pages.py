@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by
+from accounts.reader_language import for_reader
 from annotation import tasks
 from annotation.desk import study_to_lead
 from annotation.event_words import EventLine, event_lines
@@ -71,7 +72,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 by=user,
             )
         except StudyRefused as problem:
-            form.add_error("name_en", str(problem))
+            form.add_error("name_en", for_reader(problem))
         else:
             return redirect("annotation:setup", study.slug)
     status = 422 if request.method == "POST" else 200
@@ -102,7 +103,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "sections": list(form.sections()),
         "launch": launch_progress(study),
-        "refused": study.policies.get("refused", ""),
+        "refused": for_reader(study.policies.get("refused", "")),
         "naming": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
@@ -136,7 +137,7 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
         if not study.policies.get("launching"):
             request_launch(study, by=_user(request))
     except StudyRefused as problem:
-        messages.error(request, str(problem))
+        messages.error(request, for_reader(problem))
         return redirect("annotation:setup", study.slug)
     if is_large(study):
         transaction.on_commit(lambda: tasks.launch.delay(study.pk))
@@ -158,7 +159,7 @@ def change_status(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         set_status(study, str(request.POST.get("status", "")), by=_user(request))
     except StudyRefused as problem:
-        messages.error(request, str(problem))
+        messages.error(request, for_reader(problem))
     return redirect("annotation:desk", study.slug)
 
 

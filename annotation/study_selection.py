@@ -160,7 +160,7 @@ def _chosen_tasks(study: Study) -> PlannedTasks:
         return PlannedTasks([], 0)
     if study.kind == Study.Kind.CHECK:
         return _checks(study)
-    rubric_of = _Rubrics(study)
+    rubric_of = RubricChoice(study)
     tasks, without = [], 0
     if study.kind == Study.Kind.PAIR:
         couples: Iterable[tuple[Candidate, Candidate | None]] = _pairs(study)
@@ -179,7 +179,7 @@ def _chosen_tasks(study: Study) -> PlannedTasks:
     return PlannedTasks(tasks, without)
 
 
-class _Rubrics:
+class RubricChoice:
     """The rubric for a response: the study's own choice, else the nearest to its instruction that fits the kind."""
 
     def __init__(self, study: Study) -> None:
@@ -201,7 +201,7 @@ class _Rubrics:
 
 def _checks(study: Study) -> PlannedTasks:
     """One task for each check of each response: of the whole text, or of every sub-task that the check names."""
-    rubric_of = _Rubrics(study)
+    rubric_of = RubricChoice(study)
     chosen = [(one, rubric_of(one)) for one in candidates(study)]
     checks_of: dict[int, list[Criterion]] = {}
     rubrics = {rubric for _one, rubric in chosen if rubric is not None}

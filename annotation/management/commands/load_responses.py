@@ -1,0 +1,124 @@
+"""Load responses that were generated elsewhere, with their instructions where the benchmark lacks them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Event
+from accounts.workspaces import UnknownWorkspace, workspace_for_load
+from annotation.self_naming_scan import excerpts_of
+from generation.interchange.records import BadRow, OnBadRow, ResponseRecord, refuse
+from generation.interchange.responses import COLUMNS, read_responses
+from generation.interchange.table import read_rows
+from generation.loading import Counts, Instructions, Responses
+from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
+from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
+from generation.progress import progress_shown
+from generation.skipped_rows import SkippedRows
+
+LONGEST = {"run": 100, "experiment": 50, "model": 200}
+
+
+class Command(BaseCommand):
+    help = (
+        "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of responses that were generated elsewhere."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add = parser.add_argument
+        add("file", type=Path)
+        add("--benchmark", required=True, metavar="SLUG", help="The benchmark they answer; made where new.")
+        add("--model", default="", help="Who wrote them all, where no column says.")
+        add(
+            "--run",
+            default="",
+            metavar="NAME",
+            help="The run to load them into; else the benchmark's run of imports.",
+        )
+        add("--experiment", default=MAIN_EXPERIMENT, help="main, or another such as length-4k.")
+        add("--column", action="append", default=[], metavar="NAME=COLUMN",
+            help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. Those of an instruction "
+            "are read where the benchmark lacks it; sample numbers a model's responses to one, from 0.")  # fmt: skip
+        add("--on-error", choices=["refuse", "skip"], default="refuse",
+            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
+        add("--workspace", default="", metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        skipped = SkippedRows()
+        on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
+        columns = named_columns(options["column"], COLUMNS)
+        slug = checked_slug(options["benchmark"])
+        for name, most in LONGEST.items():
+            if len(options[name]) > most:
+                raise CommandError(f"--{name} is too long; keep it to {most} characters.")
+        if "model" not in columns and not options["model"] and not _has_model(options["file"]):
+            raise CommandError(
+                "Say who wrote the responses: --model NAME, or the column with --column model=COLUMN."
+            )
+        try:
+            with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
+                workspace = workspace_for_load(options["workspace"])
+                benchmark = benchmark_to_fill(workspace, slug)
+                run = _run(benchmark, options["run"], options["experiment"])
+                loader = Responses(Instructions(benchmark, compare=True), run)
+                records = read_responses(options["file"], columns, on_bad, model=options["model"])
+                counts = loader.load(_counted(records, progress)) + Counts(skipped=len(skipped))
+                if skipped and counts == Counts(skipped=len(skipped)):
+                    raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
+                if counts.created:
+                    Event.objects.create(
+                        workspace=workspace, verb="loaded responses", object_type="generation.GenerationRun",
+                        object_id=run.public_id, after={"file": options["file"].name, "created": counts.created},
+                    )  # fmt: skip
+        except (BadRow, UnknownWorkspace) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Run {run.name} of {benchmark.slug}: {counts} (responses).")
+        if loader.instructions.differing:
+            self.stderr.write(kept_otherwise(loader.instructions.differing))
+        self._tell_self_naming(loader.created)
+        report = skipped.write(settings.DATA_DIR / "reports", benchmark.slug, timezone.now())
+        if report:
+            self.stdout.write(f"The skipped rows are listed in {report}.")
+
+    def _tell_self_naming(self, created: list[int]) -> None:
+        """After the load is stored, since every text is read again."""
+        found = excerpts_of(created)
+        if found:
+            self.stderr.write(
+                f"In {len(found)} responses the text says which model wrote it, such as {found[0]!r}. A new study of "
+                "them asks at its launch what becomes of the words; for one that is open: "
+                "manage.py scan_self_naming STUDY --mask"
+            )
+
+
+def _counted(records: Iterator[ResponseRecord], progress: Callable[[int], None]) -> Iterator[ResponseRecord]:
+    for record in records:
+        progress(1)
+        yield record
+
+
+def _has_model(file: Path) -> bool:
+    try:
+        return "model" in next(iter(read_rows(file, ()))).values
+    except BadRow as error:
+        raise CommandError(str(error)) from error
+
+
+def _run(benchmark: Benchmark, name: str, experiment: str) -> GenerationRun:
+    name = name or f"{benchmark.slug} {experiment.replace('_', ' ')}"
+    run, _made = GenerationRun.objects.get_or_create(
+        benchmark=benchmark,
+        name=name[:100],
+        defaults={"experiment": experiment, "status": GenerationRun.Status.IMPORTED},
+    )
+    if run.status != GenerationRun.Status.IMPORTED or run.experiment != experiment:
+        raise CommandError(
+            f"Run {name!r} of {benchmark.slug} was generated here or belongs to experiment {run.experiment}; "
+            "name another with --run."
+        )
+    return run
