@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.htmx.HtmxResponseMiddleware",
+    "config.addresses.NoNulMiddleware",
     "config.busy.BusyDatabaseMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -108,8 +109,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work: Redis where REDIS_URL names it, else files beside the database.
 REDIS_URL = environment.url("REDIS_URL", schemes=("redis", "rediss"))
+JOURNAL_DIR = DATA_DIR / "journal"
 BROKER_DIR = DATA_DIR / "broker"
-CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = REDIS_URL or "files://"
 if REDIS_URL:
     # Longer than any batch of work, so that a task is not delivered twice while it runs.
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
