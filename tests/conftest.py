@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -14,6 +15,28 @@ hypothesis_settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 hypothesis_settings.load_profile("plumbline")
+
+ON_A_DATABASE = {"db", "transactional_db", "live_server"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "leave out what touches no test database and so says the same on every one"
+    parser.addoption("--database-only", action="store_true", help=words)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--database-only"):
+        return
+    without = [item for item in items if not _touches_a_database(item)]
+    if without:
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if _touches_a_database(item)]
+
+
+def _touches_a_database(item: pytest.Item) -> bool:
+    marked = item.get_closest_marker("django_db") is not None
+    return marked or bool(ON_A_DATABASE & set(getattr(item, "fixturenames", ())))
+
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -37,3 +60,15 @@ def shared_data() -> Callable[[str], Path]:
 def quick_passwords(settings: object) -> None:
     """Hashing as slowly as in production would take most of the suite's time."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def in_english() -> None:
+    """A page asked for in Chinese by an earlier test leaves its language behind in the thread."""
+    translation.activate("en")
+
+
+@pytest.fixture(autouse=True)
+def own_journal(settings: object, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Replies that wait to be stored are kept beside no one's data."""
+    settings.JOURNAL_DIR = tmp_path_factory.getbasetemp() / "journal"  # type: ignore[attr-defined]

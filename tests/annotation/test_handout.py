@@ -1,10 +1,10 @@
 """Which task a rater gets next: exact overlap, no task twice, no seat lost."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from django.db import connection, connections
-from django.utils import timezone
+from django.utils.timezone import now
 
 from annotation.handout import (
     BadPolicy,
@@ -13,6 +13,7 @@ from annotation.handout import (
     StudyNotOpen,
     TooFast,
     claim_seat,
+    has_more,
     lease_seconds,
     make_seats,
     next_assignment,
@@ -21,7 +22,9 @@ from annotation.handout import (
     renew_lease,
 )
 from annotation.models import Assignment, Seat, Task
+from annotation.qualification import pause
 from annotation.recording import Answer, record_answer, skip
+from tests.annotation.raters_at_work import make_pairs
 from tests.factories import make_checklist_study, make_rater
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -286,6 +289,202 @@ def test_a_quota_ends_a_raters_work(study):
         next_assignment(rater, study, clock=noon)
 
 
+def test_a_quota_is_of_answers_of_any_kind_and_of_one_rater(study):
+    """A skipped task is none, a surplus one is; what others did is theirs."""
+    study.policies["quota"] = 2
+    rater, other = make_rater(study), make_rater(study)
+    for _ in range(2):
+        submit(next_assignment(other, study, clock=noon)[0])
+    skip(assignment=next_assignment(rater, study, clock=noon)[0], reason="cannot judge", clock=noon)
+    first = next_assignment(rater, study, clock=noon)[0]
+    submit(first)
+    Assignment.objects.filter(pk=first.pk).update(status="surplus")
+    submit(next_assignment(rater, study, clock=noon)[0])
+    with pytest.raises(QuotaReached):
+        next_assignment(rater, study, clock=noon)
+
+
+def test_an_hourly_limit_is_of_one_raters_answers(study):
+    study.policies["answers_per_hour"] = 1
+    rater, other = make_rater(study), make_rater(study)
+    submit(next_assignment(other, study, clock=noon)[0])
+    skip(assignment=next_assignment(rater, study, clock=noon)[0], reason="cannot judge", clock=noon)
+    submit(next_assignment(rater, study, clock=noon)[0])
+    with pytest.raises(TooFast):
+        next_assignment(rater, study, clock=noon)
+
+
+def test_time_worked_is_that_of_answers_given(study):
+    rater = make_rater(study)
+    given = next_assignment(rater, study, clock=noon)[0]
+    submit(given)
+    Assignment.objects.filter(pk=given.pk).update(active_seconds=30)
+    skipped = next_assignment(rater, study, clock=noon)[0]
+    skip(assignment=skipped, reason="cannot judge", clock=noon)
+    Assignment.objects.filter(pk=skipped.pk).update(active_seconds=1000)
+    found = progress_of(rater)
+    assert (found.submitted, found.skipped, found.open, found.active_seconds) == (1, 1, 0, 30)
+
+
+@pytest.mark.parametrize(
+    ("when", "open_"),
+    [
+        (datetime(2026, 5, 4, 23, 59, tzinfo=UTC), True),
+        (datetime(2026, 5, 5, 0, 0, tzinfo=UTC), False),
+        (datetime(2026, 5, 5, 7, 59, tzinfo=timezone(timedelta(hours=8))), True),
+        (datetime(2026, 5, 4, 20, 0, tzinfo=timezone(timedelta(hours=-5))), False),
+    ],
+)
+def test_the_last_day_ends_at_midnight_of_utc(study, when, open_):
+    study.policies["last_day"] = "2026-05-04"
+    rater, later_one = make_rater(study), make_rater(study)
+    begun, _ = next_assignment(rater, study, clock=noon)
+    assert has_more(study, later_one, clock=lambda: when) == open_
+    assert has_more(study, None, clock=lambda: when) == open_
+    if open_:
+        assert next_assignment(later_one, study, clock=lambda: when)[0].status == "open"
+    else:
+        with pytest.raises(NoTaskLeft):
+            next_assignment(later_one, study, clock=lambda: when)
+    # What was begun may be finished, unless its rater was stopped.
+    assert has_more(study, rater, clock=lambda: when)
+    assert next_assignment(rater, study, clock=lambda: when)[0] == begun
+    pause(rater, message="", by=None)
+    assert not has_more(study, rater, clock=lambda: when)
+
+
+class TestHasMore:
+    """Whether starting would bring a task, without claiming one."""
+
+    @pytest.fixture
+    def one(self):
+        study = make_checklist_study(instructions=1, models=1)
+        make_seats(study)
+        return study
+
+    def both(self, study, rater, clock):
+        """What has_more says, and whether a start brings a task."""
+        said = has_more(study, rater, clock=clock)
+        try:
+            next_assignment(rater, study, clock=clock)
+        except NoTaskLeft:
+            return said, False
+        return said, True
+
+    def test_a_seat_held_by_another_counts_once_its_lease_is_over(self, one):
+        next_assignment(make_rater(one), one, clock=noon)
+        late = make_rater(one)
+        assert not has_more(one, None, clock=later(minutes=10))
+        assert self.both(one, late, later(minutes=10)) == (False, False)
+        assert has_more(one, None, clock=later(hours=5))
+        assert self.both(one, late, later(hours=5)) == (True, True)
+
+    def test_what_the_rater_had_is_no_more(self, one):
+        rater = make_rater(one)
+        skip(assignment=next_assignment(rater, one, clock=noon)[0], reason="cannot judge", clock=noon)
+        assert has_more(one, make_rater(one), clock=noon)
+        assert self.both(one, rater, noon) == (False, False)
+
+    def test_an_open_task_is_more(self, one):
+        rater = make_rater(one)
+        next_assignment(rater, one, clock=noon)
+        assert self.both(one, rater, noon) == (True, True)
+
+    def test_an_open_task_whose_seat_another_has_is_not(self, one):
+        slow = make_rater(one)
+        next_assignment(slow, one, clock=noon)
+        submit(next_assignment(make_rater(one), one, clock=later(hours=5))[0], later(hours=5))
+        assert self.both(one, slow, later(hours=6)) == (False, False)
+
+    def test_the_quota_ends_it(self, study):
+        study.policies["quota"] = 2
+        rater = make_rater(study)
+        for left in (2, 1, 0):
+            assert self.both(study, rater, noon) == (left > 0, left > 0)
+            if left:
+                submit(next_assignment(rater, study, clock=noon)[0])
+
+    @pytest.mark.parametrize("status", ["draft", "paused", "closed"])
+    def test_none_in_a_study_that_is_not_open(self, one, status):
+        rater = make_rater(one)
+        next_assignment(rater, one, clock=noon)
+        one.status = status
+        assert not has_more(one, rater, clock=noon)
+        assert not has_more(one, None, clock=later(hours=5))
+
+    def test_none_for_who_is_stopped(self, study):
+        rater = make_rater(study)
+        assert has_more(study, rater, clock=noon)
+        pause(rater, message="", by=None)
+        assert not has_more(study, rater, clock=noon)
+
+
+def test_seats_of_another_study_stay_as_they_are(study):
+    """Neither handed out, nor freed when their lease runs out, nor counted."""
+    other = make_checklist_study(slug="letters", instructions=1, models=1)
+    make_seats(other)
+    Seat.objects.filter(study=other).update(draw_key=-1)
+    rater = make_rater(study)
+    assert claim_seat(rater, study, clock=noon)[1] in set(study.tasks.values_list("pk", flat=True))
+    next_assignment(make_rater(other), other, clock=noon)
+    assert release_expired(study, clock=later(hours=5)) == 1
+    assert Seat.objects.get(study=other).state == "held"
+
+
+def test_a_freed_seat_is_nobodys(study):
+    first = next_assignment(make_rater(study), study, clock=noon)[0]
+    second = next_assignment(make_rater(study), study, clock=noon)[0]
+    release_expired(study, clock=later(hours=5))
+    again = next_assignment(make_rater(study), study, clock=later(hours=5))[0]
+    skip(assignment=again, reason="cannot judge", clock=later(hours=5))
+    assert not Seat.objects.exclude(state="free", holder=None, leased_until=None).exists()
+    assert not Assignment.objects.exclude(seat=None).exists()
+    assert {first.status, second.status} == {"open"}
+
+
+def test_an_answered_seat_has_no_lease(study):
+    submit(next_assignment(make_rater(study), study, clock=noon)[0])
+    assert Seat.objects.get(state="taken").leased_until is None
+
+
+def test_dropped_tasks_get_no_seats(study):
+    task = study.tasks.first()
+    task.seats.all().delete()
+    study.policies["dropped"] = [task.key]
+    assert make_seats(study) == 0
+    study.policies["dropped"] = []
+    assert make_seats(study) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [((4000, 6000), 10_000), ((4000, None), 5000), ((10**6, 10**6), 10**7)]
+)
+def test_a_pairs_lease_is_of_both_its_texts(words, expected):
+    study = make_pairs(tasks=1)
+    task = study.tasks.get()
+    for response, count in zip((task.response_a, task.response_b), words, strict=True):
+        response.words = count
+        response.save()
+    assignment, _ = next_assignment(make_rater(study), study, clock=noon)
+    assert assignment.seat.leased_until == NOON + timedelta(seconds=lease_seconds(expected))
+    assert lease_seconds(expected) <= 4 * 60 * 60
+    assert renew_lease(assignment, clock=later(minutes=5))
+    lease = Seat.objects.get(task=task).leased_until
+    assert lease == NOON + timedelta(minutes=5, seconds=lease_seconds(expected))
+
+
+def test_tasks_come_by_the_drawn_keys_and_not_by_their_ids(study):
+    rater, keys = make_rater(study), []
+    for _ in range(8):
+        assignment, _progress = next_assignment(rater, study, clock=noon)
+        keys.append(assignment.seat.draw_key)
+        submit(assignment)
+    assert keys == sorted(keys)
+    assert keys != list(
+        Seat.objects.filter(draw_key__in=keys).order_by("pk").values_list("draw_key", flat=True)
+    )
+
+
 @pytest.mark.parametrize("status", ["draft", "paused", "closed"])
 def test_only_an_open_study_hands_out(study, status):
     study.status = status
@@ -310,8 +509,8 @@ def test_two_tabs_of_one_rater_never_share_a_task():
         try:
             for _ in range(12):
                 try:
-                    assignment, _progress = next_assignment(rater, study, clock=timezone.now)
-                    submit(assignment, timezone.now)
+                    assignment, _progress = next_assignment(rater, study, clock=now)
+                    submit(assignment, now)
                 except NoTaskLeft:
                     return
         finally:

@@ -3,10 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from annotation.handout import make_seats
-from annotation.models import Assignment, Seat
+from annotation.controls import mark_gold
+from annotation.handout import claim_seat, hold_next, make_seats, next_assignment, release_expired
+from annotation.models import Assignment, Rater, Seat
 from annotation.qualification import pause
-from tests.factories import make_checklist_study, make_user
+from annotation.recording import skip
+from tests.annotation.raters_at_work import NOON, answer, clock, make_study
+from tests.factories import make_checklist_study, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -155,3 +158,108 @@ def test_a_skip_shows_the_held_task(page):
     assert skipped.status_code == 204
     held.refresh_from_db()
     assert held.shown_at is not None
+
+
+# What may be held, at times of our choosing
+
+
+def begun(study, minutes=0):
+    """A rater of the study and the task they have open."""
+    rater = make_rater(study)
+    return rater, next_assignment(rater, study, clock=clock(minutes))[0]
+
+
+def held_at(assignment, minutes=0, **conditions):
+    """A fresh request to hold: nothing known from before."""
+    current = Assignment.objects.select_related("task__study", "rater").get(pk=assignment.pk)
+    return hold_next(current, clock=clock(minutes), conditions=conditions)
+
+
+def test_the_quota_counts_the_task_that_is_open():
+    study = make_study(tasks=5, probe_rate=0, quota=2)
+    rater, first = begun(study)
+    second = held_at(first)
+    assert second is not None
+    answer(first)
+    assert next_assignment(rater, study, clock=clock())[0] == second
+    assert held_at(second) is None
+
+
+def test_the_hourly_limit_counts_the_task_that_is_open():
+    study = make_study(tasks=5, probe_rate=0, answers_per_hour=2)
+    rater, first = begun(study)
+    assert held_at(first) is not None
+    answer(first)
+    second, _ = next_assignment(rater, study, clock=clock(1))
+    assert held_at(second, 59) is None
+    assert held_at(second, 61) is not None
+
+
+@pytest.mark.parametrize(("minutes", "held"), [(12 * 60 - 1, True), (12 * 60, False)])
+def test_nothing_is_held_after_the_last_day(minutes, held):
+    """NOON is twelve hours before the day after."""
+    study = make_study(tasks=5, probe_rate=0, last_day=NOON.date().isoformat())
+    _rater, first = begun(study)
+    assert (held_at(first, minutes) is not None) == held
+
+
+def test_nothing_is_held_before_the_answers_to_training_are_known():
+    study = make_study(tasks=5, seats=False, probe_rate=0, training=True)
+    for task in study.tasks.order_by("pk")[:2]:
+        mark_gold(task, {"overall": 5}, purpose="training")
+    make_seats(study)
+    rater, first = begun(study)
+    assert held_at(first) is None
+    answer(first)
+    second, _ = next_assignment(Rater.objects.get(pk=rater.pk), study, clock=clock())
+    assert held_at(second) is None
+    answer(second)
+    third, _ = next_assignment(Rater.objects.get(pk=rater.pk), study, clock=clock())
+    assert third.conditions == {}
+    assert held_at(third) is not None
+
+
+def test_a_held_task_has_the_conditions_of_the_study():
+    _rater, first = begun(make_study(tasks=3, probe_rate=0))
+    assert held_at(first, hint=True).conditions == {"hint": True}
+
+
+def test_a_check_is_held_where_it_is_due():
+    """One in four tasks is a known one, in whatever place: among the eight held, two are."""
+    study = make_study(tasks=30, seats=False, probe_rate=0, gold_rate=0.25)
+    for task in study.tasks.order_by("pk")[:10]:
+        mark_gold(task, {"overall": 5})
+    make_seats(study)
+    rater, current = begun(study)
+    checks = 0
+    for _ in range(8):
+        held = held_at(current)
+        assert held.shown_at is None
+        checks += "gold" in held.conditions
+        answer(current)
+        current, _ = next_assignment(Rater.objects.get(pk=rater.pk), study, clock=clock())
+        assert current == held
+    assert checks == 2
+
+
+def test_a_held_task_that_went_to_somebody_else_is_not_replaced():
+    study = make_study(tasks=2, probe_rate=0)
+    rater, first = begun(study)
+    held = held_at(first)
+    assert release_expired(study, clock=clock(600)) == 2
+    claim_seat(make_rater(study), study, clock=clock(600))
+    claim_seat(make_rater(study), study, clock=clock(600))
+    assert held_at(first, 601) is None
+    assert Assignment.objects.filter(rater=rater).count() == 2
+    Seat.objects.filter(task=held.task).update(state="free", holder=None, leased_until=None)
+    again = held_at(first, 602)
+    assert again == held
+    assert again.seat.holder == rater
+
+
+@pytest.mark.parametrize("end", [answer, lambda a: skip(assignment=a, reason="broken", clock=clock())])
+def test_nothing_is_held_for_a_task_that_is_done(end):
+    _rater, first = begun(make_study(tasks=3, probe_rate=0))
+    end(first)
+    assert held_at(first) is None
+    assert Seat.objects.filter(state="held").count() == 0

@@ -124,8 +124,8 @@ def test_bad_ratings(refused, content, message):
             "r.csv line 1: its lines end in a lone carriage return; save it with the line ends of Unix or Windows.",
         ),
         (
-            GOOD + "x,p1,a," + "1" * 131_073 + "\n",
-            "r.csv line 3: a value is longer than 131,072 characters; "
+            GOOD + "x,p1,a," + "1" * 5_000_001 + "\n",
+            "r.csv line 3: a value is longer than 5,000,000 characters; "
             "check the quotes there and above, or leave that column out.",
         ),
     ],

@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.check_plan import BadPolicy
-from annotation.controls import mark_gold
+from annotation.controls import make_controls, mark_gold
 from annotation.handout import RaterStopped, has_more, make_seats, next_assignment
-from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing
+from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
 from annotation.participation import rater_in
 from annotation.qualification import (
     CannotAppeal,
@@ -125,11 +125,47 @@ def test_skipped_items_are_not_passed():
         next_of(rater, study)
 
 
-@pytest.mark.parametrize("rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}])
+def test_more_items_than_asked_for_are_not_all_given():
+    study = make_qualifying(training=0, qualification=6)
+    study.policies["qualification"] = {"of": 4, "pass": 3}
+    study.save()
+    rater = make_rater(study)
+    kinds = []
+    for _ in range(5):
+        assignment = next_of(rater, study)
+        kinds.append("qualification" in assignment.conditions)
+        answer(assignment)
+    assert kinds == [True] * 4 + [False]
+
+
+def test_neither_practice_nor_what_others_answer_qualifies():
+    study = make_qualifying(training=2, qualification=2, needed=2)
+    colleague, rater = make_rater(study), make_rater(study)
+    for _ in range(4):
+        answer(next_of(colleague, study))
+        answer(next_of(rater, study), 0.5 if Standing.objects.get(rater=rater).trained_at is None else 1.0)
+    assert next_of(colleague, study).conditions == {}
+    with pytest.raises(RaterStopped):
+        next_of(rater, study)
+    event = Event.objects.get(verb="not_qualified")
+    assert (event.object_id, event.actor) == (rater.public_id, None)
+    assert event.after == {"state": "failed", "cause": "qualification"}
+    assert "not the ones agreed on" in why_stopped(Rater.objects.get(pk=rater.pk))
+
+
+@pytest.mark.parametrize(
+    "rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}, {"of": 10, "pass": True}, {"of": 8}]
+)
 def test_a_senseless_pass_mark_is_named(rule):
     study = make_study(tasks=1, qualification=rule)
     with pytest.raises(BadPolicy, match="qualification"):
         pass_mark(study)
+
+
+def test_nine_of_ten_is_the_usual_mark():
+    assert pass_mark(Study(policies={"qualification": {"of": 12}})) == (12, 9)
+    assert pass_mark(Study(policies={"qualification": {"pass": 5}})) == (10, 5)
+    assert pass_mark(Study()) is None
 
 
 class TestPausing:
@@ -180,6 +216,71 @@ class TestPausing:
         assert why_stopped(rater) == ""
         assert Event.objects.get(verb="resume_rater").actor == lead
         assert self.fail(rater, study) == 2
+
+    def test_a_failed_control_pauses_as_a_gold_item_does(self):
+        study = make_study(tasks=60, probe_rate=0, control_rate=0.25, checks={"window": 4, "failed": 2})
+        assert len(make_controls(study, 10)) == 10
+        rater = make_rater(study)
+        assert self.fail(rater, study) == 2
+        assert set(CheckOutcome.objects.values_list("purpose", "passed")) == {("control", False)}
+        event = Event.objects.get(verb="pause_rater")
+        assert (event.object_id, event.actor) == (rater.public_id, None)
+        assert event.after == {"state": "paused", "cause": "checks"}
+
+    def test_practice_neither_pauses_nor_counts_among_the_checks(self):
+        study = make_qualifying(
+            training=3, qualification=0, gold_rate=0.25, checks={"window": 4, "failed": 2}
+        )
+        for task in study.tasks.filter(gold__isnull=True).order_by("pk")[:5]:
+            mark_gold(task, {"overall": 5})
+        rater = make_rater(study)
+        for _ in range(3):
+            answer(next_of(rater, study), 1.0)
+        assert CheckOutcome.objects.filter(purpose="training", passed=False).count() == 3
+        while not CheckOutcome.objects.filter(purpose="gold").exists():
+            answer(next_of(rater, study), 1.0)
+        assert not is_stopped(Rater.objects.get(pk=rater.pk))
+
+    def test_what_others_fail_pauses_nobody(self, study):
+        for _ in range(2):
+            rater, before = make_rater(study), CheckOutcome.objects.count()
+            while CheckOutcome.objects.count() == before:
+                answer(next_of(rater, study), 1.0)
+        assert CheckOutcome.objects.filter(passed=False).count() == 2
+        assert not Standing.objects.filter(state="paused").exists()
+
+    def test_letting_one_on_leaves_others_and_other_flags_as_they_are(self, study):
+        rater, other = make_rater(study), make_rater(study)
+        for one in (rater, other):
+            pause(one, message="Call me.", by=None)
+            appeal(one, "Please.")
+        task = study.tasks.first()
+        Flag.objects.create(task=task, rater=rater, kind="note", text="The text breaks off.")
+        resume(rater, clock=clock(5), by=None)
+        waiting = Flag.objects.filter(resolved_at=None).values_list("rater", "kind")
+        assert set(waiting) == {(other.pk, "appeal"), (rater.pk, "note")}
+        standing = Standing.objects.get(rater=rater)
+        assert (standing.state, standing.cause, standing.message) == ("rating", "", "")
+        assert is_stopped(other)
+
+    def test_a_new_appeal_takes_the_place_of_the_open_one_only(self, study):
+        rater, other = make_rater(study), make_rater(study)
+        pause(rater, message="", by=None)
+        pause(other, message="", by=None)
+        appeal(rater, "The first, closed by the lead.")
+        resume(rater, clock=clock(), by=None)
+        pause(rater, message="", by=None)
+        appeal(other, "Another's.")
+        Flag.objects.create(task=study.tasks.first(), rater=rater, kind="note", text="A note.")
+        appeal(rater, "The second.")
+        appeal(rater, "x" * 5000)
+        assert sorted(len(text) for text in Flag.objects.values_list("text", flat=True)) == [7, 10, 30, 4000]
+
+    def test_who_was_screened_out_reads_so(self, study):
+        rater = make_rater(study)
+        Standing.objects.create(rater=rater, state="screened_out")
+        assert is_stopped(rater)
+        assert "did not take part" in why_stopped(rater)
 
     def test_a_lead_pauses_with_a_message(self, study):
         rater = make_rater(study)

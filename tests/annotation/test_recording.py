@@ -1,10 +1,11 @@
 """One answer is stored exactly once, as it was given."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import DatabaseError, transaction
 
+from annotation import recording
 from annotation.handout import make_seats, next_assignment
 from annotation.models import Assignment, Draft, Flag, Score, latest_scores
 from annotation.recording import (
@@ -15,6 +16,7 @@ from annotation.recording import (
     Timing,
     record_answer,
     save_draft,
+    save_place,
     skip,
 )
 from tests.factories import make_answer, make_checklist_study, make_rater
@@ -63,6 +65,7 @@ def test_the_first_answer_is_stored_whole(assignment):
         ({"overall": Answer(7.5)}, "overall"),
         ({"overall": Answer(float("inf"))}, "overall"),
         ({"item1": NOT_APPLICABLE}, "item1"),
+        ({"item1": Answer(0.75, level="1")}, "item1"),
         ({"unknown": Answer(1.0)}, "unknown"),
     ],
 )
@@ -81,6 +84,85 @@ def test_not_applicable_is_no_number_where_the_rubric_allows_it(assignment):
     record_answer(assignment=assignment, answers=GOOD | {"item1": NOT_APPLICABLE}, clock=noon)
     score = Score.objects.get(criterion__key="item1")
     assert (score.value, score.not_applicable) == (None, True)
+
+
+def test_not_applicable_has_no_value(assignment):
+    assignment.task.answer_rubric.criteria.filter(key="item1").update(may_not_apply=True)
+    with pytest.raises(AnswerRefused, match="item1"):
+        record_answer(
+            assignment=assignment, answers=GOOD | {"item1": Answer(0.5, not_applicable=True)}, clock=noon
+        )
+
+
+def test_levels_that_share_a_value_are_told_apart(assignment):
+    """Two levels of the value 0, as "tie" and "both bad": the key says which, and which is meant can be corrected."""
+    levels = [
+        {"key": "low", "value": 0, "label": {"en": "low"}},
+        {"key": "none", "value": 0, "label": {"en": "none"}},
+        {"key": "high", "value": 1, "label": {"en": "high"}},
+    ]
+    assignment.task.answer_rubric.criteria.filter(key="item1").update(levels=levels)
+    none = GOOD | {"item1": Answer(0.0, level="none")}
+    record_answer(assignment=assignment, answers=none, clock=noon)
+    assert Score.objects.get(criterion__key="item1").level == "none"
+    assert record_answer(assignment=assignment, answers=none, clock=noon) == "unchanged"
+    low = GOOD | {"item1": Answer(0.0, level="low")}
+    assert record_answer(assignment=assignment, answers=low, clock=noon) == "revised"
+    assert list(Score.objects.filter(criterion__key="item1").values_list("level", flat=True)) == [
+        "none",
+        "low",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"item1": Answer(0.5)},
+        {"item1": NOT_APPLICABLE},
+        {"item1": Answer(0.75, reason="Half of it is missing.")},
+        {"item1": Answer(0.75, evidence=({"response": "a", "start": 0, "end": 4},))},
+    ],
+    ids=["value", "not applicable", "reason", "evidence"],
+)
+def test_whatever_changes_is_one_revision_and_no_other_question_gets_one(assignment, change):
+    assignment.task.answer_rubric.criteria.filter(key="item1").update(may_not_apply=True)
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    assert record_answer(assignment=assignment, answers=GOOD | change, clock=noon) == "revised"
+    assert record_answer(assignment=assignment, answers=GOOD | change, clock=noon) == "unchanged"
+    assert list(Score.objects.filter(revision=1).values_list("criterion__key", flat=True)) == ["item1"]
+
+
+def test_a_revision_that_another_came_before_is_tried_again(assignment, monkeypatch):
+    """The other tab's revision is not seen at first: the constraint refuses a second of the same number."""
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    seen = []
+
+    def late(scores):
+        seen.append(1)
+        return {} if len(seen) == 1 else latest_scores(scores)
+
+    monkeypatch.setattr(recording, "latest_scores", late)
+    changed = GOOD | {"item0": Answer(0.25)}
+    assert record_answer(assignment=assignment, answers=changed, clock=noon) == "revised"
+    assert list(Score.objects.filter(criterion__key="item0").values_list("revision", "value")) == [
+        (0, 0.0),
+        (1, 0.25),
+    ]
+    assert Score.objects.count() == 5
+
+
+@pytest.mark.parametrize("status", ["surplus", "checked"])
+def test_an_answer_beyond_the_overlap_or_to_a_known_task_is_corrected_as_any(assignment, status):
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    Assignment.objects.filter(pk=assignment.pk).update(status=status)
+    stored = Assignment.objects.get(pk=assignment.pk)
+    save_draft(assignment=stored, answers={"item0": "2"}, serial=3)
+    changed = GOOD | {"item0": Answer(0.5)}
+    assert record_answer(assignment=stored, answers=changed, clock=noon) == "revised"
+    stored.refresh_from_db()
+    assert stored.status == status
+    assert values(stored)["item0"] == 0.5
+    assert not Draft.objects.exists()
 
 
 def test_sending_twice_stores_once(assignment):
@@ -166,6 +248,69 @@ def test_an_answer_leaves_what_is_entered_where_the_task_came_again(assignment):
     again = Draft.objects.create(task=assignment.task, rater=assignment.rater, repeat=1, serial=5)
     record_answer(assignment=assignment, answers=GOOD, clock=noon)
     assert Draft.objects.get() == again
+
+
+def test_an_answer_or_a_skip_leaves_what_others_have_entered(assignment):
+    study = assignment.task.study
+    other = Assignment.objects.create(task=assignment.task, rater=make_rater(study))
+    save_draft(assignment=other, answers={"item0": "1"}, serial=4)
+    save_draft(assignment=assignment, answers={"item0": "2"}, serial=4)
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    assert Draft.objects.get().rater == other.rater
+    skip(assignment=other, reason="broken text", clock=noon)
+    assert not Draft.objects.exists()
+
+
+def test_the_same_serial_does_not_replace_a_draft(assignment):
+    assert save_draft(assignment=assignment, answers={"item0": "1"}, serial=10)
+    assert not save_draft(assignment=assignment, answers={"item0": "9"}, serial=10)
+    assert Draft.objects.get().answers == {"item0": "1"}
+
+
+def test_a_given_answer_takes_a_draft_and_no_place(assignment):
+    """What is entered to correct an answer is kept; only having looked at it again is not."""
+    save_place(assignment=assignment, paragraph=3)
+    assert (Draft.objects.get().paragraph, Draft.objects.get().answers) == (3, {})
+    record_answer(assignment=assignment, answers=GOOD, clock=noon)
+    save_place(assignment=assignment, paragraph=5)
+    assert not Draft.objects.exists()
+    assert save_draft(assignment=assignment, answers={"item0": "1"}, serial=1)
+
+
+def test_a_place_leaves_what_is_entered(assignment):
+    save_draft(assignment=assignment, answers={"item0": "1"}, serial=10, paragraph=1)
+    save_place(assignment=assignment, paragraph=4, paragraph_b=2)
+    draft = Draft.objects.get()
+    assert (draft.answers, draft.serial, draft.paragraph, draft.paragraph_b) == ({"item0": "1"}, 10, 4, 2)
+
+
+def test_a_skip_keeps_when_and_how_long(assignment):
+    timing = Timing(active_seconds=12.5, idle_seconds=2.0)
+    skip(assignment=assignment, reason="x" * 1000, clock=noon, timing=timing)
+    assignment.refresh_from_db()
+    assert (assignment.submitted_at, assignment.active_seconds, assignment.idle_seconds) == (NOON, 12.5, 2.0)
+    assert assignment.reason == "x" * 300
+    assert assignment.seat is None
+
+
+@pytest.mark.parametrize(("begun", "shown"), [(60, 20), (5, 5)])
+def test_an_answer_given_offline_began_as_long_ago_as_it_took(assignment, begun, shown):
+    """15 s of work and 5 s of rest, but never before the task was handed out."""
+    Assignment.objects.filter(pk=assignment.pk).update(
+        shown_at=None, created_at=NOON - timedelta(seconds=begun)
+    )
+    stored = Assignment.objects.get(pk=assignment.pk)
+    timing = Timing(active_seconds=15, idle_seconds=5)
+    record_answer(assignment=stored, answers=GOOD, clock=noon, timing=timing)
+    assert Assignment.objects.get().shown_at == NOON - timedelta(seconds=shown)
+
+
+def test_a_note_is_for_an_answer_or_its_change_and_never_empty(assignment):
+    record_answer(assignment=assignment, answers=GOOD, clock=noon, note="  ")
+    assert not Flag.objects.exists()
+    changed = GOOD | {"item0": Answer(0.25)}
+    record_answer(assignment=assignment, answers=changed, clock=noon, note="I misread it.")
+    assert Flag.objects.get().text == "I misread it."
 
 
 def test_a_note_goes_to_the_lead_once(assignment):

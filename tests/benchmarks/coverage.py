@@ -19,6 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from calibration.agreement import krippendorff_alpha, leave_one_out, outer_leave_one_out
+from calibration.alternative_annotator import alternative_annotator_test
+from calibration.bias import length_bias, position_bias, self_preference, swap_agreement
 from calibration.comparison import correlate
 from calibration.least_squares import cluster_sums
 from calibration.prediction_powered import (
@@ -28,8 +30,11 @@ from calibration.prediction_powered import (
 )
 from calibration.proportions import clustered_proportion, plain_proportion
 from calibration.ranking import as_games, bradley_terry, bradley_terry_intervals
+from calibration.shares import mean_shares
+from calibration.soft_verdicts import soft_verdicts
 from calibration.weights import weight_intervals
-from judging.scoring import average_intervals
+from judging.corrected_scores import Entries, corrected_score
+from judging.scoring import HELLOBENCH, Rule, average_intervals
 
 SEED = 2409
 EXACT = (0.93, 0.97)
@@ -51,6 +56,15 @@ class Design:
 
 def held(low, high, truth) -> np.ndarray:
     return np.atleast_1d((np.asarray(low) <= truth) & (truth <= np.asarray(high)))
+
+
+def stated(share, truth) -> np.ndarray:
+    """Whether a share's interval held the truth; empty where it states none (under 20 clusters)."""
+    return (
+        held(share.low, share.high, truth)
+        if share.interval_kind in ("wilson95", "bootstrap95")
+        else np.array([])
+    )
 
 
 def seed_of(rng: np.random.Generator) -> int:
@@ -295,6 +309,175 @@ def boundary_design(items: int):
     return draw
 
 
+# What sways a judge: pairs of responses whose lengths, sides and families matter, several of them an instruction.
+
+PAIRS_EACH = 3
+SHARES = ("swap agreement", "flip rate", "first side's win share")
+FAMILY_POINTS = ("judge's points for its own family", "lift over people")
+
+
+def verdicts_on(rng, ahead):
+    """1, 0.5 or 0 for the side that is `ahead` by so much; a tie where it is close."""
+    seen = ahead + rng.logistic(scale=0.5, size=ahead.shape)
+    return np.where(np.abs(seen) < 0.25, 0.5, (seen > 0).astype(float))
+
+
+def swayed(rng, instructions, clear):
+    """Shares of one judge of pairs, by name, and arrays to compute them from: see swayed_shares."""
+    of_pair = np.repeat(np.arange(instructions), PAIRS_EACH)
+    # How far apart an instruction's responses are, and how much their place sways, is the instruction's own.
+    apart = rng.normal(scale=clear, size=instructions)[of_pair] + rng.normal(scale=0.5, size=of_pair.size)
+    swayed_by = rng.normal(loc=0.3, scale=0.5, size=instructions)[of_pair]
+    lengths = rng.integers(200, 2000, size=(2, of_pair.size))
+    ahead = apart + 0.0004 * (lengths[0] - lengths[1])
+    own = rng.uniform(size=(2, of_pair.size)) < 0.4
+    liking = 0.4 * (own[0].astype(float) - own[1])
+    once, again = verdicts_on(rng, ahead + liking + swayed_by), verdicts_on(rng, swayed_by - ahead - liking)
+    people = np.mean([verdicts_on(rng, apart) for _ in range(3)], axis=0)
+    return of_pair, lengths.astype(float), own, once, again, people
+
+
+def swayed_shares(drawn, clusters, resamples, seed):
+    _, lengths, own, once, again, people = drawn
+    settings = {"clusters": clusters, "draws": resamples, "seed": seed}
+    swapped = swap_agreement(once, again, **settings)
+    family = self_preference(own[0], own[1], once, people, **settings)
+    return {
+        "swap agreement": swapped.agreement,
+        "flip rate": swapped.flip_rate,
+        "first side's win share": position_bias(once, **settings).first_wins,
+        "length bias rate": length_bias(lengths[0], lengths[1], once, threshold=100, **settings).rate,
+        "judge's points for its own family": family.judge,
+        "lift over people": family.lift,
+    }
+
+
+def swayed_design(instructions: int, clear: float, end: str):
+    endless = swayed_shares(swayed(np.random.default_rng(SEED), 300_000, clear), None, 0, 0)
+    truth = {name: share.value for name, share in endless.items()}
+
+    def draw(rng, resamples, clustered):
+        drawn = swayed(rng, instructions, clear)
+        found = swayed_shares(drawn, drawn[0] if clustered else None, resamples, seed_of(rng))
+        return {f"{name}{end}": stated(one, truth[name]) for name, one in found.items()}
+
+    return draw
+
+
+# Reviews: findings on the answers of an instruction's verdict, all of them or those on one criterion.
+
+
+def reasonable_design(instructions: int, findings: int, rate: float, name: str):
+    def draw(rng, resamples, clustered):
+        chance = rng.beta(10 * rate, 10 * (1 - rate), size=instructions)
+        found = rng.uniform(size=(instructions, findings)) < chance[:, None]
+        clusters = np.repeat(np.arange(instructions), findings) if clustered else None
+        (share,) = mean_shares([found.ravel()], clusters, draws=resamples, seed=seed_of(rng))
+        return {name: stated(share, rate)}
+
+    return draw
+
+
+# Scores corrected by people: in each category a few instructions scored by both, and many by the judge alone.
+
+CATEGORY_MEANS = np.array([70.0, 78, 84])
+
+
+def judged_and_scored(rng, instructions, rule):
+    """Entries of one model: people's and the judge's of every response of `instructions` instructions a category."""
+    shape = (len(CATEGORY_MEANS), instructions, 2)
+    category, number, _ = (axis.ravel() for axis in np.indices(shape))
+    level = CATEGORY_MEANS[:, None, None] + rng.normal(scale=7, size=(len(CATEGORY_MEANS), instructions, 1))
+    people = (level + rng.normal(scale=6, size=shape)).ravel()
+    judge = people + 6 + rng.normal(scale=5, size=people.size)
+    under = rng.integers(2, 9, size=people.size).astype(float) if rule.pooled else np.ones(people.size)
+    whole = category * instructions + number
+    return [Entries(category, whole, tops * under, under) for tops in (people, judge)], number
+
+
+def corrected_design(labelled: int, rule: Rule, name: str):
+    truth = float(rule.scaled(np.array(CATEGORY_MEANS.mean())))
+
+    def draw(rng, resamples, clustered):
+        (people, judge), number = judged_and_scored(rng, labelled + 200, rule)
+        few = number < labelled
+        parts = []
+        for one, mask in ((people, few), (judge, few), (judge, ~few)):
+            instruction = one.instruction if clustered else np.arange(len(one))
+            parts.append(Entries(one.column[mask], instruction[mask], one.top[mask], one.under[mask]))
+        found = corrected_score(*parts, rule)
+        return {name: held(found.low, found.high, truth)}
+
+    return draw
+
+
+# Graded verdicts: a judge's five levels against the mean of three people's, both swayed by the instruction.
+
+
+def graded(rng, instructions):
+    of_response = np.repeat(np.arange(instructions), TASKS_EACH)
+    level = rng.normal(scale=0.8, size=instructions)[of_response] + rng.normal(
+        scale=0.6, size=of_response.size
+    )
+    odd = rng.normal(scale=0.4, size=instructions)[of_response]
+    judge = np.digitize(level + odd + rng.normal(scale=0.5, size=level.size), [-1.2, -0.4, 0.4, 1.2]) / 4
+    own = level[:, None] + rng.normal(scale=0.7, size=(level.size, 3))
+    return judge, (np.digitize(own, [-1.2, -0.4, 0.4, 1.2]) / 4).mean(axis=1), of_response
+
+
+def graded_design(instructions: int, end: str):
+    judge, people, _ = graded(np.random.default_rng(SEED), 300_000)
+    endless = soft_verdicts(judge, people)
+    groups = {group.low: group.people.value for group in endless.groups}
+
+    def draw(rng, resamples, clustered):
+        judge, people, of_response = graded(rng, instructions)
+        clusters = of_response if clustered else None
+        found = soft_verdicts(judge, people, clusters=clusters, draws=resamples, seed=seed_of(rng))
+        inside = [stated(one.people, groups[one.low]) for one in found.groups]
+        return {
+            f"graded verdicts, slope{end}": held(found.slope.low, found.slope.high, endless.slope.value),
+            f"graded verdicts, offset{end}": held(found.offset.low, found.offset.high, endless.offset.value),
+            f"people's share at a verdict{end}": np.concatenate(inside),
+            f"graded verdicts, mean error{end}": held(0.0, found.error.high, endless.error.value),
+        }
+
+    return draw
+
+
+# May a judge replace a rater: the chance that it does at least as well, four raters on every response.
+
+
+def advantage(people, judge, clusters, resamples, seed):
+    tasks, raters = np.repeat(np.arange(len(people)), 4), np.tile(np.arange(4), len(people))
+    verdicts = dict(enumerate(judge.astype(float).tolist()))
+    return alternative_annotator_test(
+        tasks, people.ravel().astype(float), raters, verdicts, kind="categorical", epsilon=0.15,
+        clusters=np.repeat(clusters, 4), draws=resamples, seed=seed,
+    )  # fmt: skip
+
+
+def rated_by_four(rng, instructions):
+    level = np.repeat(rng.normal(scale=0.9, size=instructions), TASKS_EACH)
+    noise = np.repeat(rng.choice([0.3, 1.3], size=instructions), TASKS_EACH)
+    quality = level + rng.normal(scale=0.4, size=level.size)
+    seen = quality[:, None] + noise[:, None] * rng.normal(size=(level.size, 5))
+    labels = np.digitize(seen, [-1.2, -0.4, 0.4, 1.2])
+    return labels[:, :4], labels[:, 4], np.repeat(np.arange(instructions), TASKS_EACH)
+
+
+def advantage_design(instructions: int):
+    truth = advantage(*rated_by_four(np.random.default_rng(SEED), 40_000), 0, 0).advantage
+
+    def draw(rng, resamples, clustered):
+        people, judge, of_task = rated_by_four(rng, instructions)
+        clusters = of_task if clustered else np.arange(len(people))
+        found = advantage(people, judge, clusters, resamples, seed_of(rng))
+        return {"judge at least as good as a rater": held(found.low, found.high, truth)}
+
+    return draw
+
+
 def designs() -> list[Design]:
     rows = f"{RESPONSES} responses x {RATERS} raters"
     lines = [
@@ -329,6 +512,49 @@ def designs() -> list[Design]:
         Design("3 categories x 40 instructions x 4 answers", {"model mean scores": EXACT}, means_design(40)),
         Design("40 items x 5 criteria, 97 % right", {"accuracy near 1": AT_LEAST}, boundary_design(40)),
     ]
+    for k, clear in ((20, 1.0), (60, 1.0), (60, 4.0)):
+        end = f", {k} instructions{', clear pairs' if clear > 1 else ''}"
+        promises = {f"{name}{end}": AT_LEAST for name in SHARES}
+        if (
+            k > 20
+        ):  # where both sides, or neither, are of the family, nothing is counted: 20 instructions leave too few
+            promises |= {f"{name}{end}": EXACT for name in FAMILY_POINTS}
+        promises[f"length bias rate{end}"] = EXACT
+        text = f"{k} instructions x {PAIRS_EACH} pairs"
+        lines.append(Design(text, promises, swayed_design(k, clear, end)))
+    for k, findings, rate in ((20, 15, 0.8), (60, 15, 0.8), (60, 15, 0.97), (20, 3, 0.95), (60, 1, 0.97)):
+        name = f"reasonable rate {100 * rate:.0f} %, {k} instructions x {findings}"
+        text = f"{k} instructions x {findings} findings"
+        draw = reasonable_design(k, findings, rate, name)
+        lines.append(Design(text, {name: AT_LEAST}, draw, rows_fail=findings > 1))
+    for labelled, rule, what in (
+        (7, HELLOBENCH, "mean of categories"),
+        (20, HELLOBENCH, "mean of categories"),
+        (20, Rule(0.0, 1.0, pooled=True), "pooled ratio"),
+    ):
+        name = f"corrected score, {what}, {3 * labelled} instructions"
+        text = f"3 categories x {labelled} + 200 instructions x 2 answers"
+        promise = (
+            EXACT if labelled >= 20 else AT_LEAST
+        )  # the error of few instructions a category is understated
+        lines.append(Design(text, {name: promise}, corrected_design(labelled, rule, name)))
+    for k in (20, 60):
+        end = f", {k} instructions"
+        promises = {
+            f"graded verdicts, slope{end}": EXACT,
+            f"graded verdicts, offset{end}": EXACT,
+            f"graded verdicts, mean error{end}": AT_LEAST,
+        }
+        if k > 20:
+            promises[f"people's share at a verdict{end}"] = EXACT
+        lines.append(Design(f"{k} instructions x 3 responses x 3 people", promises, graded_design(k, end)))
+    lines.append(
+        Design(
+            "60 instructions x 3 responses x 4 raters",
+            {"judge at least as good as a rater": EXACT},
+            advantage_design(60),
+        )
+    )
     lines += [
         Design(
             f"{n} repeats, 60 to 95 % agree",
@@ -343,23 +569,27 @@ def designs() -> list[Design]:
 
 def covered(design: Design, draws: int, resamples: int, seed: int, clustered: bool) -> dict[str, float]:
     """Share of intervals that held, by quantity, over `draws` data sets."""
-    hits = dict.fromkeys(design.promises, 0.0)
+    hits, given = dict.fromkeys(design.promises, 0.0), dict.fromkeys(design.promises, 0)
     for number in range(draws):
         found = design.draw(np.random.default_rng([seed, number]), resamples, clustered)
         for name in hits:
-            hits[name] += float(found[name].mean())
-    return {name: count / draws for name, count in hits.items()}
+            if found[name].size:
+                hits[name] += float(found[name].mean())
+                given[name] += 1
+    return {name: count / max(1, given[name]) for name, count in hits.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=2000, help="data sets a line (2,000 for a promise)")
     parser.add_argument("--resamples", type=int, default=1000, help="bootstrap samples an interval")
-    parser.add_argument("--only", default="", help="only lines whose quantity holds this text")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts"
+    )
     arguments = parser.parse_args()
     measured: list[tuple[float, bool]] = []
     for place, design in enumerate(designs()):
-        if arguments.only and not any(arguments.only in name for name in design.promises):
+        if not any(text in name for text in arguments.only for name in design.promises):
             continue
         start = time.perf_counter()
         found = covered(design, arguments.draws, arguments.resamples, SEED + place, True)
@@ -376,7 +606,7 @@ def main() -> None:
             beside = f", rows {100 * rows[name]:.1f} %" if rows else ""
             verdict = "kept" if kept else "NOT KEPT"
             print(
-                f"{name:32} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}",
+                f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}",
                 flush=True,
             )
         print(f"    {seconds:.0f} s", file=sys.stderr, flush=True)

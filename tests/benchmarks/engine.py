@@ -2,13 +2,18 @@
 
     python tests/benchmarks/engine.py [--vllm-url http://127.0.0.1:8000/v1 --vllm-model tiny] [--replies 3000]
 
+A model with random weights fills its answers with white space and endless reasons. Start its server with
+--structured-outputs-config '{"backend": "xgrammar", "disable_any_whitespace": true}'; both loops ask it to end strings
+soon.
+
 All against the same local server, which answers after 20 ms. The bare loop is AsyncOpenAI behind a semaphore in one
 process, its replies thrown away; ours stores and commits every reply, verdict and score in a database of its own
 (DATABASE_URL where set, else a new SQLite file). The two take turns at going first, and each ratio is the median of
 the rounds' ratios; processor time a reply is said too, for machines that have other work. Ends with one line of JSON:
 throughput of ours over the bare loop's at 16 and at 128 at once, the same of two workers together, the same with a
 vLLM server where one is given, our throughput over a loop that sends one at a time, and, of a process that does
-nothing else, seconds to plan 100,000 items and to resume such a run and its most memory in MB.
+nothing else, seconds to plan 100,000 items and to resume such a run, its most memory in MB, and the milliseconds of the
+run's page half-way.
 """
 
 import argparse
@@ -36,13 +41,17 @@ import django
 
 django.setup()
 
+import aiohttp
 import httpx2
 from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from openai import AsyncOpenAI
 
-from accounts.models import Workspace
+from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
+from generation.chat import body_of
 from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
 from judging.judges import create_judge
 from judging.models import JudgeRun, Reply
@@ -54,6 +63,10 @@ from judging.worklist import Worklist
 ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]
 WORDS = "The river bends twice before the mill, and each time the path leaves it for a field. " * 12
+
+VERDICT = json.dumps(
+    {f"item{n}": {"reason": f"Seen where item {n} asks for it.", "score": 1} for n in range(ITEMS)}
+)
 
 
 def say(words: str) -> None:
@@ -129,6 +142,13 @@ def judge_at(base_url: str, model: str, name: str, structured: bool = False) -> 
     )[0]
 
 
+def brief(base_url: str, model: str) -> dict[str, object]:
+    """Sampling parameters with which a random model's strings come to an end soon."""
+    root = base_url.removesuffix("/v1")
+    told = httpx2.post(f"{root}/tokenize", json={"model": model, "prompt": '"', "add_special_tokens": False})
+    return {"temperature": 1.0, "logit_bias": {str(told.json()["tokens"][0]): 6}}
+
+
 def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     """The bodies that a run over the study sends, for the bare loops to send the same."""
     clear(study)
@@ -136,10 +156,7 @@ def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     start_run(run, clock=timezone.now)
     worklist = Worklist(run, "bench", timezone.now)
     asked, _more = worklist.next_questions(run.items.count())
-    bodies = [
-        {"model": one.request.model, "messages": list(one.request.messages), **one.request.parameters}
-        for one in asked
-    ]
+    bodies = [body_of(one.request) for one in asked]
     JudgeRun.objects.filter(pk=run.pk).delete()
     return bodies
 
@@ -218,7 +235,7 @@ def bare(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
     """AsyncOpenAI behind a semaphore, as its documentation shows it."""
 
     async def run() -> float:
-        async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
+        async with AsyncOpenAI(base_url=base_url, api_key="none") as client:
             return await _loop(bodies, at_once, lambda body: client.chat.completions.create(**body))
 
     return asyncio.run(run())
@@ -239,12 +256,8 @@ def bare_http(base_url: str, bodies: list[dict[str, object]], at_once: int) -> f
     return asyncio.run(run())
 
 
-def bare_aiohttp(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float | None:
-    """None where aiohttp is not installed."""
-    try:
-        import aiohttp
-    except ImportError:
-        return None
+def bare_aiohttp(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
+    """The lightest transport there is, the replies' JSON read."""
 
     async def run() -> float:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=at_once)) as session:
@@ -281,11 +294,13 @@ def ratio(
             f"{at_once} at once: ours {mine:.0f} a second ({my_time:.2f} ms of processor time each, planning "
             f"included), bare AsyncOpenAI {theirs:.0f} ({their_time:.2f} ms), ratio {mine / theirs:.2f}"
         )
-    other = bare_http(base_url, bodies, at_once)
-    aio = bare_aiohttp(base_url, bodies, at_once)
-    said = f"aiohttp {aio:.0f}" if aio else "aiohttp is not installed"
-    say(f"{at_once} at once, reported only: bare httpx2 {other:.0f} a second, {said}")
-    return statistics.median(ratios), statistics.median(speeds)
+    other, aio = bare_http(base_url, bodies, at_once), bare_aiohttp(base_url, bodies, at_once)
+    mine = statistics.median(speeds)
+    say(
+        f"{at_once} at once, reported only: bare httpx2 {other:.0f} a second, aiohttp {aio:.0f}, "
+        f"ours over aiohttp {mine / aio:.2f}"
+    )
+    return statistics.median(ratios), mine
 
 
 def plan_and_resume(slug: str) -> dict[str, float]:
@@ -309,11 +324,42 @@ def plan_and_resume(slug: str) -> dict[str, float]:
     return {"plan_s": planned, "resume_s": resumed, "peak_mb": peak}
 
 
+def progress_page(slug: str) -> dict[str, float]:
+    """Milliseconds of a half-done run's page with a stored reply for each item done, and of the part that is live."""
+    run = JudgeRun.objects.get(study__slug=slug)
+    done = run.items.filter(status="scored").values_list("pk", flat=True)
+    Reply.objects.bulk_create(
+        (
+            Reply(item_id=pk, request_hash="h", text=VERDICT, input_tokens=400, output_tokens=120)
+            for pk in done
+        ),
+        batch_size=2_000,
+    )
+    lead = User.objects.create_user("lead")
+    Membership.objects.create(workspace=run.judge.workspace, user=lead, role="lead")
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(lead)
+    address = reverse("judging:run", args=[run.public_id])
+    found = {}
+    for name, headers in (("page_ms", {}), ("live_part_ms", {"HX-Request": "true"})):
+        times = []
+        for _ in range(7):
+            begun = time.perf_counter()
+            assert client.get(address, headers=headers).status_code == 200
+            times.append(1_000 * (time.perf_counter() - begun))
+        found[name] = statistics.median(times)
+        say(f"{name}: {', '.join(f'{one:.0f}' for one in times)}")
+    return found
+
+
 def planning(tasks: int) -> dict[str, float]:
     """Planning alone in a process: the study is made in another, so that its memory is not counted."""
     assert part("--make", tasks).wait() == 0
-    told, _errors = part("--plan", "large").communicate()
-    return dict(json.loads(told))
+    found: dict[str, float] = {}
+    for option in ("--plan", "--page"):
+        told, _errors = part(option, "large").communicate()
+        found |= json.loads(told)
+    return found
 
 
 def main() -> None:
@@ -330,6 +376,7 @@ def main() -> None:
     inner.add_argument("--at-once", type=int)
     inner.add_argument("--make", type=int)
     inner.add_argument("--plan")
+    inner.add_argument("--page")
     arguments = parser.parse_args()
     if arguments.work:
         work_when_told(arguments.work, arguments.at_once)
@@ -337,6 +384,8 @@ def main() -> None:
         make_study("large", arguments.make)
     elif arguments.plan:
         print(json.dumps(plan_and_resume(arguments.plan)))
+    elif arguments.page:
+        print(json.dumps(progress_page(arguments.page)))
     else:
         whole(arguments)
 
@@ -369,8 +418,10 @@ def measure(arguments: argparse.Namespace, base_url: str) -> dict[str, float | N
         found[f"ratio_{at_once}_two_workers"] = two / alone
     found["ratio_vllm"] = None
     if arguments.vllm_url:
-        small = make_study("vllm", min(400, arguments.replies))
+        small = make_study("vllm", min(64, arguments.replies))
         served = judge_at(arguments.vllm_url, arguments.vllm_model, "vllm", structured=True)
+        served.parameters = brief(arguments.vllm_url, arguments.vllm_model)
+        served.save(update_fields=["parameters"])
         found["ratio_vllm"] = ratio(small, served, arguments.vllm_url, 16, arguments.rounds)[0]
     else:
         say("No vLLM server was given (--vllm-url), so ratio_vllm is null.")

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotation.models import Cohort, Rater, Study
 from calibration.agreement_detail import AGREEMENT_DETAIL, detail_settings
+from calibration.fits import run_fit
 from calibration.stored_reports import report_of
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
@@ -83,6 +84,63 @@ def test_every_criterion_category_and_cohort_has_its_row():
     spring = next(row for row in rows if row["by"] == "cohort" and row["criterion"] == "overall")
     assert spring["n_raters"] == 2 and spring["icc"]["icc2k"] > spring["icc"]["icc1"] > 0
     assert "Spring: How good is it overall?" in text_of(page_of(study))
+
+
+def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
+    study = answered_study(instructions=24)
+    first = Category.objects.get(key="essay", benchmark=study.benchmark)
+    Category.objects.filter(pk=first.pk).update(names={"en": "Long essays", "zh-hans": "长文"})
+    second = Category.objects.create(benchmark=study.benchmark, key="letter", names={"en": "Letters"})
+    half = [one.pk for one in Instruction.objects.filter(benchmark=study.benchmark)[:8]]
+    Instruction.objects.filter(pk__in=half).update(category=second)
+    Instruction.objects.filter(pk__in=half[:4]).update(category=None)
+    page = text_of(page_of(study))
+    for name in ("Long essays", "Letters", "Without a category"):
+        assert f"{name}: How good is it overall?" in page
+    assert "essay: How" not in page and "letter: How" not in page and "all: How" not in page
+    file = (
+        signed_in("lead", study.workspace)
+        .get(address(study, "?file=agreement-category.csv"))
+        .content.decode()
+    )
+    assert {
+        "essay: How good is it overall?",
+        "letter: How good is it overall?",
+        "all: How good is it overall?",
+    } <= {row.split(",")[0] for row in file.splitlines()}
+
+
+def test_items_are_not_called_instructions_where_each_is_its_own_cluster():
+    study = answered_study(instructions=24)
+    for clusters, noun in (("items", "24 items"), ("instructions", "24 instructions")):
+        study.policies = {"clusters": clusters}
+        study.save()
+        client = signed_in("lead", study.workspace)
+        for name in ("calibration:agreement", "calibration:agreement_detail"):
+            page = text_of(client.get(reverse(name, args=[study.slug])).content.decode())
+            assert f"bootstrap over {noun}" in page, name
+        page = text_of(client.get(reverse("calibration:agreement", args=[study.slug])).content.decode())
+        assert ("Intervals resample whole items (24)" in page) is (clusters == "items")
+        assert ("24 instructions" in page) is (clusters == "instructions")
+
+
+def test_openings_of_few_items_speak_of_items_too():
+    study = answered_study(instructions=12)
+    run_fit(study=study, draws=10)
+    for clusters, noun, other in (("items", "item", "instruction"), ("instructions", "instruction", "item")):
+        study.policies = {"clusters": clusters}
+        study.save()
+        client = signed_in("lead", study.workspace)
+        said = {
+            name: answer_of(client.get(reverse(f"calibration:{name}", args=[study.slug])).content.decode())
+            for name in ("agreement", "rankings", "weights")
+        }
+        assert f"when one {noun} is left out" in said["agreement"]
+        assert f"when one {noun} is left out" in said["rankings"]
+        assert f"{noun}s they have not seen" in said["weights"] or f"unseen {noun}s" in said["weights"]
+        assert not any(f"{other}s" in words or f"one {other}" in words for words in said.values())
+    desk = text_of(client.get(reverse("calibration:summary", args=[study.slug])).content.decode())
+    assert "when one instruction is left out" in desk
 
 
 @pytest.mark.parametrize("answers", ["none", "one rater", "constant"])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from calibration.charts import Bar, Point, heat_map, interval_bars, scatter
 from calibration.drawing import LINE_UNITS, Scale, axis, number, round_ticks, shortened, units, wrapped
+from calibration.spread_charts import RangeRow, Span, ranges
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -215,3 +216,19 @@ def test_the_figures_of_an_axis_stand_whole_and_apart_on_a_phone(low):
         assert end <= left and left + wide <= 320, one.text
         end = left + wide
     assert end > 0
+
+
+def test_no_line_of_the_grid_strikes_out_a_label():
+    svg = ranges(
+        [RangeRow(name, [Span(5.0, 4.0, 6.0)]) for name in ("Overall", "Stories")],
+        title="t", x_title="x", series=["difference"], rule=0.0,
+    )  # fmt: skip
+    tree = drawn(svg)
+    labels = [float(node.get("y")) for node in tree.iter(SVG + "text") if node.text in ("Overall", "Stories")]
+    upright = [node for node in tree.iter(SVG + "line") if node.get("x1") == node.get("x2")]
+    assert len(labels) == 2
+    assert sum(node.get("stroke-dasharray") is not None for node in upright) == 2
+    for baseline in labels:
+        for node in upright:
+            top, bottom = float(node.get("y1")), float(node.get("y2"))
+            assert bottom <= baseline - 10 or top >= baseline

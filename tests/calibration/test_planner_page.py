@@ -76,3 +76,31 @@ def test_one_rater_and_no_repeats_is_a_sentence():
     )
     never_nan(page)
     assert "no weights could be fitted" in text_of(page)
+
+
+def test_it_says_where_overlap_takes_more_raters_than_are_planned():
+    study = make_checklist_study()
+    few = text_of(page_of(study, SMALL))  # 4 raters; overlaps of 5 and more are shown beside
+    assert "from 5 a response on, that many raters are counted and not the 4 planned" in few
+    many = text_of(page_of(study, SMALL.replace("raters=4", "raters=10")))
+    assert "that many raters are counted" not in many
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"raters": 2}, "You expect 2 raters, but 3 answers a task come from as many different raters: 3 are counted"),
+        ({"raters": 1}, "You expect 1 rater, but 3 answers"),
+        ({"raters": 3}, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(plan, said):
+    study = make_checklist_study(instructions=3, status="draft")
+    study.policies = {"overlap": 3, "plan": plan}
+    study.save()
+    address = reverse("calibration:plan_fragment", args=[study.slug])
+    page = text_of(signed_in("lead", study.workspace).get(address).content.decode())
+    assert "Hours in all" in page
+    assert ("You expect" in page) == bool(said)
+    assert said in page

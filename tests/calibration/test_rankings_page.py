@@ -1,5 +1,7 @@
 """The page 'which model is better?' for pairs and for scores."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from django.urls import reverse
@@ -96,7 +98,28 @@ def test_all_ties_put_every_model_on_the_same_strength():
     found = report(study)
     assert [row["strength"] for row in found["strength"]["models"]] == pytest.approx([1500, 1500, 1500])
     assert found["davidson"]["why"] == "NoTieModel" and found["position"]["why"] == "TooFewRatings"
-    never_nan(page_of(study))
+    page = page_of(study)
+    never_nan(page)
+    assert (
+        "3 models share the first place: model0, model1, model2, each with a strength of 1500"
+        in answer_of(page)
+    )
+
+
+def test_a_first_place_that_may_be_chance_is_no_lead():
+    # model0 wins 12 of 22 games against model1 and loses 10; both win 17 of 22 against model2.
+    played = Counter()
+
+    def outcome(first, second):
+        played[first, second] += 1
+        lost = played[first, second] <= 10 if (first, second) == (0, 1) else played[first, second] % 5 == 0
+        return -1 if lost else 1
+
+    study = pair_study(models=3, instructions=22, raters=1, outcome=outcome)
+    found = report(study)["strength"]
+    assert found["models"][0]["rank_high"] == 2 and found["lead"]["low"] < 0 < found["lead"]["value"]
+    said = answer_of(page_of(study))
+    assert "No model clearly leads: model0 ranks first" in said and "true rank lies between 1 and 2" in said
 
 
 def test_groups_that_never_met_are_named():
@@ -134,7 +157,7 @@ def test_scores_rank_models_with_intervals_shared_ranks_and_power():
     assert found["power"]["separating"]["0.9"] <= 25
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"means.svg", "power.svg", "power.csv", "ahead.csv"} <= set(names)
-    assert "has the highest mean score" in answer_of(page_of(study))
+    assert answer_of(page_of(study)).startswith("model2 has the highest mean score")
     every = report(study, criterion=ALL)
     assert every["scale"] == [0.0, 1.0] and {row["mean"] for row in every["scores"]["models"]} == {0.75}
 
@@ -159,6 +182,20 @@ def test_degenerate_scores_give_sentences(answers):
     never_nan(page)
     if answers == "one model":
         assert "Only one model has been rated" in answer_of(page)
+    if answers == "constant":
+        assert "2 models share the first place: model0, model1, each with a mean score of 5.00" in answer_of(
+            page
+        )
+
+
+def test_means_that_instructions_leave_open_name_no_leader():
+    study = make_checklist_study(instructions=22, models=2)
+    rater, rng = make_rater(study), np.random.default_rng(2)
+    for task in study.tasks.all():
+        make_answer(task, rater, {"overall": int(rng.integers(3, 8))})
+    found = report(study)["scores"]["models"]
+    assert found[0]["mean"] > found[1]["mean"] and found[0]["rank_high"] == 2
+    assert "No model clearly leads: " in answer_of(page_of(study))
 
 
 def test_pandalm_is_ranked(shared_data):

@@ -5,14 +5,18 @@ import re
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts.models import Event
 from annotation.models import Cohort, Rater
 from calibration import report_cache, tasks
+from calibration.category_fits import FitRefused
+from calibration.drawing import decimals
 from calibration.fit_exports import refit_from_json
 from calibration.fits import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
+from calibration.statistic_errors import ConstantScores
+from calibration.words import refusal_facts, words_of_refusal
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
@@ -200,7 +204,7 @@ def test_published_weights_stand_beside_ours(study, lead):
     assert "A paper, table 17" in page
     assert '<td class="num">31.00</td>' in page
     ours = FittedWeight.objects.get(category_fit__fit=fit, position=2).weight
-    assert f'<td class="num">{ours - 31:.2f}</td>' in page
+    assert f'<td class="num">{decimals(ours - 31, 2)}</td>' in page
 
 
 def test_what_the_paper_printed_stands_beside_a_study_of_its_benchmark(study, lead):
@@ -316,6 +320,9 @@ def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
     page = lead.get(address("weights") + "?after=").content.decode()
     assert "essay: 3 answers, 4 items" in page
     assert "hx-trigger" not in page
+    lead.cookies["django_language"] = "zh-hans"
+    page = lead.get(address("weights") + "?after=").content.decode()
+    assert "answers" not in page and "完整作答少于" in page
 
 
 # --- the agreement page -------------------------------------------------------------------------------------
@@ -480,6 +487,18 @@ def test_pages_speak_chinese_to_those_who_ask(study, lead):
     lead.cookies["django_language"] = "zh-hans"
     page_html = lead.get(address("weights")).content.decode()
     assert "是否具备品质0?" in page_html
+
+
+def test_a_refused_pooling_names_the_family_and_why_in_the_readers_language():
+    refused = FitRefused("Pooling the categories of letters: All equal.", family="letters")
+    refused.__cause__ = ConstantScores("overall scores", 7.0)
+    facts = refusal_facts(refused)
+    assert words_of_refusal(facts).startswith("Pooling the categories of letters: Every score is the same")
+    with translation.override("zh-hans"):
+        said = words_of_refusal(json.loads(json.dumps(facts)))
+    assert "letters" in said and "Pooling" not in said and "score" not in said
+    whole = FitRefused("Pooling the categories of the study: x", family="")
+    assert words_of_refusal(refusal_facts(whole)).startswith("Pooling the categories of the study: ")
 
 
 def test_a_fit_made_after_a_refusal_silences_it(study, lead):

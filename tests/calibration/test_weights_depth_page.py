@@ -70,6 +70,29 @@ def test_a_family_has_its_pooling_path_drawn():
     assert "The best strength is" in text_of(page) and "Of 2 categories" in answer_of(page)
 
 
+def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
+    study = answered_study(instructions=12, models=2)
+    two_categories(study)
+    named = {"essay": {"en": "Long essays", "zh-hans": "长文"}, "letter": {"en": "Letters", "zh-hans": "书信"},
+             "writing": {"en": "All writing", "zh-hans": "写作"}}  # fmt: skip
+    for key, names in named.items():
+        Category.objects.filter(benchmark=study.benchmark, key=key).update(names=names)
+    run_fit(study=study, draws=0)
+    page = text_of(page_of(study))
+    for words in (
+        "Long essays: sensitivity to the floor",
+        "Letters: without one rater",
+        "pooling: All writing",
+    ):
+        assert words in page
+    assert "essay:" not in page and "letter:" not in page and "pooling: writing" not in page
+    client = signed_in("lead", study.workspace)
+    rows = client.get(address(study, "?file=verdicts.csv")).content.decode("utf-8-sig").splitlines()
+    assert [row.split(",")[0] for row in rows[1:]] == ["essay", "letter"]
+    client.cookies["django_language"] = "zh-hans"
+    assert "长文" in text_of(client.get(address(study)).content.decode())
+
+
 def test_cohorts_have_weights_of_their_own():
     study = answered_study()
     crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")

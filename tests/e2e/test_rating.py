@@ -101,12 +101,12 @@ def test_what_is_missing_is_shown_without_a_journey_to_the_server(open_page, stu
 def test_by_touch_on_a_phone_the_rail_is_a_sheet(open_page, study):
     page = open_page("phone", has_touch=True)
     begin(page)
+    first = Assignment.objects.get()
     assert not page.locator(".rail-foot .submit").is_visible()
     page.locator(".sheet-toggle").tap()
     for number in (1, 2, 3):
         page.locator(f"#question-{number} .level").nth(3).tap()
     page.locator("#question-4 .level").nth(8).tap()
-    first = Assignment.objects.get()
     page.locator(".submit").tap()
     wait_for_another(page, first)
     assert scores_of(first) == {"item0": 0.75, "item1": 0.75, "item2": 0.75, "overall": 8.0}

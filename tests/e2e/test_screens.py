@@ -285,3 +285,37 @@ def test_right_to_left_text_stands_right_to_left(open_page):
     direction = "pane => getComputedStyle(document.querySelector(`#pane-${pane} .prose`)).direction"
     assert page.evaluate(direction, pane) == "rtl"
     assert page.evaluate(direction, "b" if pane == "a" else "a") == "ltr"
+
+
+def test_wide_or_narrow_a_text_stands_in_the_middle_and_no_cell_breaks_letter_by_letter(open_page):
+    columns = range(1, 11)
+    rows = "\n".join(
+        "| 城市" + str(n) + " | " + " | ".join(f"{n * c * 17.25:.2f}" for c in columns) + " |" for n in (1, 2)
+    )
+    table = "| 城市 | " + " | ".join(f"第{c}列" for c in columns) + " |\n|" + "---|" * 11 + "\n" + rows
+    study = make_pair_study(
+        "four", texts=(f"{'行道树能为路面降温。' * 60}\n\n{table}", "Trees cool the street. " * 90)
+    )
+    make_seats(study)
+    make_user("rater", study.workspace, username="rosa")
+    page = open_page()
+    begin(page)
+    measure = """() => [...document.querySelectorAll(".pane")].filter(one => one.offsetParent).map(pane => {
+        const [outer, inner] = [pane, pane.querySelector(".prose")].map(one => one.getBoundingClientRect());
+        return [inner.left - outer.left, outer.right - inner.right, inner.width / 16];
+    })"""
+    lines = """() => [...document.querySelectorAll(".pane td:first-child")].filter(one => one.offsetParent).map(cell => {
+        const style = getComputedStyle(cell);
+        return (cell.clientHeight - parseFloat(style.paddingTop) * 2) / parseFloat(style.lineHeight);
+    })"""
+    for width in (2560, 1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        if width == 390 and not page.locator(".pane td").first.is_visible():
+            page.locator('[data-show-pane="b"]').click()
+        assert fits(page)
+        for left, right, ems in page.evaluate(measure):
+            assert abs(left - right) < 24
+            assert ems < 48
+        found = page.evaluate(lines)
+        assert len(found) == 2
+        assert max(found) < 1.2

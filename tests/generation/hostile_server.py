@@ -99,6 +99,7 @@ class HostileServer:
     def __init__(self, play: Play) -> None:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        self.cookies: list[str] = []
         self.at_once = self.most_at_once = 0
         lock = threading.Lock()
         outer = self
@@ -117,6 +118,7 @@ class HostileServer:
                     number = len(outer.requests)
                     outer.requests.append(request)
                     outer.keys.append(self.headers.get("Authorization", ""))
+                    outer.cookies.append(self.headers.get("Cookie", ""))
                     outer.at_once += 1
                     outer.most_at_once = max(outer.most_at_once, outer.at_once)
                 try:

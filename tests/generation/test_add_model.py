@@ -59,7 +59,21 @@ def test_a_model_in_process_and_one_at_an_address():
         ({"script": "/nowhere/script.json"}, "cannot be read"),
         ({"in_process": True, "engine": "{"}, "--engine is no JSON"),
         ({"base_url": "http://127.0.0.1:1/v1", "output_price": "-1"}, "is no price"),
-        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 0}, "is too few"),
+        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 0}, "makes no sense"),
+        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 10**12}, "makes no sense"),
+        ({"base_url": "http://127.0.0.1:1/v1", "context_tokens": 10**30}, "makes no sense"),
+        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "1e30"}, "is no price"),
+        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "nan"}, "is no price"),
+        ({"base_url": "http://127.0.0.1:1/" + "v" * 500}, "is too long"),
+        ({"base_url": "127.0.0.1:8000/v1"}, "no http:// or https:// address"),
+        ({"in_process": True, "engine": '{"gpu_memory_utilization": NaN}'}, "NaN is no number"),
+        ({"in_process": True, "served_name": "x" * 201}, "served name is too long"),
+        ({"base_url": "http://127.0.0.1:1/v1", "timeout": 0}, "--timeout 0 makes no sense"),
+        ({"base_url": "http://127.0.0.1:1/v1", "parameters": "[1]"}, "--parameters is a JSON object"),
+        (
+            {"base_url": "http://127.0.0.1:1/v1", "parameters": '{"n": 3}'},
+            "--parameters: n is set by the program",
+        ),
         ({"endpoint": "nobody"}, "There is no endpoint"),
     ],
 )
@@ -68,3 +82,57 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(options, sentence):
         call_command("add_model", "one", **options)
     assert not LanguageModel.objects.exists()
     assert not Endpoint.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ({"seconds": "long"}, "'seconds' is a number from 0"),
+        ({"writes": 0}, "'writes' is a number from 1"),
+        ({"quality": 7}, "'quality' is a number from 0 to 1"),
+        ({"replies": ["x"]}, "'replies' is a mapping"),
+        ([], "A script is a mapping"),
+    ],
+)
+def test_a_script_that_cannot_be_played_is_refused_before_a_run(tmp_path, script, sentence):
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps(script), encoding="utf-8")
+    with pytest.raises(CommandError, match=sentence):
+        call_command("add_model", "actor", script=str(path))
+    assert not Endpoint.objects.exists()
+
+
+def test_a_name_that_another_endpoint_has_is_numbered(workspace):
+    Endpoint.objects.create(workspace=workspace, name="vllm in process", base_url="http://x/v1")
+    call_command("add_model", "own", in_process=True)
+    assert LanguageModel.objects.get().endpoint.name == "vllm in process 2"
+
+
+def test_an_empty_name_is_refused():
+    with pytest.raises(CommandError, match="name is empty"):
+        call_command("add_model", " ", in_process=True)
+
+
+def test_a_models_own_parameters_and_an_endpoints_pace_can_be_said():
+    words = [
+        "--base-url",
+        "http://127.0.0.1:1/v1",
+        "--family",
+        "o",
+        "--requests-per-minute",
+        "500",
+        "--timeout",
+        "900",
+    ]
+    own = '{"max_completion_tokens": 16384, "temperature": null}'
+    call_command("add_model", "o4", *words, "--parameters", own)
+    model = LanguageModel.objects.get()
+    assert model.parameters == {"max_completion_tokens": 16384, "temperature": None}
+    assert (model.family, model.endpoint.requests_per_minute, model.endpoint.timeout_seconds) == (
+        "o",
+        500,
+        900,
+    )
+    call_command("add_model", "o4", "--endpoint", model.endpoint.name)
+    model.refresh_from_db()
+    assert (model.family, model.parameters["max_completion_tokens"]) == ("o", 16384)

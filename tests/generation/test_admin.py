@@ -5,7 +5,18 @@ from django.apps import apps
 from django.urls import reverse
 from django.utils import timezone
 
-from generation.models import Endpoint, EndpointTurn, GenerationItem, GenerationRun, LanguageModel, Response
+from generation.instruction_search import note_texts
+from generation.models import (
+    Endpoint,
+    EndpointTurn,
+    GenerationItem,
+    GenerationRun,
+    GenerationShare,
+    Instruction,
+    LanguageModel,
+    Response,
+    SurplusReply,
+)
 from tests.factories import make_checklist_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -19,9 +30,12 @@ def signed_in(client):
     EndpointTurn.objects.create(endpoint=endpoint, opens_at=timezone.now())
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()
-    GenerationItem.objects.create(
+    item = GenerationItem.objects.create(
         run=run, instruction=response.instruction, model=LanguageModel.objects.get()
     )
+    SurplusReply.objects.create(run=run, item=item, text="Once more.")
+    note_texts(Instruction.objects.all())
+    GenerationShare.objects.create(run=run, worker="here:1:x", leased_until=timezone.now())
     client.force_login(make_user(username="root", is_staff=True, is_superuser=True))
     return client
 
@@ -48,3 +62,27 @@ def test_a_response_is_shown_but_not_rewritten(signed_in):
 
 def test_a_stranger_sees_none_of_it(client):
     assert client.get(reverse("admin:generation_response_changelist")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "value"),
+    [
+        ("instruction", "messages", '{"role": "user"}'),
+        ("instruction", "messages", '["Write."]'),
+        ("instruction", "messages", '[{"role": "poet", "content": "x"}]'),
+        ("instruction", "parts", '["task"]'),
+        ("instruction", "tags", '"one"'),
+        ("benchmark", "names", '["Essays"]'),
+        ("category", "names", '{"en": 5}'),
+        ("category", "aliases", '{"a": 1}'),
+        ("languagemodel", "parameters", '{"max_tokens": "many"}'),
+        ("endpoint", "input_price", "-1"),
+        ("endpoint", "max_concurrent", "0"),
+    ],
+)
+def test_json_that_no_page_can_read_is_refused(signed_in, model, field, value):
+    row = apps.get_model("generation", model).objects.first()
+    place = reverse(f"admin:generation_{model}_change", args=[row.pk])
+    answer = signed_in.post(place, {field: value})
+    assert answer.status_code == 200
+    assert field in answer.context["adminform"].form.errors

@@ -65,6 +65,35 @@ def test_a_server_that_does_not_stream_is_read_all_the_same():
     assert (reply.text, reply.output_tokens) == (TEXT, 20)
 
 
+@pytest.mark.parametrize("chunk", [{}, {"choices": None}, {"usage": "many"}, {"usage": {"prompt_tokens": 7}}])
+def test_a_chunk_without_words_amid_a_stream_costs_nothing_of_it(chunk):
+    whole = streams(TEXT, read=7, written=11)
+    event = f"data: {json.dumps(chunk)}\n\n".encode()
+    parts = whole.body.partition(b"\n\n")
+    reply, _ = stream(Act(body=parts[0] + parts[1] + event + parts[2], headers=whole.headers))
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == (TEXT, 7, 11)
+
+
+@pytest.mark.parametrize("content", [["a"], 7, {"text": "a"}])
+def test_a_chunk_with_words_of_another_kind_is_told(content):
+    body = f"data: {json.dumps({'choices': [{'delta': {'content': content}}]})}\n\n".encode()
+    with pytest.raises(ServerFailed, match="a stream of something else"):
+        stream(Act(body=body, headers={"Content-Type": "text/event-stream"}))
+
+
+def test_a_sign_in_page_in_place_of_a_stream_is_shown():
+    page = Act(
+        body=b"<html>Sign in to the proxy</html>", headers={"Content-Type": "text/html; charset=utf-8"}
+    )
+    with pytest.raises(ServerFailed, match=r"not JSON: Sign in to the proxy$"):
+        stream(page)
+
+
+def test_a_stream_without_counts_has_estimated_ones():
+    reply, _ = stream(streams(TEXT, read=0, written=0))
+    assert reply.estimated and reply.input_tokens > 0 and reply.output_tokens > len(TEXT) // 4
+
+
 def test_statuses_mean_the_same_in_a_stream():
     with pytest.raises(TooLong):
         stream(fails(400, "This model's maximum context length is 8 tokens."))

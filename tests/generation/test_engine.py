@@ -38,6 +38,10 @@ class Forbidden(CallFailed):
     fatal = True
 
 
+class Unwanted(CallFailed):
+    doubtful = True
+
+
 class Timeline:
     """A clock whose time passes by sleeping; sleepers wake in order."""
 
@@ -67,7 +71,17 @@ class Timeline:
             waiting[0][2].set_result(None)
 
 
-def make_engine(timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None, turns=None):
+def make_engine(
+    timeline,
+    *,
+    concurrency=4,
+    ceiling=UNLIMITED,
+    retry=None,
+    pace=None,
+    turns=None,
+    keeper=None,
+    proven=False,
+):
     return Engine(
         concurrency=concurrency,
         budget=Budget(ceiling),
@@ -75,8 +89,10 @@ def make_engine(timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=
         clock=timeline.clock,
         sleep=timeline.sleep,
         draw=lambda: 0.0,
+        proven=proven,
         pace=pace,
         turns=turns,
+        keeper=keeper,
     )
 
 
@@ -99,6 +115,14 @@ def fails(errors, result="done", log=None, timeline=None):
         if left:
             raise left.pop(0)
         return result
+
+    return send
+
+
+def refuses(timeline, seconds):
+    async def send():
+        await timeline.sleep(seconds)
+        raise Unwanted("400")
 
     return send
 
@@ -226,7 +250,82 @@ def test_a_fatal_answer_stops_everything_that_was_not_sent():
         assert engine.stopped == FATAL
         assert log == []
         assert [type(outcome) for outcome in outcomes] == [Failed, Withheld, Withheld, Withheld]
-        assert engine.room == 0
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 5])
+def test_where_nothing_was_ever_answered_a_refusal_is_taken_for_all_and_nothing_more_is_sent(concurrency):
+    async def scenario(timeline):
+        log = []
+        engine = make_engine(timeline, concurrency=concurrency)
+        for key in range(concurrency):
+            engine.submit(Call(key, refuses(timeline, 1 + key)))
+        for key in range(3):
+            engine.submit(Call(f"later {key}", takes(timeline, 1, log=log)))
+        outcomes = await everything(engine, timeline)
+        assert engine.stopped == FATAL
+        assert log == []
+        assert [type(outcome) for outcome in outcomes] == [Failed] * concurrency + [Withheld] * 3
+        assert all(outcome.fatal for outcome in outcomes[:concurrency])
+
+    play(scenario)
+
+
+def test_where_another_on_its_way_is_answered_a_refusal_concerns_its_own_call_alone():
+    async def scenario(timeline):
+        log = []
+        engine = make_engine(timeline, concurrency=2)
+        engine.submit(Call("good", takes(timeline, 5, log=log)))
+        engine.submit(Call("bad", fails([Unwanted("400")])))
+        engine.submit(Call("next", takes(timeline, 1, log=log)))
+        await timeline.run(4)
+        # Nothing is sent, and nothing concluded, before the other one has come.
+        assert len(log) == 1
+        assert await engine.finished(0.001) == []
+        outcomes = await everything(engine, timeline)
+        assert engine.stopped == ""
+        assert {outcome.key: type(outcome) for outcome in outcomes} == {
+            "good": Answered, "bad": Failed, "next": Answered,
+        }  # fmt: skip
+        assert not next(outcome for outcome in outcomes if outcome.key == "bad").fatal
+
+    play(scenario)
+
+
+def test_where_calls_were_answered_before_a_refusal_stops_nothing():
+    async def scenario(timeline):
+        engine = make_engine(timeline, concurrency=1, proven=True)
+        engine.submit(Call("bad", fails([Unwanted("400")])))
+        engine.submit(Call("good", takes(timeline, 1)))
+        outcomes = await everything(engine, timeline)
+        assert [type(outcome) for outcome in outcomes] == [Failed, Answered]
+        assert (outcomes[0].fatal, engine.stopped) == (False, "")
+
+    play(scenario)
+
+
+def test_a_stop_ends_the_wait_of_a_refusal_for_others():
+    async def scenario(timeline):
+        engine = make_engine(timeline, concurrency=2)
+        engine.submit(Call("slow", takes(timeline, 50)))
+        engine.submit(Call("bad", fails([Unwanted("400")])))
+        await timeline.run(1)
+        engine.stop()
+        await timeline.run(2)
+        assert [outcome.key for outcome in await engine.finished(1)] == ["bad"]
+
+    play(scenario)
+
+
+def test_the_longer_a_call_is_put_off_without_a_word_the_longer_it_waits():
+    async def scenario(timeline):
+        engine = make_engine(timeline)
+        engine.submit(Call("a", fails([Later(None)] * 1_100)))
+        outcomes = await everything(engine, timeline, until=1_000)
+        # Half of 1, 2, 4, 8 seconds and never more than 8, as the draw is 0.
+        assert [outcome.wait for outcome in outcomes[:5]] == [0.5, 1.0, 2.0, 4.0, 4.0]
+        assert isinstance(outcomes[-1], Retried)
 
     play(scenario)
 
@@ -345,10 +444,10 @@ def test_what_is_on_its_way_and_what_is_not_stored_are_bounded_together(ahead):
         # Taken is not stored: a process that dies now has lost them all the same.
         await timeline.run(200)
         assert len(log) == 3 + ahead
-        engine.stored(2)
+        engine.stored([0, 1])
         await timeline.run(300)
         assert len(log) == 5 + ahead
-        engine.stored(len(log) - 2)
+        engine.stored(range(2, len(log)))
         await timeline.run(400)
         assert len(log) > 5 + ahead
         await engine.cancel()
@@ -447,5 +546,60 @@ def test_a_retry_after_is_told_to_those_who_share_the_turns():
         assert log == []
         await timeline.run(40)
         assert len(log) == 1 and log[0] >= 30
+
+    play(scenario)
+
+
+class Notes:
+    """A keeper that notes what it was told, beside what the calls themselves log."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def keep(self, key, result):
+        self.log.append(("kept", key, result))
+
+    def stored(self, keys):
+        self.log.append(("stored", *keys))
+
+
+def test_a_result_is_kept_before_another_call_is_sent_and_released_once_stored():
+    async def scenario(timeline):
+        log = []
+        engine = make_engine(timeline, concurrency=1, keeper=Notes(log))
+
+        def call(key):
+            async def send():
+                log.append(("sent", key))
+                await timeline.sleep(1)
+                return f"answer {key}"
+
+            return Call(key, send)
+
+        for key in range(2):
+            engine.submit(call(key))
+        await timeline.run(10)
+        assert log == [("sent", 0), ("kept", 0, "answer 0"), ("sent", 1), ("kept", 1, "answer 1")]
+        await engine.finished(1)
+        engine.stored([0, 1])
+        engine.stored([])
+        assert log[4:] == [("stored", 0, 1)]
+
+    play(scenario)
+
+
+def test_what_failed_is_not_kept():
+    async def scenario(timeline):
+        log = []
+        engine = make_engine(timeline, concurrency=1, keeper=Notes(log))
+
+        async def send():
+            raise Forbidden("no")
+
+        engine.submit(Call(1, send))
+        await timeline.run(10)
+        (outcome,) = await engine.finished(1)
+        assert isinstance(outcome, Failed)
+        assert log == []
 
     play(scenario)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -32,9 +33,10 @@ print(run.public_id, run.status, Response.objects.count(), run.items.filter(stat
 """
 
 
-def generate(data, *arguments):
-    environment = {**os.environ, "PLUMBLINE_DATA_DIR": str(data)}
-    environment.pop("DATABASE_URL", None)
+def generate(data, *arguments, database=""):
+    environment = {**os.environ, "PLUMBLINE_DATA_DIR": str(data), "DATABASE_URL": database}
+    if not database:
+        environment.pop("DATABASE_URL")
     return subprocess.Popen(
         [sys.executable, "manage.py", "generate", *arguments],
         cwd=ROOT,
@@ -65,15 +67,24 @@ def test_killed_and_resumed_it_writes_each_text_once(tmp_path):
         shown, _ = resumed.communicate(timeout=80)
         assert resumed.returncode == 0, shown
         assert python(COUNT, tmp_path) == [run, "finished", "30", "30", "0"]
-        # What was on its way when the process died is asked again; what was stored is not.
-        assert len(server.requests) - sent == 30 - int(done)
+        # What was on its way when the process died is asked again; what had come is not, stored or not.
+        assert len(server.requests) - sent <= 30 - int(done)
         texts = Counter(str(request["messages"]) for request in server.requests)
         assert len(texts) == 30 and sum(count - 1 for count in texts.values()) <= 3
 
 
 def test_two_processes_at_one_run_share_it(tmp_path):
     python(SET_UP, tmp_path)
-    with HostileServer(lambda request, n: streams("A river ran.", seconds=2.0)) as server:
+    both = threading.Event()
+
+    def play(request, n):
+        """The first process asks twice at once, so the third question is the other's; until then nothing ends."""
+        if n == 2:
+            both.set()
+        both.wait(150)
+        return streams("A river ran.", seconds=0.2)
+
+    with HostileServer(play) as server:
         first = generate(
             tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "2"
         )

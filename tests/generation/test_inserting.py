@@ -52,6 +52,16 @@ def test_a_row_that_breaks_a_constraint_takes_the_whole_call_with_it():
     assert not Endpoint.objects.exists()
 
 
+def test_rows_that_are_known_can_be_left_out():
+    workspace = Workspace.objects.create(slug="w", name="W")
+    new = Inserting(Endpoint, "name", "base_url", "input_price", "capabilities", skip_known=True)
+    for address in ("http://x", "http://y"):
+        rows = [(name, address, Decimal(0), {}) for name in ("one", "two", "one", address[-1])]
+        new.insert(rows, workspace=workspace.pk, **rest())
+    found = Endpoint.objects.order_by("name").values_list("name", "base_url")
+    assert list(found) == [("one", "http://x"), ("two", "http://x"), ("x", "http://x"), ("y", "http://y")]
+
+
 def test_no_rows_are_no_statement(django_assert_num_queries):
     with django_assert_num_queries(0):
         NEW.insert([], workspace=1)

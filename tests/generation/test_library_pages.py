@@ -162,7 +162,18 @@ def test_a_key_is_refused_with_a_sentence_and_stands_nowhere_in_the_answer(lead)
         ("base_url", "http://host:port/v1"),
         ("key_variable", "PLUMBLINE_SECRET_KEY"),
         ("max_concurrent", 0),
+        ("max_concurrent", "9" * 23),
+        ("timeout_seconds", 0),
+        ("requests_per_minute", 0),
+        ("tokens_per_minute", -5),
+        ("context_tokens", 0),
+        ("context_tokens", "9" * 23),
         ("input_price", "-1e99"),
+        ("input_price", "-0.5"),
+        ("output_price", "NaN"),
+        ("name", ""),
+        ("name", "n" * 101),
+        ("kind", "telepathy"),
     ],
 )
 def test_endpoints_that_make_no_sense_are_refused(lead, field, value):
@@ -215,6 +226,70 @@ def test_a_model_is_added_with_its_endpoint_and_its_parameters_must_be_an_object
     assert LanguageModel.objects.get().endpoint is None
     other = Endpoint.objects.create(workspace=make_workspace("elsewhere"), name="e", base_url="http://x/v1")
     assert lead.post(url("new_model"), model_fields(name="b", endpoint=other.pk)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("parameters", '{"max_tokens": "many"}', "whole number from 1 up"),
+        ("parameters", '{"max_tokens": 0}', "whole number from 1 up"),
+        ("parameters", '{"max_tokens": true}', "whole number from 1 up"),
+        ("parameters", '{"top_p": NaN}', "no numbers that a server takes"),
+        ("parameters", '{"stop": "\\u0000"}', "no database keeps"),
+        ("parameters", '{"stop": "\\ud800"}', "no database keeps"),
+        ("parameters", '{"a":' * 3000, "names in quotes, each with its value"),
+        ("parameters", '{"messages": []}', "set by the program itself"),
+        ("parameters", '{"engine": []}', "are JSON objects, too"),
+        ("parameters", '{"script": 5}', "are JSON objects, too"),
+        ("billions_of_parameters", "-7", "greater than or equal to 0"),
+        ("billions_of_parameters", "inf", "Enter a number"),
+        ("parameters", "{oops", "names in quotes, each with its value"),
+        ("endpoint", "999", "not one of the available choices"),
+        ("name", "", "required"),
+    ],
+)
+def test_models_that_make_no_sense_are_refused_in_words(lead, field, value, said):
+    answer = lead.post(url("new_model"), model_fields(**{field: value}))
+    assert answer.status_code == 422 and said in answer.content.decode()
+    assert not LanguageModel.objects.exists()
+
+
+def test_an_endpoint_offers_to_add_a_model_that_it_serves(lead, client):
+    endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url="http://x/v1")
+    place = f"{url('new_model')}?endpoint={endpoint.pk}"
+    assert place in lead.get(url("endpoints")).content.decode()
+    assert f'<option value="{endpoint.pk}" selected>' in lead.get(place).content.decode()
+    for odd in ("x", "999999", "-1", "²"):
+        assert lead.get(url("new_model"), {"endpoint": odd}).status_code == 200
+    client.force_login(make_user("analyst"))
+    assert "new_model" not in client.get(url("endpoints")).content.decode()
+
+
+def test_a_lead_opens_a_model_by_its_name_and_an_analyst_reads_it(lead, client):
+    model = LanguageModel.objects.create(workspace=make_workspace(), name="tiny", served_name="tiny")
+    place = url("edit_model", model.pk)
+    page = lead.get(url("models")).content.decode()
+    assert f'<a href="{place}">tiny</a>' in page and page.count(">tiny<") == 1
+    client.force_login(make_user("analyst"))
+    page = client.get(url("models")).content.decode()
+    assert "tiny" in page and place not in page
+
+
+@pytest.mark.parametrize(("page", "fields"), [("new_endpoint", endpoint_fields), ("new_model", model_fields)])
+def test_a_name_is_taken_once(lead, page, fields):
+    assert lead.post(url(page), fields(name="one")).status_code == 302
+    answer = lead.post(url(page), fields(name="one"))
+    assert answer.status_code == 422
+    assert "There is one of this name already" in answer.content.decode()
+
+
+def test_a_model_in_process_or_scripted_keeps_no_address(lead):
+    assert (
+        lead.post(url("new_endpoint"), endpoint_fields(kind="in_process", key_variable="A_KEY")).status_code
+        == 302
+    )
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.base_url, endpoint.key_variable) == ("", "")
 
 
 def run_fields(model, **more):
@@ -292,6 +367,8 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == [field]
     assert not GenerationRun.objects.exists()
+    answer = lead.post(url("start_run", "essays"), run_fields(model, models=[]))
+    assert "Tick at least one model." in answer.content.decode()
 
 
 def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):

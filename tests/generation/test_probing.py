@@ -2,12 +2,13 @@
 
 import io
 import json
+from dataclasses import asdict
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from generation.endpoints import takes_json_schema
-from generation.models import Endpoint
+from generation.endpoints import context_of, takes_json_schema
+from generation.models import Endpoint, LanguageModel
 from generation.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
 from generation.serving import ServingRefused, checked_key_variable, looks_like_a_key
 from tests.factories import make_workspace
@@ -132,7 +133,11 @@ def test_what_was_found_is_stored_and_used_and_the_script_is_kept():
     endpoint.refresh_from_db()
     assert takes_json_schema(endpoint)
     assert endpoint.probed_at is not None
-    assert endpoint.context_tokens == 2048
+    tiny = LanguageModel.objects.create(workspace=workspace, name="tiny", endpoint=endpoint)
+    other = LanguageModel.objects.create(workspace=workspace, name="other", endpoint=endpoint)
+    assert (context_of(tiny, endpoint), context_of(other, endpoint)) == (2048, None)
+    endpoint.context_tokens = 512
+    assert (context_of(tiny, endpoint), context_of(other, endpoint)) == (512, 512)
     assert endpoint.capabilities["script"] == {"seed": 1}
     scripted = Endpoint.objects.create(workspace=workspace, name="s", kind="scripted")
     assert probe_endpoint(scripted).json_schema
@@ -206,3 +211,30 @@ def test_names_of_variables_are_taken(name):
 def test_what_is_no_name_or_the_programs_own_is_refused(name):
     with pytest.raises(ServingRefused):
         checked_key_variable(name)
+
+
+def test_an_address_where_nobody_answers_is_not_kept():
+    make_workspace()
+    with pytest.raises(CommandError, match="cannot be asked"):
+        call_command("probe_endpoint", base_url="http://127.0.0.1:1/v1")
+    assert not Endpoint.objects.exists()
+
+
+def test_models_of_different_lengths_are_told_apart():
+    listed = Act(body={"data": [{"id": "a", "max_model_len": 2048}, {"id": "b", "max_model_len": 65536}]})
+    found = found_at(server_that(listed=listed))
+    said = [line.text for line in in_words(asdict(found))]
+    assert "Prompt and answer may have 2048 to 65536 tokens together, as the model." in said
+
+
+def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
+    def play(request, n):
+        if not request:
+            return LISTED
+        if "response_format" in request and "max_tokens" not in request:
+            return says(BIRD)
+        return fails(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+
+    with HostileServer(play) as strict:
+        found = probe_address(strict.base_url)
+    assert found.chat and found.json_schema and "json_schema" not in found.words

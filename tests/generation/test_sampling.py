@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import Event
 from generation.chat import Reply
 from generation.engine import Retry
+from generation.instruction_search import note_texts
 from generation.models import (
     Benchmark,
     Category,
@@ -24,7 +25,9 @@ from generation.recording import record_response
 from generation.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
 from generation.sampling import NothingToGenerate, Wanted, plan_generation
 from generation.shifts import Shift
-from generation.spending import UNLIMITED, Ceiling, Prices
+from generation.spending import UNLIMITED, Ceiling, Prices, Spend
+from generation.spent import spent_of
+from generation.stations import REFUSED_IN_A_ROW
 from generation.tasks import sweep
 from generation.worker import work_on
 from tests.factories import make_workspace
@@ -44,6 +47,7 @@ def make_benchmark(instructions=3, slug="essays", **fields):
             messages=[{"role": "user", "content": f"Write about topic {number}."}],
             **fields,
         )
+    note_texts(benchmark.instructions.all())
     return benchmark
 
 
@@ -147,8 +151,51 @@ def test_a_server_that_has_less_room_is_asked_for_less_and_remembered():
         run = work_on(make_run(make_benchmark(3), model), shift=QUICK)
     assert run.status == "finished" and statuses(run) == ["done"] * 3
     model.endpoint.refresh_from_db()
-    assert model.endpoint.context_tokens == 1024
+    assert model.endpoint.capabilities["contexts"] == {"m": 1024}
     assert sum(request["max_tokens"] > 1024 for request in server.requests) <= 2
+
+
+def test_a_short_model_does_not_shorten_another_at_the_same_endpoint():
+    words = "maximum context length is 1024 tokens"
+
+    def play(request, n):
+        short = request["model"] == "short" and request["max_tokens"] > 1024
+        return fails(400, words) if short else good(request, n)
+
+    with HostileServer(play) as server:
+        models = [make_model(server, name, max_concurrent=1) for name in ("short", "long")]
+        work_on(make_run(make_benchmark(1), models[0]), shift=QUICK)
+        work_on(make_run(make_benchmark(1, "others"), *models), shift=QUICK)
+    asked = [(request["model"], request["max_tokens"]) for request in server.requests]
+    # "Write about topic 0.": 14 tokens at most, 16 to spare
+    assert asked[0] == ("short", 16384)
+    assert set(asked[1:]) == {("short", 1024 - 14 - 16), ("long", 16384)}
+
+
+def test_a_prompt_that_is_refused_fails_alone_whenever_it_is_asked():
+    def play(request, n):
+        filtered = "topic 0" in request["messages"][0]["content"]
+        return fails(400, "filtered", "content_filter") if filtered else good(request, n)
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(make_benchmark(4), make_model(server, max_concurrent=2)), shift=QUICK)
+        assert run.status == "finished" and statuses(run) == ["failed", "done", "done", "done"]
+        # Alone, when another was answered before.
+        assert retry_failed(run, clock=timezone.now) == 1
+        start_run(run, clock=timezone.now)
+        run = work_on(run, shift=QUICK)
+    assert run.status == "finished" and statuses(run) == ["failed", "done", "done", "done"]
+    assert run.items.get(position=0).error == "400: filtered"
+
+
+def test_a_stretch_of_refused_prompts_stops_the_run_and_is_closed():
+    def play(request, n):
+        return good(request, n) if n == 0 else fails(400, "filtered", "content_filter")
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(make_benchmark(70), make_model(server, max_concurrent=1)), shift=QUICK)
+    assert (run.status, run.message) == ("failed", "400: filtered")
+    assert statuses(run).count("failed") == REFUSED_IN_A_ROW
 
 
 def test_a_prompt_beyond_the_context_fails_alone():
@@ -292,17 +339,35 @@ def test_a_pause_keeps_what_is_on_its_way_and_a_cancelled_run_stays_so():
             start_run(run, clock=timezone.now)
 
 
-def test_an_answer_delivered_twice_is_one_response():
+def test_an_item_answered_twice_has_one_response_and_both_are_paid_for():
+    prices = Prices(Decimal(2), Decimal(10))
     with HostileServer(good) as server:
         run = make_run(make_benchmark(1), make_model(server))
         item = run.items.get()
-        assert record_response(item, Reply("first", "stop", 1, 1, 0.1), Prices())
-        assert not record_response(item, Reply("second", "stop", 1, 1, 0.1), Prices())
+        assert record_response(item, Reply("first", "stop", 100, 20, 0.1), prices)
+        assert record_response(item, Reply("second", "stop", 50, 10, 0.2), prices)
+        for reply in (Reply("first", "stop", 100, 20, 0.1), Reply("second", "stop", 50, 10, 0.2)):
+            assert not record_response(item, reply, prices)
         work_on(run, shift=QUICK)
     assert [response.text for response in Response.objects.filter(run=run)] == ["first"]
     assert server.requests == []
+    # 100 tokens read at 2 and 20 written at 10 for a million, then 50 and 10: 0.0004 and 0.0002
+    assert spent_of(run) == Spend(2, 180, Decimal("0.0006"))
+    progress = progress_of(run, clock=timezone.now)
+    assert (progress.calls, progress.input_tokens, progress.output_tokens) == (2, 150, 30)
+    assert (progress.money, progress.words, progress.done) == (Decimal("0.0006"), 1, 1)
+    run.refresh_from_db()
+    assert (run.manifest["came"]["calls"], Decimal(run.manifest["came"]["money"])) == (2, Decimal("0.0006"))
     with pytest.raises(IntegrityError):
         Response.objects.create(run=run, instruction=item.instruction, model=item.model, sample=0)
+
+
+def test_a_batch_file_read_by_two_workers_is_paid_for_once():
+    with HostileServer(good) as server:
+        item = make_run(make_benchmark(1), make_model(server)).items.get()
+    assert record_response(item, Reply("text", "stop", 10, 5, 0.0), Prices(), timed=False)
+    assert not record_response(item, Reply("text", "stop", 10, 5, 0.0), Prices(), timed=False)
+    assert spent_of(item.run).calls == 1
 
 
 def test_characters_no_database_stores_are_replaced():

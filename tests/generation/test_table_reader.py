@@ -2,6 +2,8 @@
 
 import gzip
 import json
+from datetime import date
+from decimal import Decimal
 
 import pyarrow as arrow
 import pytest
@@ -21,7 +23,7 @@ def rows_of(path, *columns, **options):
 
 def written(folder, name, content):
     path = folder / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    path.write_bytes(gzip.compress(content) if name.lower().endswith(".gz") else content)
     return path
 
 
@@ -36,6 +38,9 @@ JSONL = b"".join(json.dumps({**row, "value": int(row["value"])}).encode() + b"\n
         ("r.csv.gz", CSV, [2, 3]),
         ("r.csv", b"\xef\xbb\xbf" + CSV, [2, 3]),
         ("r.tsv", CSV.replace(b",", b"\t"), [2, 3]),
+        ("R.TSV", CSV.replace(b",", b"\t"), [2, 3]),
+        ("old.tsv.csv", CSV, [2, 3]),
+        ("R.CSV.GZ", CSV, [2, 3]),
         ("r.jsonl", JSONL, [1, 2]),
         ("r.jsonl.gz", JSONL, [1, 2]),
     ],
@@ -48,6 +53,21 @@ def test_parquet_gives_the_same_rows(tmp_path):
     path = tmp_path / "r.parquet"
     parquet.write_table(arrow.Table.from_pylist(ROWS), path)
     assert rows_of(path, "item") == [(1, ROWS[0]), (2, ROWS[1])]
+
+
+def test_a_parquet_files_own_kinds_of_values_come_as_plain_text(tmp_path):
+    path = tmp_path / "r.parquet"
+    row = {"price": Decimal("1.50"), "day": date(2024, 1, 2), "raw": b"abc", "list": ["a", "b"], "on": True}
+    parquet.write_table(arrow.Table.from_pylist([row]), path)
+    assert rows_of(path) == [
+        (1, {"price": "1.50", "day": "2024-01-02", "raw": "abc", "list": '["a", "b"]', "on": "True"})
+    ]
+
+
+def test_a_very_long_text_is_read_from_csv(tmp_path):
+    text = "word " * 200_000
+    path = written(tmp_path, "r.csv", f'item,value\nx,"{text}"\n'.encode())
+    assert rows_of(path) == [(2, {"item": "x", "value": text})]
 
 
 def test_a_value_over_several_lines_counts_where_it_ends(tmp_path):

@@ -76,6 +76,8 @@ def test_the_command_prints_and_refuses(benchmark, capsys):
         call_command("text_statistics", "poems")
     with pytest.raises(CommandError, match="give at least 1"):
         call_command("text_statistics", "essays", each=0)
+    with pytest.raises(CommandError, match=r"in experiment length-99k; .* with --experiment: main"):
+        call_command("text_statistics", "essays", experiment="length-99k")
     Response.objects.all().delete()
     with pytest.raises(CommandError, match="no response with a text"):
         call_command("text_statistics", "essays")

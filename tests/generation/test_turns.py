@@ -54,7 +54,7 @@ def test_two_processes_keep_one_endpoints_limit_together(tmp_path):
         return Act(body=good_answer(request).body, seconds=0.05)
 
     with HostileServer(play) as server:
-        (run,) = python(SET_UP + PLAN.format(url=server.base_url), tmp_path)
+        (run,) = python(SET_UP.format(instructions=15) + PLAN.format(url=server.base_url), tmp_path)
         both = [judge(tmp_path, "--resume", run, "--concurrency", "2") for _ in range(2)]
         holders = set()
         with sqlite3.connect(f"file:{tmp_path}/plumbline.sqlite3?mode=ro", uri=True) as rows:

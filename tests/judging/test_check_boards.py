@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.check_rubrics import check_fields
@@ -77,6 +78,62 @@ def test_an_unusable_verdict_is_in_no_count(checked):
     board = leaderboard(study.benchmark, judge, "equal")
     found = {one.model: (one.average, sum(one.unscored.values())) for one in board.models}
     assert found["full"] == (50.0, 1)
+
+
+def more(study, name, text, model="full"):
+    """Another instruction of the same benchmark with one output."""
+    instruction = Instruction.objects.create(
+        benchmark=study.benchmark, external_id=name, category=Category.objects.get()
+    )
+    writer = LanguageModel.objects.get(name=model)
+    return Response.objects.create(instruction=instruction, model=writer, text=text, words=1)
+
+
+def test_an_instruction_that_no_output_answers_counts_as_unfulfilled_and_is_reported(client, checked, capsys):
+    study, judge = checked
+    before = {one.model: one.average for one in leaderboard(study.benchmark, judge, "equal").models}
+    more(study, "d2", "I kept no diary.")
+    board = leaderboard(study.benchmark, judge, "equal")
+    # 3 of full's 5 were fulfilled; the five of d2, of which nothing stands anywhere, are asked for too: 3 of 10.
+    assert {one.model: one.average for one in board.models} == {**before, "full": 30.0}
+    assert [one.checkable for one in board.outputs if one.counts.asked].count(False) == 1
+    full = completion_of([one for one in board.outputs if one.model == board.pks["full"]])
+    # Of 4 + 4 weeks 4 are there.
+    assert full.shares == pytest.approx((50, 60, 30, 15))
+    client.force_login(make_user("lead"))
+    html = client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
+    said = "1 instruction counts as fulfilled by no model: the parts that it is checked in stand in no output"
+    assert said in html
+    call_command("leaderboard", study.benchmark.slug, judge=judge.label)
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_a_rubric_or_a_task_an_output_is_in_no_count_and_is_reported(client, checked):
+    study, judge = checked
+    before = scores_of(study, judge)
+    # Its parts stand there, but it came after the tasks were made: nobody was asked about it.
+    more(study, "d2", diary(1, 2, 3, 4))
+    assert scores_of(study, judge) == before
+    board = leaderboard(study.benchmark, judge, "equal")
+    assert (board.uncounted.unplanned, board.uncounted.unasked) == (1, 0)
+    # Without the study's rubric nothing says what was asked for; the instructions that have tasks keep theirs.
+    Study.objects.filter(pk=study.pk).update(rubric=None)
+    Rubric.objects.filter(key="diary").update(benchmark=None)
+    assert scores_of(study, judge) == before
+    board = leaderboard(study.benchmark, judge, "equal")
+    assert (board.uncounted.unplanned, board.uncounted.unasked) == (0, 1)
+    client.force_login(make_user("lead"))
+    html = client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
+    assert "1 instruction is in no count: no output of it was checked, and no rubric" in html
+    # As soon as the rubric is back, making the tasks is what is left to do.
+    Study.objects.filter(pk=study.pk).update(rubric=Rubric.objects.get(key="diary"))
+    study.refresh_from_db()
+    make_tasks(study)
+    assert leaderboard(study.benchmark, judge, "equal").uncounted.unplanned == 0
+
+
+def scores_of(study, judge):
+    return {one.model: one.average for one in leaderboard(study.benchmark, judge, "equal").models}
 
 
 def test_the_page_shows_completion_beside_the_score(client, checked):

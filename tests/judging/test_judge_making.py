@@ -191,3 +191,27 @@ def test_every_method_can_be_made_in_the_browser(client, study, model):
         answer = client.post(f"{NEW}?method={method}", {**given, **({"prompt": prompt} if prompt else {})})
         assert answer.status_code == 302, method
     assert set(Judge.objects.values_list("method", flat=True)) == set(NEEDS)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ('{"model": "x"}', "model is set by the program itself"),
+        ('{"messages": []}', "messages is set by the program itself"),
+        ('{"n": 5}', "n is set by the program itself"),
+        ('{"stream": true}', "stream is set by the program itself"),
+        ('{"max_tokens": -5}', "max_tokens is a whole number from 1 up"),
+        ('{"max_tokens": "abc"}', "max_tokens is a whole number from 1 up"),
+        ('{"\\ud800": 1}', "no database keeps"),
+    ],
+)
+@pytest.mark.parametrize("action", ["preview", "make"])
+def test_a_judge_asks_its_own_model_in_its_own_way(client, others, said, action):
+    study = make_checklist_study()
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="e", kind="scripted")
+    model = LanguageModel.objects.create(workspace=study.workspace, name="m", endpoint=endpoint)
+    client.force_login(make_user("lead"))
+    answer = client.post(f"{NEW}?method=checklist", filled(model, others=others, action=action))
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert not Judge.objects.exists()

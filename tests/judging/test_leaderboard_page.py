@@ -205,7 +205,7 @@ def test_pairs_by_hand():
 
 
 def test_the_page_of_pairs_is_a_tournament_too(client):
-    benchmark, _judge, study = pairs_benchmark()
+    benchmark, judge, study = pairs_benchmark()
     client.force_login(make_user("lead"))
     html = client.get(reverse("judging:leaderboard", args=[benchmark.slug])).content.decode()
     assert "a leads: reward 75.0" in html
@@ -216,6 +216,15 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
     assert [rows[name]["Points"] for name in "abc"] == ["8.0", "2.0", "2.0"]
     assert {rows[name]["Games"] for name in "abc"} == {"8"}
     assert (rows["a"]["Shared rank"], rows["b"]["Shared rank"]) == ("1", "2")
+    assert "a takes the most points a game: 1.000 in 8 games." in html
+    assert "cannot be told from it" not in html
+    Score.objects.bulk_create(
+        Score(assignment=one, criterion=Criterion.objects.get(), revision=1, value=0)
+        for one in Assignment.objects.filter(rater=judge)
+    )
+    even = client.get(reverse("judging:leaderboard", args=[benchmark.slug])).content.decode()
+    assert "3 models share the first place: a, b, c, each with reward 0.0." in even
+    assert "3 models take equally many points a game, 0.500: a, b, c." in even
     assert study.slug == "wild"
 
 
@@ -256,6 +265,32 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
     assert "model0 is ahead of model1 by 100.0" in turned
     assert "Choose two different models" in compared(client, study, second="model0").content.decode()
     assert compared(client, study, first="nobody").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("wins", "said"),
+    [
+        # model0 is 25 points better on 13 of 24 instructions and 25 worse on 11: 4 x 25 x 2/24 = 8.3.
+        (13, "Neither is clearly ahead: model0 is 8.3 above model1 (−"),
+        (12, "model0 and model1 are even on average: the difference is 0 (−"),
+        (11, "Neither is clearly ahead: model1 is 8.3 above model0 (−"),
+    ],
+)
+def test_a_difference_that_may_be_chance_puts_neither_ahead(client, wins, said):
+    study = make_checklist_study(instructions=24, models=2)
+    judge = make_judge_rater(study.workspace)
+    place = {
+        pk: number
+        for number, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))
+    }
+    for task in study.tasks.select_related("response_a__model"):
+        better = place[task.response_a.instruction_id] < wins
+        value = 0.5 if task.response_a.model.name == "model0" else 0.25 if better else 0.75
+        make_answer(task, judge, dict.fromkeys(("item0", "item1", "item2"), value))
+    client.force_login(make_user("analyst"))
+    html = compared(client, study).content.decode()
+    assert said in html
+    assert "is ahead of" not in html
 
 
 def test_one_instruction_shows_both_responses_the_reasons_the_weights_and_people(client, judged):
@@ -305,3 +340,29 @@ def test_the_command_takes_the_same_filters_and_measures(judged, capsys):
     shown = capsys.readouterr().out
     assert "100 x the mean reward" in shown
     assert "75.00" in shown
+
+
+def test_the_command_gives_intervals_corrections_and_words_too(judged, capsys):
+    study, judge = judged
+    person = make_rater(study)
+    for task in study.tasks.all():
+        make_answer(task, person, dict.fromkeys(("item0", "item1", "item2"), 1.0))
+    asked = {"judge": judge.label, "weights": "equal"}
+    call_command("leaderboard", study.benchmark.slug, json=True, details=True, **asked)
+    found = json.loads(capsys.readouterr().out)
+    board = board_of(study, judge, people=True)
+    (one,) = [row for row in found["models"] if row["model"] == "model0"]
+    assert one["average"] == -25.0
+    pk = board.pks["model0"]
+    ends = board.intervals.averages[pk]
+    assert found["averages"]["model0"] == {"low": ends.low, "high": ends.high}
+    assert found["corrected"]["model0"]["value"] == 100.0
+    assert found["words"]["model0 / "] == 7
+    call_command("leaderboard", study.benchmark.slug, **asked)
+    shown = capsys.readouterr().out
+    assert "Interval" in shown
+    assert "100.00 (100.0 to 100.0)" in shown
+    call_command("leaderboard", study.benchmark.slug, largest=10.0, **asked)
+    shown = capsys.readouterr().out
+    assert "model0" in shown
+    assert "model1" not in shown

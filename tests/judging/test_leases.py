@@ -8,18 +8,27 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from generation.allotment import give_back, record_spent, set_aside, shares_held
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Ceiling, Spend
 from judging import tasks
-from judging.allotment import give_back, grant, record_spent, shares_held
 from judging.judges import create_judge
 from judging.leases import LEASE, lease_items, live_leases, new_worker_name, release, release_dead, renew
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.plans import plan_run
 from judging.runs import start_run
+from judging.spent import spent_of
 from tests.factories import make_checklist_study
 
 pytestmark = pytest.mark.django_db
+
+
+def grant(run, worker, wanted, clock):
+    """What was added to the share, None where the budget has no limit."""
+    ceiling, added = set_aside(run, worker, wanted, clock, spent_of)
+    return ceiling.limiting(added)
+
+
 NOW = timezone.now()
 
 

@@ -153,13 +153,39 @@ def test_a_second_load_changes_nothing_and_says_so(clone):
     assert everything() == before
 
 
+def test_counts_mean_the_same_at_every_load(clone):
+    """Each row that the files name is counted once, whichever files name it, as made, completed or there already."""
+    # One instruction is in the results alone, one response in the judgements alone, as in an incomplete clone.
+    lines(clone.root / "data" / "main_data" / f"{TASK}.jsonl", clone.asked[:2])
+    for path in sorted((clone.root / "results").glob(f"*/*/*/{TASK}_results.jsonl")):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        kept = rows[:2] if "generations/main_exp/m1" in path.as_posix() else rows
+        lines(path, [{**row, "category": "story_writing"} for row in kept])
+    first, second = (json.loads(load(clone.root, "--json")) for _ in range(2))
+    # 3 of the main and long-context experiments, 3 with a length; 6 + 3 + 3 responses.
+    for kind, n in (
+        ("instructions", 6),
+        ("responses", 12),
+        ("verdicts", 12),
+        ("checklists", 1),
+        ("weights", 1),
+    ):
+        assert (first[kind]["created"], first[kind]["already_there"]) == (n, 0), kind
+        assert (second[kind]["created"], second[kind]["already_there"]) == (0, n), kind
+    assert (Instruction.objects.count(), Response.objects.count()) == (6, 12)
+    # A later experiment adds its own; what it shares with the others is there already.
+    fewer = SmallClone(clone.root.parent / "second")
+    part = json.loads(load(fewer.root, "--experiment", "long_context", "--json"))
+    assert (part["instructions"]["already_there"], part["responses"]["already_there"]) == (3, 3)
+
+
 def test_rows_without_a_text_are_given_theirs(clone):
     load(clone.root)
     Response.objects.filter(model__name="m1", run__experiment="main").update(text=None, words=None)
     Instruction.objects.filter(external_id=f"{TASK}_001").update(messages=None)
     output = load(clone.root)
-    assert "responses: 3 given their text, 9 already there." in output
-    assert "instructions: 1 given their text, " in output
+    assert "responses: 3 given what they lacked, 9 already there." in output
+    assert "instructions: 1 given what they lacked, 5 already there." in output
     assert "Nothing has changed." not in output
     response = Response.objects.get(
         model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001"
@@ -276,7 +302,11 @@ def test_the_sample_repository():
     found = json.loads(load(shared_path("hellobench/sample_repo"), "--json"))
     assert (found["verdicts"]["created"], found["verdicts"]["unscored"]) == (90, 0)
     assert found["responses"]["created"] == 90
-    assert Instruction.objects.count() == 45
+    assert found["instructions"]["created"] == Instruction.objects.count() == 45
+    again = json.loads(load(shared_path("hellobench/sample_repo"), "--json"))
+    for kind in ("instructions", "responses", "verdicts", "checklists", "weights"):
+        assert again[kind]["created"] == 0
+        assert again[kind]["already_there"] == found[kind]["created"] + found[kind]["already_there"]
     assert not Instruction.objects.filter(category__parent=None).exists()
     assert Score.objects.count() == 520
     with gzip.open(shared_path("hellobench/responses.csv.gz"), "rt", encoding="utf-8") as file:

@@ -1,12 +1,16 @@
 """HREF's table 1 for any study: judges by category, people in the last row, the composite on the other half."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 from django.urls import reverse
 
+from annotation.models import Rater
 from calibration.agreement import leave_one_out, outer_leave_one_out
 from calibration.stored_reports import report_of
-from generation.models import Category, Instruction, LanguageModel
+from generation.models import Benchmark, Category, Instruction, LanguageModel
 from judging.families import judge_families
 from judging.method_table import METHODS, method_settings
 from judging.models import Judge
@@ -90,6 +94,29 @@ def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
     assert table.splitlines()[-1].startswith("People among themselves,24,1.0,")
 
 
+def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
+    study = judged()
+    assert "paper printed it" not in page_of(study)
+    Benchmark.objects.filter(pk=study.benchmark_id).update(slug="href")
+    coin = Rater.objects.get(label="coin")
+    Judge.objects.create(workspace=study.workspace, rater=coin, method="random", prompt_hash="x")
+    make_answer(study.tasks.first(), make_judge_rater(study.workspace, "Shorter"), {"preference": 1})
+    assert "paper printed it" in page_of(study)
+    answer = signed_in("lead", study.workspace).get(address(study, "?file=printed.csv"))
+    rows = {row["Printed as"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
+    assert len(rows) == 19
+    # The judge of the rule, the imported judge of that name, and people; a model's row has nobody beside it.
+    here = {
+        name: (row["Here"], row["All, printed"], row["All, here"], row["Tasks here"])
+        for name, row in rows.items()
+    }
+    assert here["Random"] == ("coin", "48.2", "50.0", "24")
+    assert here["Shorter"] == ("Shorter", "53.2", "100.0", "1")
+    assert here["Human"] == ("People among themselves", "67.0", "100.0", "24")
+    assert here["Llama-70B with human response"] == ("", "67.9", "", "")
+    assert rows["RoBERTa-Large"]["fact_checking"] == "71.5"
+
+
 def test_a_choice_made_by_luck_does_not_flatter():
     """Many judges that toss coins: the best of the choosing half is far above half there and at half on the other."""
     study = pair_study(models=2, instructions=80, raters=2, outcome=lambda i, j: 1)
@@ -133,6 +160,17 @@ def test_single_responses_are_compared_on_the_criterion_asked_for():
     assert report(study, "item0")["methods"][0]["all"]["value"] == 1
     assert report(study, "overall")["methods"][0]["all"]["value"] == pytest.approx(2 / 22)
     assert "gpt-4o agrees best with people" in answer_of(page_of(study, "?criterion=item0"))
+
+
+def test_judges_that_agree_equally_well_are_named_together():
+    study = make_checklist_study(instructions=22, models=1, items=1)
+    raters = [make_rater(study), make_rater(study)]
+    judges = [make_judge_rater(study.workspace, name) for name in ("one", "two")]
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        for rater in [*raters, *judges]:
+            make_answer(task, rater, {"item0": place % 5 / 4})
+    said = answer_of(page_of(study, "?criterion=item0"))
+    assert said.startswith("2 judges agree equally well with people, and best: one, two.")
 
 
 @pytest.mark.parametrize("missing", ["judge", "people", "overlap", "instructions"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from generation.models import Endpoint, LanguageModel
 from generation.scripted import ScriptedChat
 from judging.judges import create_judge
 from judging.models import PlannedItem, Reply
-from judging.plans import plan_run
+from judging.plans import Asking, plan_run
 from judging.run_page import run_panel
 from judging.runs import fail_run, start_run
 from judging.worker import work_on
@@ -65,7 +66,7 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
     assert run.status == "finished"
     assert run.items.filter(status="unscored").count() == 2
     page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
-    assert "Ask 2 unscored again" in page
+    assert "Ask the unscored again" in page
     with django_capture_on_commit_callbacks(execute=True):
         client.post(control(run), {"action": "retry"})
     run.refresh_from_db()
@@ -74,7 +75,10 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
     good = json.dumps({f"item{n}": {"reason": "now", "score": 1} for n in range(3)})
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good))
     assert run.items.filter(status="scored").count() == 6
-    assert "unscored again" not in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert (
+        "Ask the unscored again"
+        not in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    )
 
 
 def test_a_budget_is_raised_while_the_run_goes_on(client, run):
@@ -168,3 +172,38 @@ def test_the_rate_is_that_of_the_last_minute_while_the_run_goes_on(run):
     type(run).objects.update(status="finished")
     run.refresh_from_db()
     assert run_panel(run, clock=lambda: now).per_minute == pytest.approx(6 / 120, rel=0.01)
+
+
+def test_the_live_part_leaves_the_buttons_alone_until_something_else_can_be_done(client, run):
+    """What is asked for every other second replaces neither a budget that is being written nor a button in focus."""
+    client.force_login(make_user("lead"))
+    type(run).objects.update(status="running")
+    address = reverse("judging:run", args=[run.public_id])
+    page = client.get(address).content.decode()
+    (asked,) = re.findall(r'id="run-progress" hx-get="([^"]+)"', page)
+    assert page.count('id="run-controls"') == page.count('id="run-figures"') == 1
+    assert "hx-swap-oob" not in page
+    part = client.get(asked, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part
+    assert re.findall(r'id="(run-\w+)"(?: hx-swap-oob="true")', part) == ["run-figures"]
+    assert "csrfmiddlewaretoken" not in part
+    type(run).objects.update(status="paused")
+    part = client.get(asked, headers={"HX-Request": "true"}).content.decode()
+    swapped = re.findall(r'id="(run-\w+)"(?: hx-swap-oob="true")', part)
+    assert swapped == ["run-figures", "run-controls", "run-reviews"]
+    assert 'value="resume"' in part
+    assert "hx-get" not in part
+    client.force_login(make_user("analyst"))
+    assert 'value="resume"' not in client.get(address).content.decode()
+
+
+def test_a_jurys_page_names_its_judges_and_no_numbers_of_rows(client, study, model):
+    other = LanguageModel.objects.create(workspace=study.workspace, name="other", endpoint=model.endpoint)
+    judges = [create_judge(model=one) for one in (model, other)]
+    run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=(judges[1],)))
+    client.force_login(make_user("analyst"))
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    for judge in judges:
+        assert reverse("judging:judge", args=[judge.rater.public_id]) in page
+    assert "decided by" in page
+    assert "jurors" not in page

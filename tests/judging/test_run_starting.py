@@ -80,6 +80,23 @@ def test_only_what_people_have_rated(lead, study, models):
     assert list(JudgeRun.objects.get().items.values_list("task", flat=True)) == [rated.pk]
 
 
+def test_of_a_benchmark_only_what_people_have_rated_in_any_study(lead, study, models):
+    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    asked = {"model": models[0].pk, "items": "rated"}
+    for action in ("preview", "start"):
+        assert "People have rated nothing here yet" in page_of(lead.post(place, asked | {"action": action}))
+    rated = study.tasks.first()
+    make_answer(rated, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
+    assert "1 call for one task." in page_of(lead.post(place, asked | {"action": "preview"}))
+    lead.post(place, asked)
+    assert list(JudgeRun.objects.get().items.values_list("task__response_a", flat=True)) == [
+        rated.response_a_id
+    ]
+    JudgeRun.objects.update(status="cancelled")
+    again = page_of(lead.post(place, asked | {"fresh": "on", "action": "preview"}))
+    assert "1 call for one task." in again
+
+
 def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, models):
     judge = create_judge(model=models[0])
     answer = lead.post(
@@ -96,8 +113,10 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     assert Judge.objects.count() == 1
     from judging.estimates import estimate_run
     from judging.plans import PLAINLY
+    from judging.prospects import Target
 
-    found = estimate_run([judge], study, PLAINLY, limit=None, only_rated=False)
+    target = Target(study.workspace, study=study)
+    found = estimate_run([judge], judge, target, PLAINLY, limit=None, only_rated=False)
     # Each question may cost what its tokens to read and the longest answer (950 tokens for 3 items) cost.
     read = found.most.tokens // 6 - ChatWay(judge).method.answer_tokens([None] * 3)
     assert found.most.calls == 6

@@ -5,16 +5,19 @@ import time
 from decimal import Decimal
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db.models import F
 from django.utils import timezone
 
 from annotation.models import Assignment, Score
 from generation.engine import Retry
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Ceiling
+from generation.stations import REFUSED_IN_A_ROW, work_at
 from judging.judges import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.plans import plan_run
-from judging.runs import NotPossible, cancel_run, pause_run, progress_of, start_run
+from judging.runs import NotPossible, cancel_run, pause_run, progress_of, retry_unscored, start_run
 from judging.worker import Shift, work_on
 from tests.factories import make_checklist_study
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
@@ -126,6 +129,89 @@ def test_a_refusal_stops_the_run_at_once_with_the_endpoints_words(status, words)
     assert len(server.requests) <= 2
     assert set(statuses(run)) == {"waiting"}
     assert not PlannedItem.objects.exclude(leased_by="").exists()
+
+
+def refuses_topic_2(request, n):
+    refused = fails(400, "The response was filtered", "content_filter")
+    return refused if "topic 2" in str(request) else good_answer(request)
+
+
+def test_one_response_that_is_refused_is_unscored_and_stops_nothing_also_when_it_comes_first():
+    with HostileServer(refuses_topic_2) as server:
+        run = make_run(server)
+        # The refused ones are asked about first; one of those on their way with them is answered.
+        run.items.update(position=F("position") + 100)
+        run.items.filter(task__response_a__instruction__messages__icontains="topic 2").update(
+            position=F("position") - 100
+        )
+        run = work_on(run, shift=Shift(concurrency=3))
+    progress = progress_of(run, clock=timezone.now)
+    assert (run.status, progress.scored, progress.unscored) == ("finished", 6, 2)
+    assert progress.reasons == (("endpoint", 2),)
+    assert progress.errors == (("400: The response was filtered", 2),)
+
+
+def test_asked_again_alone_they_are_refused_again_and_the_run_ends_all_the_same():
+    with HostileServer(refuses_topic_2) as server:
+        run = work_on(make_run(server), shift=Shift(concurrency=1))
+        assert retry_unscored(run, clock=timezone.now) == 2
+        start_run(run, clock=timezone.now)
+        run = work_on(run, shift=QUICK)
+    assert (run.status, progress_of(run, clock=timezone.now).unscored) == ("finished", 2)
+
+
+def test_refusals_one_after_another_stop_a_run_that_was_answered_before_and_it_gets_on_all_the_same():
+    def play(request, n):
+        return good_answer(request) if n < 2 else fails(404, "model m was taken away")
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(server, make_study(instructions=60)), shift=Shift(concurrency=1))
+        assert (run.status, run.message) == ("failed", "404: model m was taken away")
+        assert 2 + REFUSED_IN_A_ROW <= len(server.requests) <= 2 + REFUSED_IN_A_ROW + 8
+        assert statuses(run).count("unscored") == REFUSED_IN_A_ROW
+        # What was refused is closed, so that a stretch of texts that a filter refuses ends some time.
+        start_run(run, clock=timezone.now)
+        run = work_on(run, shift=Shift(concurrency=1))
+    assert statuses(run).count("unscored") == 2 * REFUSED_IN_A_ROW
+
+
+def test_a_pause_while_the_endpoint_refuses_stays_a_pause(monkeypatch):
+    with HostileServer(lambda request, n: fails(401, "closed")) as server:
+        run = make_run(server)
+
+        async def then_paused(stations):
+            await work_at(stations)
+            await sync_to_async(pause_run)(run, clock=timezone.now)
+
+        monkeypatch.setattr("judging.worker.work_at", then_paused)
+        assert work_on(run, shift=QUICK).status == "paused"
+
+
+def test_a_long_question_gets_the_answer_that_the_context_has_room_for():
+    words = (
+        "This model's maximum context length is 1000 tokens. However, you requested {} tokens "
+        "(600 in the messages, {} in the completion)."
+    )
+
+    def play(request, n):
+        asked = request["max_tokens"]
+        return good_answer(request) if asked <= 400 else fails(400, words.format(600 + asked, asked))
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(server, make_study(items=10)), shift=QUICK)
+    assert run.status == "finished" and set(statuses(run)) == {"scored"}
+    asked = [request["max_tokens"] for request in server.requests]
+    assert asked[0] > 400 and asked.count(400) == 8
+    assert run.judge.language_model.endpoint.capabilities["contexts"] == {"m": 1000}
+
+
+def test_where_hardly_any_room_is_left_the_response_is_too_long():
+    words = "This model's maximum context length is 1000 tokens, your prompt has 980 input tokens."
+
+    with HostileServer(lambda request, n: fails(400, words)) as server:
+        run = work_on(make_run(server), shift=Shift(concurrency=1))
+    assert progress_of(run, clock=timezone.now).reasons == (("too_long", 8),)
+    assert len(server.requests) == 8
 
 
 def test_a_missing_key_stops_before_any_call(monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Event
 from annotation.models import Assignment, Task
-from generation.models import Endpoint, LanguageModel
+from generation.models import Endpoint, LanguageModel, Response
 from generation.scripted import ScriptedChat
 from judging import tasks
 from judging.combining import How
@@ -239,7 +240,7 @@ def test_what_cannot_be_watched_is_said_in_a_sentence(study, judge):
         with pytest.raises(WatchRefused, match=words):
             watch_of(study, judge, **fields)
     pairs = make_pair_study()
-    with pytest.raises(WatchRefused, match="kind single"):
+    with pytest.raises(WatchRefused, match="which judges this: single response"):
         watch_of(pairs, judge)
     with pytest.raises(WatchRefused, match="every 1 to"):
         create_watch(judge=judge, study=study, every_hours=0, clock=timezone.now)
@@ -316,9 +317,104 @@ def test_the_page_draws_drift_says_it_and_the_start_page_does_too(client, study,
     assert client.get(page, {"file": "other.csv"}).status_code == 404
 
 
+def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_watch_is_paused(
+    client, study, judge
+):
+    run = plan_run(judge=judge, study=study)
+    start_run(run, clock=timezone.now)
+    work_on(run, chat_for=lambda _model: chat_of(steady))
+    watch = watch_of(study, judge)
+    client.force_login(make_user("analyst"))
+    places = [
+        reverse("judging:runs"), reverse("judging:judge", args=[judge.rater.public_id]),
+        reverse("judging:leaderboard", args=[study.benchmark.slug]) + f"?judge={judge.rater.public_id}",
+    ]  # fmt: skip
+    address = reverse("judging:watch", args=[watch.public_id])
+    for _ in range(3):
+        ran(watch, steady)
+    # The runs' list names the watch of each round; the others say nothing yet.
+    assert client.get(places[0]).content.decode().count("Round of a watch") == 3
+    assert [address in client.get(place).content.decode() for place in places] == [True, False, False]
+    assert "changed" not in client.get(places[0]).content.decode()
+    ran(watch, harsher)
+    pages = [client.get(place).content.decode() for place in places]
+    assert all(address in page for page in pages)
+    assert "A judge has changed" in pages[0]
+    assert pages[0].count(">changed<") == 1
+    assert "Its answers have changed" in pages[1]
+    assert "may not be comparable" in pages[2]
+    set_active(watch, False, clock=timezone.now)
+    assert "A judge has changed" not in client.get(places[0]).content.decode()
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert "A judge has changed" not in client.get(places[0]).content.decode()
+
+
+def test_a_round_that_failed_is_noticed_and_answers_that_could_not_be_used_are_said(client, study, judge):
+    watch = watch_of(study, judge)
+    client.force_login(make_user("lead"))
+    ran(watch, steady)
+    runs, watches = reverse("judging:runs"), reverse("judging:watches")
+    assert "came to nothing" not in client.get(runs).content.decode()
+    silent = ScriptedChat(lambda request: "I would rather not.")
+    done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda _model: silent)
+    assert done.status == "finished"
+    look_at(done)
+    page = client.get(reverse("judging:watch", args=[watch.public_id])).content.decode()
+    # Not "has not changed": nothing is known of the answers any more.
+    assert "has changed: from round 2 on, 24 tasks got no usable answer" in page
+    assert "24 more tasks than in the first got no usable answer" in page
+    assert "A judge has changed" in client.get(runs).content.decode()
+    start_round(watch, clock=timezone.now)
+    JudgeRun.objects.filter(watch=watch, status="running").update(status="failed", message="No such model.")
+    assert "latest round came to nothing" in client.get(runs).content.decode().replace("&#x27;", "'")
+    assert "Failed" in client.get(watches).content.decode()
+
+
+def test_a_few_answers_that_could_not_be_used_are_no_change(study, judge):
+    watch = watch_of(study, judge)
+    ran(watch, steady)
+    asked = sorted({f"{one.instruction.external_id}/{one.model}" for one in Response.objects.all()})
+
+    def say(request):
+        if request.subject["response"] in asked[:11]:
+            return "I would rather not."
+        score = steady(request.subject["response"])
+        return json.dumps(
+            {key: {"reason": "scripted", "score": score} for key in request.schema["properties"]}
+        )
+
+    done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda _model: ScriptedChat(say))
+    assert readings(watch).rounds[1].unscored == 11
+    assert not look_at(done)
+
+
+def test_a_lead_changes_how_often_rounds_come_and_what_they_may_cost(client, study, judge):
+    watch = watch_of(study, judge)
+    Watch.objects.update(next_at=timezone.now() + timedelta(hours=20))
+    lead, place = make_user("lead"), reverse("judging:control_watch", args=[watch.public_id])
+    client.force_login(make_user("analyst"))
+    assert client.post(place, {"action": "change", "every_hours": "2"}).status_code == 403
+    client.force_login(lead)
+    client.post(place, {"action": "change", "every_hours": "2", "budget_money": "1.5"})
+    watch.refresh_from_db()
+    assert (watch.every_hours, watch.budget_money) == (2, Decimal("1.5"))
+    # A shorter pause begins now; a longer one leaves the next round where it was.
+    assert watch.next_at <= timezone.now() + timedelta(hours=2)
+    soon = watch.next_at
+    client.post(place, {"action": "change", "every_hours": "48", "budget_money": ""})
+    watch.refresh_from_db()
+    assert (watch.every_hours, watch.budget_money, watch.next_at) == (48, None, soon)
+    page = client.post(place, {"action": "change", "every_hours": "0", "budget_money": "x"}, follow=True)
+    assert "Hours between rounds: Ensure this value is greater than or equal to 1." in page.content.decode()
+    watch.refresh_from_db()
+    assert watch.every_hours == 48
+    assert Event.objects.filter(verb="watch changed").count() == 2
+
+
 def test_by_command_watches_are_made_worked_and_listed(study, judge, capsys):
-    call_command("watch", new="essays", judge=judge.rater.label, every=6, tasks=5)
+    call_command("watch", new="essays", judge=judge.rater.label, every=6, tasks=5, budget_money="2.50")
     watch = Watch.objects.get()
+    assert str(watch.budget_money) == "2.500000"
     assert f"Watch {watch.public_id}: 5 tasks of essays, every 6 hours" in capsys.readouterr().out
     call_command("watch")
     assert "unchanged" in capsys.readouterr().out
@@ -333,8 +429,16 @@ def test_by_command_watches_are_made_worked_and_listed(study, judge, capsys):
     assert (row["rounds"], row["active"], row["flagged"]) == (2, False, [])
     with pytest.raises(CommandError, match="no judge 'nobody'"):
         call_command("watch", new="essays", judge="nobody")
-    with pytest.raises(CommandError, match="no study 'nothing'"):
+    with pytest.raises(CommandError, match="no study 'nothing'; there are: essays"):
         call_command("watch", new="nothing", judge=judge.rater.label)
+    for wrong, words in (
+        ({"every": 0}, "every 1 to"), ({"every": 10**9}, "every 1 to"), ({"tasks": -3}, "two tasks"),
+        ({"budget_money": "much"}, "write it like 2.50"), ({"budget_money": "-1"}, "is no limit"),
+    ):  # fmt: skip
+        with pytest.raises(CommandError, match=words):
+            call_command("watch", new="essays", judge=judge.rater.label, **wrong)
+    with pytest.raises(CommandError, match="not allowed with"):
+        call_command("watch", "--pause", watch.public_id, "--list")
     with pytest.raises(CommandError, match="--list"):
         call_command("watch", now="nothing")
     assert PlannedItem.objects.count() == 10

@@ -129,7 +129,7 @@ def test_generate_end_to_end_with_helloBenchs_parameters_on_a_model_that_allows_
     assert responses.count() == 6
     assert set(responses.values_list("finish_reason", flat=True)) <= {"stop", "length"}
     assert all(response.tokens > 0 and response.input_tokens > 5 for response in responses)
-    assert Endpoint.objects.get().context_tokens == 4096
+    assert Endpoint.objects.get().capabilities["contexts"] == {"tiny": 4096}
     assert "4096" in run.items.filter(status="failed").first().error
 
 

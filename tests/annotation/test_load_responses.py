@@ -24,9 +24,9 @@ def write(tmp_path, rows, name="rows.jsonl"):
 
 
 def load(path, *words):
-    out = io.StringIO()
-    call_command("load_responses", str(path), "--benchmark", "made", *words, stdout=out)
-    return out.getvalue()
+    out, err = io.StringIO(), io.StringIO()
+    call_command("load_responses", str(path), "--benchmark", "made", *words, stdout=out, stderr=err)
+    return out.getvalue() + err.getvalue()
 
 
 def test_responses_come_with_their_instructions_and_only_once(tmp_path):
@@ -65,7 +65,14 @@ def test_another_sample_is_another_run_and_other_columns_are_named(tmp_path):
             "no number of words",
         ),
         ([{"instruction": "a", "model": "m"}], (), "no column 'response'"),
+        ([{**ROWS[0], "words_asked": "²"}], (), "no number of words"),
+        ([{**ROWS[0], "words_asked": 10**30}], (), "no number of words"),
+        ([{**ROWS[0], "category": "c" * 101}], (), "is too long"),
+        ([{**ROWS[0], "n": "first"}], ("--column", "sample=n"), "'first' is no number of a sample"),
+        ([{**ROWS[0], "t": -1}], ("--column", "seconds=t"), "'-1' is no number of seconds"),
+        ([{**ROWS[0], "t": 1.5}], ("--column", "tokens=t"), "'1.5' is no number of tokens"),
         (ROWS, ("--column", "writer=x"), "is not NAME=COLUMN"),
+        (ROWS, ("--column", "model=model", "--column", "model=prompt"), "says twice"),
         (ROWS, ("--benchmark", "my essays/1"), "must be letters, digits, - and _"),
         (ROWS, ("--run", "r" * 101), "--run is too long"),
         (ROWS, ("--experiment", "e" * 51), "--experiment is too long"),
@@ -90,3 +97,47 @@ def test_a_run_that_was_generated_here_takes_no_imports(tmp_path):
     GenerationRun.objects.create(benchmark=make_benchmark(1, "made"), name="main 1", status="finished")
     with pytest.raises(CommandError, match="name another with --run"):
         load(write(tmp_path, ROWS), "--run", "main 1")
+
+
+def test_samples_and_what_is_known_of_each_come_along_where_their_columns_are_named(tmp_path):
+    rows = [
+        {
+            "instruction": "a",
+            "model": "m",
+            "response": f"Text {n}.",
+            "n": n,
+            "end": "stop",
+            "out": 3,
+            "t": 1.5,
+        }
+        for n in range(2)
+    ]
+    named = [f"--column={one}" for one in ("sample=n", "finish_reason=end", "tokens=out", "seconds=t")]
+    assert "2 created" in load(write(tmp_path, rows), *named)
+    second = Response.objects.get(sample=1)
+    assert (second.text, second.finish_reason, second.tokens, second.seconds) == ("Text 1.", "stop", 3, 1.5)
+    assert "2 already there" in load(write(tmp_path, rows), *named)
+
+
+def test_instructions_may_come_as_parts_and_other_texts_than_the_stored_are_told(tmp_path):
+    row = {"instruction": "a", "model": "m", "response": "x", "t": "Sum it up.", "task": "summarization"}
+    load(write(tmp_path, [row]), "--column", "task=t")
+    assert Instruction.objects.get().text == "Sum it up."
+    said = load(write(tmp_path, [{**row, "model": "n", "prompt": "Sing."}]))
+    assert "1 created" in said and "stored with another text or reference, which stays: a." in said
+
+
+def test_a_response_that_says_who_wrote_it_is_told_once(tmp_path):
+    rows = [*ROWS, {"instruction": "b", "model": "Zephyr-7B", "response": "Well, I am Zephyr and I like it."}]
+    said = load(write(tmp_path, rows))
+    assert (
+        "In 1 responses the text says which model wrote it, such as 'Well, I am Zephyr and I like it.'"
+        in said
+    )
+    assert "says which model" not in load(write(tmp_path, rows))
+
+
+def test_a_file_of_which_no_row_can_be_taken_leaves_nothing(tmp_path):
+    with pytest.raises(CommandError, match=r"No row can be taken; the first: rows\.jsonl line 1"):
+        load(write(tmp_path, [{"instruction": "", "model": "m", "response": "x"}]), "--on-error", "skip")
+    assert not GenerationRun.objects.exists()

@@ -1,0 +1,217 @@
+"""Every address of the program, what stands in it, and the rows without which a page would have nothing to show."""
+
+from io import StringIO
+
+from django.core.management import call_command
+from django.db import connections
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from accounts.models import Membership, User
+from annotation.cohorts import make_cohort
+from annotation.controls import mark_gold
+from annotation.handout import make_seats
+from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Study
+from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
+from judging.demonstration import BENCHMARK, PASSWORD, SLUG
+from judging.models import Judge, JudgeRun, Watch
+from tests.e2e.answers import LEFT
+from tests.factories import make_checklist_study, make_workspace
+from tests.screen_studies import make_pair_study
+
+NOT_OURS = ("admin", "api")
+PRACTICE = "practice"
+VISITOR = ""
+"""Whoever opens a page without an account."""
+PEOPLE = ("lead", "ana", "rater", VISITOR)
+
+SENT = "takes what a form sends and shows no page"
+PART = "a part of a page, which is looked at where the page shows it"
+FILE = "a file or a word for a program"
+AWAY = "leads to another address"
+SAME = "shows what another address shows, and only while a study of near-copies is a draft"
+NOT_PAGES = {
+    SENT: {
+        "accounts:change_person", "accounts:revoke_token", "accounts:sign_out", "annotation:appeal",
+        "annotation:change_cohort", "annotation:change_rater", "annotation:change_self_naming",
+        "annotation:change_status", "annotation:correct_time", "annotation:hold", "annotation:launch",
+        "annotation:more_answers", "annotation:preview_draft", "annotation:preview_hold", "annotation:preview_skip",
+        "annotation:release", "annotation:save_draft", "annotation:set_aside", "annotation:settle_flag",
+        "annotation:skip_task", "annotation:take_back", "annotation:unmark_task",
+        "calibration:fit_now", "calibration:publish", "generation:control_run", "generation:test_endpoint",
+        "judging:control_run", "judging:control_watch", "judging:review_run",
+    },
+    PART: {
+        "annotation:live_attention", "annotation:live_progress", "annotation:live_raters", "calibration:desk_figures",
+        "calibration:plan_fragment", "calibration:summary",
+    },
+    FILE: {
+        "calibration:download_fit", "generation:run_file", "health", "judging:export_file", "judging:run_file",
+    },
+    AWAY: {"annotation:launching", "annotation:start", "set_language"},
+    SAME: {"annotation:preview_differences"},
+}  # fmt: skip
+"""Addresses without a page of their own, by why; the test finds out whether it is so."""
+
+QUERIES = {
+    "judging:new_judge": ("", "?method=checklist", "?method=pair_of_five"),
+    "annotation:attention": ("", "?settled=1"),
+}
+"""What else an address shows, by what is asked of it."""
+
+
+def named_routes(patterns=None, namespace=""):
+    """(full name, names of its parts) of every address of ours."""
+    for one in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(one, URLResolver):
+            if one.namespace not in NOT_OURS:
+                yield from named_routes(one.url_patterns, f"{one.namespace}:" if one.namespace else namespace)
+        elif isinstance(one, URLPattern) and one.name:
+            yield namespace + one.name, tuple(one.pattern.regex.groupindex)
+
+
+OF_BENCHMARKS = {
+    "generation:benchmark", "generation:start_run", "judging:leaderboard", "judging:compare_models",
+    "judging:compare_item", "judging:judge_benchmark", "judging:text_page",
+}  # fmt: skip
+OF_WORKSPACES = {"accounts:people_of", "accounts:change_person"}
+OF_PAIRS = {"annotation:preview_differences"}
+PUBLIC = {
+    "generation:instruction": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
+    "generation:response": lambda: Response.objects.filter(instruction__benchmark__slug=BENCHMARK).first().public_id,
+    "generation:run": lambda: GenerationRun.objects.get().public_id,
+    "generation:run_file": lambda: GenerationRun.objects.get().public_id,
+    "judging:judge": lambda: Judge.objects.first().rater.public_id,
+    "judging:run": lambda: JudgeRun.objects.first().public_id,
+    "judging:run_file": lambda: JudgeRun.objects.first().public_id,
+    "judging:watch": lambda: Watch.objects.get().public_id,
+    "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
+}  # fmt: skip
+ROWS = {
+    "generation:edit_model": lambda: LanguageModel.objects.first().pk,
+    "generation:edit_endpoint": lambda: Endpoint.objects.first().pk,
+    "generation:remove_model": lambda: LanguageModel.objects.first().pk,
+    "generation:remove_endpoint": lambda: Endpoint.objects.first().pk,
+    "library:rubric": lambda: Rubric.objects.first().pk,
+    "library:guideline": lambda: Guideline.objects.first().pk,
+}
+SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft"}
+
+
+def _assignment_of(name):
+    """The rater's own: the one in hand in the demonstration, the near-copies of the pair, the practice text answered."""
+    own = Assignment.objects.filter(rater__user__username="rater").order_by("pk")
+    slug = {"annotation:feedback": PRACTICE, "annotation:differences": "pairs"}.get(name, SLUG)
+    return own.filter(task__study__slug=slug).first().public_id
+
+
+def parts_of(name):
+    """What stands in the address of a route."""
+    study = Study.objects.get(slug="pairs" if name in OF_PAIRS else SLUG)
+    if name in OF_BENCHMARKS:
+        slug = BENCHMARK
+    elif name in OF_WORKSPACES:
+        slug = study.workspace.slug
+    else:
+        slug = SLUGS.get(name, SLUG)
+    return {
+        "slug": slug,
+        "study_id": study.public_id,
+        "number": 1,
+        "module": "calibration.alpha",
+        "name": "report.json",
+        "verb": "role",
+        "flag_id": 1,
+        "cohort_id": 1,
+        "token": Cohort.objects.get().entry_token,
+        "task_id": study.tasks.first().public_id,
+        "rater_id": Rater.objects.filter(kind="person", study=study).first().public_id,
+        "assignment_id": _assignment_of(name),
+        "public_id": PUBLIC.get(name, lambda: "none")(),
+        "pk": ROWS.get(name, lambda: 1)(),
+    }
+
+
+def addresses_of(name, wanted):
+    parts = parts_of(name)
+    address = reverse(name, kwargs={part: parts[part] for part in wanted})
+    return [address + query for query in QUERIES.get(name, ("",))]
+
+
+def client_of(username):
+    client = Client()
+    if username:
+        assert client.login(username=username, password=PASSWORD)
+    return client
+
+
+def make_demonstration():
+    workspace = make_workspace()
+    call_command("demo", "--no-serve", stdout=StringIO())
+    connections.close_all()
+    return workspace
+
+
+def make_every_row():
+    """The demonstration, and beside it whatever else a page needs: nobody's page is empty, and none is missing."""
+    workspace = make_demonstration()
+    analyst = User.objects.create_user("ana", password=PASSWORD)
+    Membership.objects.create(workspace=workspace, user=analyst, role="analyst")
+    _new_texts(workspace)
+    _watched(workspace)
+    _draft(workspace)
+    _near_copies(workspace)
+    _practised(workspace)
+    rater = client_of("rater")
+    for slug in (SLUG, "pairs"):
+        rater.post(reverse("annotation:start", args=[slug]))
+    connections.close_all()
+
+
+def _new_texts(workspace):
+    """A run that generated some responses, by a script."""
+    LanguageModel.objects.create(
+        workspace=workspace, name="scripted-writer", endpoint=Endpoint.objects.get(name="scripted"), fictional=True,
+        parameters={"script": {"seed": 3, "writes": 60}},
+    )  # fmt: skip
+    call_command("generate", BENCHMARK, model=["scripted-writer"], limit=3, name="New texts",
+                 workspace=workspace.slug, stdout=StringIO())  # fmt: skip
+
+
+def _watched(workspace):
+    """A watch with two rounds."""
+    judge = Judge.objects.first().rater.label
+    silent = {"workspace": workspace.slug, "stdout": StringIO()}
+    call_command("watch", new=SLUG, judge=judge, tasks=12, **silent)
+    call_command("watch", **silent)
+    call_command("watch", now=Watch.objects.get().public_id, **silent)
+
+
+def _draft(workspace):
+    Study.objects.create(
+        workspace=workspace, slug="draft", names={"en": "Not launched yet", "zh-hans": "尚未启动"}, kind="checklist",
+        benchmark=Benchmark.objects.get(slug=BENCHMARK),
+    )  # fmt: skip
+
+
+def _near_copies(workspace):
+    make_seats(make_pair_study("four", texts=(LEFT, LEFT.replace("shade", "light", 2))))
+
+
+def _practised(workspace):
+    """A study with a door and a practice text, which the rater has answered otherwise than expected."""
+    study = make_checklist_study(slug=PRACTICE, instructions=6, models=1, workspace=workspace)
+    study.policies = {"training": True, "qualification": {"of": 1, "pass": 1}, "quota": 4}
+    study.guideline = Guideline.objects.filter(workspace=workspace).first()
+    study.save()
+    first, second, *_others = study.tasks.order_by("pk")
+    mark_gold(first, {"overall": [4, 6], "item0": 0.5}, purpose="training",
+              why={"en": "It is *middling*.", "zh-hans": "它*中等*。"})  # fmt: skip
+    mark_gold(second, {"overall": 5}, purpose="qualification")
+    make_seats(study)
+    make_cohort(study, "Spring", "public")
+    rater = client_of("rater")
+    rater.post(reverse("annotation:start", args=[PRACTICE]))
+    task = Assignment.objects.get(task__study=study)
+    answers = {"c-item0": "0", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
+    rater.post(reverse("annotation:rate", args=[task.public_id]), answers)

@@ -1,0 +1,107 @@
+"""The sentence a leaderboard opens with: a leader only where there is one."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Score
+from generation.models import Instruction
+from judging.board_opening import board_opening, places
+from judging.leaderboards import leaderboard
+from judging.measure_words import words_of
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def board_of(values, instructions=24, models=3):
+    """`values(instruction, model)` is the judge's answer, 0 to 1, to every item; both count from 0."""
+    study = make_checklist_study(instructions=instructions, models=models)
+    judge = make_judge_rater(study.workspace)
+    order = {
+        pk: place for place, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))
+    }
+    for task in study.tasks.select_related("response_a__model"):
+        response = task.response_a
+        value = values(order[response.instruction_id], int(response.model.name[-1]))
+        answer = make_answer(task, judge, {})
+        Score.objects.bulk_create(
+            Score(assignment=answer, criterion=one, value=value)
+            for one in task.answer_rubric.criteria.filter(role="item")
+        )
+    return leaderboard(study.benchmark, judge, "equal")
+
+
+def opening_of(board):
+    return board_opening(board, words_of(board.measure.name))
+
+
+def test_a_clear_leader_is_called_one():
+    # On every instruction model0 has 75 points, model1 50 and model2 25: no draw of instructions changes a lead.
+    board = board_of(lambda instruction, model: 0.75 - 0.25 * model)
+    assert opening_of(board).startswith(
+        "model0 leads with an average of 0.0 (0.0 to 0.0), before model1 with −100.0 (−100.0 to −100.0). "
+    )
+    leads = board.intervals.leads
+    assert {board.model_names[pk]: (lead.low, lead.high) for pk, lead in leads.items()} == {
+        "model1": (100.0, 100.0),
+        "model2": (200.0, 200.0),
+    }
+
+
+def test_even_models_share_the_place_and_none_is_called_the_leader():
+    board = board_of(lambda instruction, model: 0.25 if model == 2 else 0.75)
+    said = opening_of(board)
+    assert said.startswith("2 models share the first place: model0, model1, each with average 0.0.")
+    assert "leads" not in said and "Next is model2 with −200.0" in said
+    assert places(board) == {"model0": 1, "model1": 1, "model2": 3}
+
+
+def test_all_even_models_have_no_next():
+    said = opening_of(board_of(lambda instruction, model: 0.5, models=6))
+    assert said.startswith(
+        "6 models share the first place: model0, model1, model2, model3, …, each with average −100.0. "
+    )
+    assert "Next" not in said
+
+
+def test_a_lead_whose_interval_holds_0_is_not_called_a_lead():
+    # model0 is 25 points better on 13 instructions and 25 worse on 11: 4 x 25 x 2/24 = 8.3 ahead, within chance.
+    board = board_of(lambda instruction, model: (0.5, 0.25 + 0.5 * (instruction >= 13), 0.0)[model])
+    lead = board.intervals.leads[board.pks["model1"]]
+    assert lead.low < 0 < lead.high
+    said = opening_of(board)
+    assert said.startswith(
+        "No model clearly leads: model0 is first, average −100.0 (−100.0 to −100.0), but model1 "
+    )
+    assert "the difference of 8 (−" in said and "may be chance" in said
+
+
+def test_the_paired_lead_counts_not_whether_the_intervals_overlap():
+    # Half the instructions are 75 points harder, the models differ by a steady 10: the intervals overlap, the lead is clear.
+    board = board_of(lambda instruction, model: 0.75 * (instruction % 2) + 0.1 * (model == 0), models=2)
+    first, second = (board.intervals.averages[board.pks[name]] for name in ("model0", "model1"))
+    assert second.high > first.low
+    assert opening_of(board).startswith("model0 leads with an average of")
+
+
+def test_few_instructions_say_that_nothing_is_sure():
+    said = opening_of(board_of(lambda instruction, model: 0.75 - 0.25 * model, instructions=5))
+    assert "That rests on 5 instructions, too few to say how sure it is." in said
+
+
+def test_the_page_opens_with_it(client):
+    board = board_of(lambda instruction, model: 0.75, models=2)
+    client.force_login(make_user("lead"))
+    html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
+    assert "2 models share the first place: model0, model1" in html.content.decode()
+
+
+def test_a_single_column_does_not_repeat_the_overall_score(client):
+    board = board_of(lambda instruction, model: 0.75 - 0.25 * model, models=2)
+    client.force_login(make_user("lead"))
+    html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
+    table = html.content.decode().split('<section class="stack-tight" id="scores">')[1].split("</table>")[0]
+    assert [*board.categories.values()] == ["writing"]
+    assert table.count("−100.0</strong>") == 1 and "(24)" not in table
+    head, *rows = table.split("<tr>")[1:]
+    assert all(row.count("</td>") + row.count("</th>") == head.count("</th>") for row in rows)

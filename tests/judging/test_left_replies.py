@@ -1,0 +1,146 @@
+"""A worker killed between a reply's coming and its storing: the next one stores it and asks only for the rest."""
+
+import asyncio
+import subprocess
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from generation.endpoints import open_chat
+from generation.journal import JournalFailed
+from generation.leases import new_worker_name
+from generation.recovery import store_left
+from generation.spending import Ceiling
+from judging import tasks
+from judging.left_replies import store_replies
+from judging.models import Reply
+from judging.runs import cancel_run, start_run
+from judging.spent import spent_of
+from judging.worker import work_on
+from judging.worklist import Worklist
+from tests.generation.hostile_server import HostileServer, good_answer, says
+from tests.judging.test_runs import QUICK, make_run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path):
+    settings.JOURNAL_DIR = tmp_path / "journal"
+    return settings.JOURNAL_DIR
+
+
+def dead_worker():
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    place, _mine, draw = new_worker_name().split(":")
+    return f"{place}:{ended.pid}:{draw}"
+
+
+def killed(run, calls, *, stored=0):
+    """A worker whose process has ended, after `calls` replies of which it had stored the first few."""
+    worklist = Worklist(run, dead_worker(), timezone.now)
+    asked, _more = worklist.next_questions(calls)
+
+    async def send_all():
+        worklist.way.open(open_chat)
+        replies = [await worklist.way.send(one) for one in asked]
+        await worklist.way.close()
+        return replies
+
+    replies = asyncio.run(send_all())
+    for one, reply in zip(asked, replies, strict=True):
+        worklist.keep(one.item, reply)
+    for one, reply in list(zip(asked, replies, strict=True))[:stored]:
+        worklist._read(worklist.held[one.item], reply)
+    worklist.ledger.write()
+
+
+def test_what_had_come_is_not_asked_again(folder):
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server, input_price=Decimal(2), output_price=Decimal(10))
+        killed(run, 3)
+        assert not Reply.objects.exists()
+        run = work_on(run, shift=QUICK)
+        assert run.status == "finished"
+        assert len(server.requests) == 8
+    assert list(Reply.objects.values_list("attempt", flat=True)) == [0] * 8
+    # 100 tokens read at 2 and 20 written at 10 for a million: 0.0004 each
+    assert spent_of(run).money == 8 * Decimal("0.0004")
+    assert not list(folder.iterdir())
+
+
+def test_what_was_stored_before_the_kill_is_not_stored_twice():
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server)
+        killed(run, 3, stored=2)
+        assert Reply.objects.count() == 2
+        assert store_left(run, store_replies) == 1
+        assert work_on(run, shift=QUICK).status == "finished"
+        assert len(server.requests) == Reply.objects.count() == 8
+
+
+def test_a_budget_counts_what_had_come():
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server, budget=Ceiling(calls=6))
+        killed(run, 3)
+        run = work_on(run, shift=QUICK)
+        assert run.status == "paused"
+        assert len(server.requests) == spent_of(run).calls == 6
+
+
+def test_a_reply_of_no_use_is_one_of_the_tries():
+    with HostileServer(lambda request, n: says("no answer") if n < 2 else good_answer(request)) as server:
+        run = make_run(server)
+        killed(run, 2)
+        run = work_on(run, shift=QUICK)
+        assert run.status == "finished"
+        assert len(server.requests) == 10
+        # What was wrong with it is told to the model, as it would have been.
+        assert sum(len(request["messages"]) > 2 for request in server.requests) == 2
+
+
+def test_an_item_answered_elsewhere_meanwhile_keeps_its_answer_and_the_reply_counts():
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server)
+        killed(run, 1)
+        item = run.items.get(leased_by__gt="")
+        Reply.objects.create(item=item, attempt=0, request_hash="elsewhere", text="{}")
+        assert store_left(run, store_replies) == 1
+    assert item.replies.get(attempt=0).request_hash == "elsewhere"
+    assert spent_of(run).calls == 2
+
+
+def test_the_sweep_stores_what_came_for_a_run_that_nobody_resumes(folder):
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server)
+        killed(run, 3)
+    cancel_run(run, clock=timezone.now)
+    tasks.sweep()
+    assert spent_of(run).calls == 3
+    assert not list(folder.iterdir())
+
+
+def test_a_journal_that_cannot_be_written_stops_the_run_in_words_and_loses_nothing(folder):
+    folder.write_text("a file where the folder should be")
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = work_on(make_run(server), shift=QUICK)
+        assert run.status == "failed"
+        assert "make it writable" in run.message
+        assert Reply.objects.count() == len(server.requests) > 0
+        folder.unlink()
+        start_run(run, clock=timezone.now)
+        assert work_on(run, shift=QUICK).status == "finished"
+        assert len(server.requests) == 8
+
+
+def test_a_journal_that_cannot_be_read_stops_the_run_in_words(monkeypatch):
+    def refuse(run, by):
+        raise JournalFailed("The folder x cannot be used.")
+
+    monkeypatch.setattr("generation.recovery.left_behind", refuse)
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = work_on(make_run(server), shift=QUICK)
+        assert (run.status, run.message) == ("failed", "The folder x cannot be used.")
+        assert not server.requests
