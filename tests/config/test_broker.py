@@ -1,6 +1,7 @@
 """Messages as files: none is read before it is whole, and none that is broken ends the worker."""
 
 import os
+import time
 from pathlib import Path
 from queue import Empty
 
@@ -27,12 +28,21 @@ def test_messages_come_as_they_were_sent_and_once(channel):
     for number in range(3):
         channel._put("celery", {"body": f"第 {number}"})
         # Their names are in order of the millisecond.
-        os.sync()
+        time.sleep(0.002)
     channel._put("other", {"body": "elsewhere"})
-    assert {channel._get("celery")["body"] for _ in range(3)} == {"第 0", "第 1", "第 2"}
+    assert [channel._get("celery")["body"] for _ in range(3)] == ["第 0", "第 1", "第 2"]
     with pytest.raises(Empty):
         channel._get("celery")
     assert channel._get("other") == {"body": "elsewhere"}
+
+
+@pytest.mark.parametrize("seconds", [[9.5, 10.5], [99_999.5, 100_000.5], [1_999_999_999.5, 2_000_000_000.5]])
+def test_order_holds_where_the_clock_gains_a_digit(channel, monkeypatch, seconds):
+    for moment in seconds:
+        monkeypatch.setattr(broker.time, "time_ns", lambda moment=moment: int(moment * 1_000_000_000))
+        monkeypatch.setattr(broker.time, "monotonic", lambda moment=moment: moment)
+        channel._put("celery", {"body": moment})
+    assert [channel._get("celery")["body"] for _ in seconds] == seconds
 
 
 def test_nothing_is_read_while_it_is_written(channel, monkeypatch):
@@ -53,7 +63,7 @@ def test_nothing_is_read_while_it_is_written(channel, monkeypatch):
 
 def test_a_broken_message_is_left_out_and_the_next_one_read(channel, caplog):
     folder = Path(channel.data_folder_in)
-    (folder / "1_x.celery.msg").write_bytes(b"")
+    (folder / "000000000000001_x.celery.msg").write_bytes(b"")
     channel._put("celery", {"body": "whole"})
     with pytest.raises(Empty):
         channel._get("celery")
