@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 from calibration.prediction_powered import (
     ModelScores,
@@ -31,7 +32,12 @@ def test_mean_by_the_formula_written_out():
     # Tuned power: cov(Y, f) / (var f + n/N var f of the others).
     power = np.cov(y, f, ddof=0)[0, 1] / (f.var() + n / far * rest.var())
     value = (y - power * f).mean() + power * rest.mean()
-    error = ((y - power * f).var(ddof=1) / n + power**2 * rest.var(ddof=1) / far) ** 0.5
+    # Each cluster's error at the power tuned without it.
+    y0, f0 = y - y.mean(), f - f.mean()
+    far_square = (n / far) ** 2 * (rest - rest.mean()) @ (rest - rest.mean())
+    own = [(y0 @ f0 - y0[i] * f0[i]) / (f0 @ f0 - f0[i] ** 2 + far_square) for i in range(n)]
+    left = y0 - np.array(own) * f0
+    error = (left @ left / (n - 1) / n + power**2 * rest.var(ddof=1) / far) ** 0.5
     found = prediction_powered_mean(scores)
     assert found.power == pytest.approx(power)
     assert found.powered.value == pytest.approx(value)
@@ -104,7 +110,7 @@ def test_a_judge_may_be_biased_and_scaled_as_it_likes(seed, bias, factor):
 
 def test_repeating_every_row_changes_nothing():
     scores = sample(np.random.default_rng(4))
-    repeated = ModelScores(*(np.repeat(part, 4) for part in vars(scores).values()))
+    repeated = ModelScores(*(np.repeat(part, 4) for part in vars(scores).values() if part is not None))
     one, four = prediction_powered_mean(scores), prediction_powered_mean(repeated)
     assert four.powered.error == pytest.approx(one.powered.error)
     assert four.clusters == one.clusters == 60
@@ -159,6 +165,76 @@ def test_few_instructions_give_a_range():
     left = [(y.sum() - own) / 2 for own in y]
     assert (found.low, found.high) == pytest.approx((min(left), max(left)))
     assert found.interval_kind == "leave_one_out_range"
+
+
+def by_category(rng, sizes, *, answers=1, further=30):
+    """Human and judge scores of `sizes` instructions of each category, pseudo-values whose mean is the mean of means."""
+    human, judge, label, stratum, rest, rest_label, rest_stratum = [], [], [], [], [], [], []
+    total = sum(sizes)
+    for place, size in enumerate(sizes):
+        level = rng.normal(scale=2, size=(size + further, 1))
+        truth = (level + rng.normal(size=(size + further, answers)) + place).ravel()
+        seen, cut = truth + rng.normal(size=truth.size), size * answers
+        # As corrected scores make them: category means weigh the same however many instructions they have.
+        weight = total / (len(sizes) * size)
+        human.append(truth[:cut].mean() + weight * (truth[:cut] - truth[:cut].mean()))
+        judge.append(weight * (seen[:cut] - seen[:cut].mean()))
+        rest.append(seen[cut:] - seen[cut:].mean())
+        names = np.repeat(np.arange(size + further) + 1000 * place, answers)
+        label.append(names[:cut])
+        rest_label.append(names[cut:])
+        stratum.append(np.full(cut, place))
+        rest_stratum.append(np.full(names.size - cut, place))
+    parts = (human, judge, label, rest, rest_label, stratum, rest_stratum)
+    return ModelScores(*(np.concatenate(part) for part in parts))
+
+
+def test_the_variance_of_a_mean_of_categories_is_that_of_its_strata():
+    scores = by_category(np.random.default_rng(9), (12, 12, 12))
+    found = prediction_powered_mean(scores, power=0.0).human_only
+    # (1/3)^2 of the sum of s^2/12; the degrees of freedom of Welch and Satterthwaite.
+    each = [scores.human[scores.strata == place].var(ddof=1) / 12 / 9 for place in range(3)]
+    assert found.error == pytest.approx(sum(each) ** 0.5)
+    freedom = sum(each) ** 2 / sum(one**2 / 11 for one in each)
+    reach = float(student.ppf(0.975, freedom)) * found.error
+    assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach))
+
+
+def test_leaving_one_instruction_out_keeps_the_other_categories():
+    scores = by_category(np.random.default_rng(10), (3, 2))
+    found = prediction_powered_mean(scores, power=0.0).human_only
+    first, second = scores.human[:3], scores.human[3:]
+    weighed = [first.sum() - first, second.sum() - second]
+    left = [(weighed[0] / 2 * 3 + second.sum()) / 5, (first.sum() + weighed[1] * 2) / 5]
+    every = np.concatenate(left)
+    assert found.interval_kind == "leave_one_out_range"
+    assert (found.low, found.high) == pytest.approx((every.min(), every.max()))
+
+
+def test_a_category_with_a_single_instruction_states_no_interval():
+    rng = np.random.default_rng(11)
+    lonely = prediction_powered_mean(by_category(rng, (30, 1)))
+    assert lonely.clusters == 31
+    assert lonely.powered.interval_kind == "leave_one_out_range"
+    assert lonely.powered.low < lonely.powered.value < lonely.powered.high
+    with pytest.raises(TooFewRatings, match="one category"):
+        prediction_powered_mean(by_category(rng, (1,) * 25))
+
+
+def test_an_instruction_of_two_strata_is_an_error():
+    y = np.arange(4.0)
+    with pytest.raises(ValueError, match="belongs to one"):
+        prediction_powered_mean(ModelScores(y, y, [1, 1, 2, 2], y, [3, 4, 5, 6], [1, 2, 1, 1], [1, 1, 1, 1]))
+    with pytest.raises(ValueError, match="strata for"):
+        prediction_powered_mean(ModelScores(y, y, [1, 1, 2, 2], y, [3, 4, 5, 6], [1, 1], [1, 1, 1, 1]))
+
+
+def test_models_are_never_called_separated_by_a_range():
+    rng = np.random.default_rng(12)
+    few = sample(rng, n=8, mean=9.0), sample(rng, n=8, mean=3.0)
+    found = labels_to_separate(*few)
+    assert prediction_powered_difference(*few).powered.low > 0
+    assert (found.separated, found.total, found.more) == (False, 20, 12)
 
 
 def test_degenerate_input_is_named():
