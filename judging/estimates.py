@@ -9,8 +9,7 @@ from django.db.models import Avg
 from annotation.models import Study, Task
 from generation.models import LanguageModel
 from generation.spending import NOTHING, Prices, Spend
-from judging.inline import needs_no_call
-from judging.methods.needs import NEEDS, unanswerable
+from judging.methods.needs import NEEDS, needs_no_call, unanswerable
 from judging.models import Judge, PlannedItem, Reply
 from judging.parsing import Unscored
 from judging.plans import Asking
@@ -52,14 +51,14 @@ def estimate_run(
     drawn = found.drawn
     pair = NEEDS[judges[0].method].task_kind == Task.Kind.PAIR
     times = asking.repeats * (2 if asking.both_orders and pair else 1)
-    planted = (
-        CANARIES * (2 if pair else 1) if asking.canaries and found.tasks and takes_canaries(judges[0]) else 0
-    )
-    most, usual, lacking = NOTHING, NOTHING, 0
+    planted = CANARIES * (2 if pair else 1) if asking.canaries and found.tasks else 0
+    most, usual, lacking, canaries = NOTHING, NOTHING, 0, 0
     complete = True
     for judge in judges:
         mean, lacks = _mean_reserve(judge, found.study, drawn)
-        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + planted if drawn else 0
+        own = planted if takes_canaries(judge) else 0
+        canaries += own
+        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + own if drawn else 0
         if needs_no_call(judge.method):
             asked = 0
         most += _times(mean, asked)
@@ -69,7 +68,7 @@ def estimate_run(
         lacking += lacks
     return Estimate(
         tasks=found.tasks,
-        canaries=planted * len(judges),
+        canaries=canaries,
         most=most,
         usual=usual if complete and most.calls else None,
         unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,

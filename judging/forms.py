@@ -14,10 +14,9 @@ from generation.forms import BudgetForm
 from generation.models import LanguageModel
 from generation.spending import MOST_COUNTED
 from judging.combining import How
-from judging.inline import needs_no_call
 from judging.judges import create_judge, create_rule_judge, needs_no_model
 from judging.method_words import method_words
-from judging.methods.needs import NEEDS
+from judging.methods.needs import NEEDS, needs_no_call
 from judging.models import Judge
 from judging.plans import Asking
 from judging.review_studies import REVIEWERS, SAMPLE
@@ -131,7 +130,8 @@ class RunForm(BudgetForm):
         if not self.errors and not (chosen or given.get("model") or rule):
             self.add_error("judges", _("Choose at least one judge, or a model."))
         many = (len(chosen) if chosen else 0) + bool(given.get("model")) > 1
-        if many and chosen and any(needs_no_call(one.method) for one in chosen):
+        methods = [one.method for one in chosen or ()] + [given["method"]] * bool(rule and given.get("model"))
+        if many and any(map(needs_no_call, methods)):
             self.add_error("judges", _("A rule decides alone: choose it without other judges."))
         return given
 

@@ -14,7 +14,7 @@ from judging import reply_words
 from judging.leases import lease_items, new_worker_name, release
 from judging.methods import composite, heuristics
 from judging.methods.composite import Agreement
-from judging.methods.needs import NEEDS, Transport, unanswerable
+from judging.methods.needs import unanswerable
 from judging.models import JudgeRun, PlannedItem
 from judging.parsing import Unscored, Verdict
 from judging.questions import Questions
@@ -26,10 +26,6 @@ from judging.ways import canonical, shown
 BATCH = 500
 EVERYTHING = "all"
 Verdicts = Mapping[int, Mapping[str, Verdict]]
-
-
-def needs_no_call(method: str) -> bool:
-    return NEEDS[method].transport in (Transport.NONE, Transport.VERDICTS)
 
 
 def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:

@@ -153,7 +153,7 @@ def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
 
 def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -> None:
     """The run's first items, where it wants any: about planted texts beside some of these tasks."""
-    if not (run.manifest["settings"]["canaries"] and takes_canaries(jurors[0])):
+    if not (run.manifest["settings"]["canaries"] and any(map(takes_canaries, jurors))):
         return
     planted = plant(run, pks, jurors, run.seed)
     _store(run, [(one.task_id, one.shown_first, one.repeat, one.juror, one.canary) for one in planted], 0)
@@ -210,16 +210,17 @@ class Layout:
         """Each task with its items. Who of a pair is shown first is drawn, or stays as it was answered before."""
         pair = NEEDS[self._jurors[0].method].task_kind == Task.Kind.PAIR
         draws = random.Random(f"{self._run.seed} order")
-        shown = _shown_before(self._run.study, self._jurors) if self._both_orders else {}
+        several = self._both_orders or self._repeats > 1 or len(self._jurors) > 1
+        shown = _shown_before(self._run.study, self._jurors) if several else {}
         for pk in pks:
             drawn = draws.choice("ab") if pair else "a"
             found: list[Item] = []
             for number, juror in enumerate(self._jurors):
-                first = shown.get((juror.rater_id, pk), drawn)
+                known = shown.get((juror.rater_id, pk), {})
+                first = known.get(0, drawn)
                 sides = (first, "b" if first == "a" else "a") if self._both_orders else (first,)
-                for repeat in range(self._repeats):
-                    for turn, side in enumerate(sides):
-                        found.append((pk, side, len(sides) * repeat + turn, number, ""))
+                for side, repeat in _numbered(sides * self._repeats, known):
+                    found.append((pk, side, repeat, number, ""))
             yield pk, found
 
 
@@ -235,15 +236,35 @@ def _store(run: JudgeRun, items: Sequence[Item], place: int) -> None:
     )
 
 
-def _shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int], str]:
-    """By rater and task, what the first answer that is stored already showed first."""
+Shown = dict[int, str]
+"""By repeat, who of a pair was shown first in an answer that is stored; "a" of what is no pair."""
+
+
+def _shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int], Shown]:
+    """By rater and task, all that the jurors have answered already."""
     rows = Assignment.objects.filter(
         task__study=study,
-        repeat=0,
         rater__in=[juror.rater_id for juror in jurors],
         status=Assignment.Status.SUBMITTED,
-    ).values_list("rater_id", "task_id", "shown_first")
-    return {(rater, task): side for rater, task, side in rows if side}
+    ).values_list("rater_id", "task_id", "repeat", "shown_first")
+    found: dict[tuple[int, int], Shown] = {}
+    for rater, task, repeat, side in rows.iterator(5_000):
+        found.setdefault((rater, task), {})[repeat] = side or "a"
+    return found
+
+
+def _numbered(sides: Sequence[str], known: Shown) -> Iterator[tuple[str, int]]:
+    """The sides to be shown first, each with the repeat that it is.
+
+    That is an answer given in this order, as long as there are such, else a number that no answer has: under one that
+    was given in the other order it would be taken for this one.
+    """
+    given = {
+        side: [repeat for repeat, shown in sorted(known.items()) if shown == side] for side in set(sides)
+    }
+    free = (repeat for repeat in count() if repeat not in known)
+    for side in sides:
+        yield side, given[side].pop(0) if given[side] else next(free)
 
 
 def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> QuerySet[Task]:

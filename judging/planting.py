@@ -25,7 +25,8 @@ def takes_canaries(judge: Judge) -> bool:
 
 
 def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int) -> list[PlannedItem]:
-    """Items for each juror about one planted text of each kind, beside drawn tasks of the plan; not yet stored."""
+    """Items about one planted text of each kind, for each juror that takes them, beside drawn tasks of the plan; not
+    yet stored."""
     draws = random.Random(f"{seed} canaries")
     method = jurors[0].method
     pair = NEEDS[method].task_kind == Task.Kind.PAIR
@@ -44,7 +45,7 @@ def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int)
                 one for one in canaries_for(questions.answered(host), pair=pair) if one.key == canary.key
             )
         task = _task_of(host, canary, pair)
-        for juror in range(len(jurors)):
+        for juror in (place for place, judge in enumerate(jurors) if takes_canaries(judge)):
             for repeat, side in enumerate("ab" if pair else "a"):
                 found.append(
                     PlannedItem(

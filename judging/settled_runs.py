@@ -1,6 +1,6 @@
 """Who answers in a run, and what its answers come to once all are in: derived verdicts, and whether canaries sang."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
@@ -36,7 +36,7 @@ def derive(run: JudgeRun, *, clock: Clock) -> int:
     settings = run.manifest.get("settings", {})
     if not is_panel(run) or run.watch_id is not None:  # a watch's rounds are no results of their own
         return 0
-    how, orders = How(settings["combine"]), 2 if settings.get("both_orders") else 1
+    how = How(settings["combine"])
     questions = Questions(run.judge.method, run.study)
     preference = questions.needs.role == Criterion.Role.PREFERENCE
     made = 0
@@ -44,13 +44,9 @@ def derive(run: JudgeRun, *, clock: Clock) -> int:
         outcomes = outcomes_of(items)
         found = []
         for _task_id, group in groupby(items, key=lambda item: item.task_id):
-            parts_of = list(group)
-            parts = [
-                Part(item.juror, item.repeat // orders, _side(item), outcomes[item.pk]) for item in parts_of
-            ]
-            task = parts_of[0].task
-            scales = [Scale(item, preference) for item in questions.answered(task)]
-            found.append((task, derived(parts, scales, how)))
+            own = list(group)
+            scales = [Scale(item, preference) for item in questions.answered(own[0].task)]
+            found.append((own[0].task, derived(parts_of(own, outcomes), scales, how)))
         made += _store(run.judge.rater, found, questions, clock)
     return made
 
@@ -64,6 +60,17 @@ def _by_tasks(run: JudgeRun) -> Iterator[list[PlannedItem]]:
             .select_related("task")
             .order_by("task_id", "juror", "repeat")
         )
+
+
+def parts_of(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscored]) -> list[Part]:
+    """Of one task's items, by repeat: the n-th that a juror was shown in an order belongs to its n-th time."""
+    times: Counter[tuple[int, Side | None]] = Counter()
+    parts = []
+    for item in items:
+        place = item.juror, _side(item)
+        parts.append(Part(item.juror, times[place], place[1], outcomes[item.pk]))
+        times[place] += 1
+    return parts
 
 
 def _side(item: PlannedItem) -> Side | None:

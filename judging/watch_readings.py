@@ -4,19 +4,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from annotation.models import Assignment, Rater, Score, Task
 from calibration.statistic_errors import NoStatistic
-from judging.combining import How, Part, Scale, derived
+from judging.combining import How, Scale, derived
 from judging.drift import Change, Level, TestName, change, mean_level
 from judging.methods.needs import NEEDS
-from judging.models import JudgeRun, PlannedItem, Watch
+from judging.models import JudgeRun, Watch
 from judging.parsing import Verdict
 from judging.questions import Questions
-from judging.settled_runs import is_panel, outcomes_of
+from judging.settled_runs import is_panel, outcomes_of, parts_of
 from judging.watches import log_flag
 
 Answers = Mapping[tuple[int, str], tuple[float, str]]
@@ -156,7 +155,7 @@ def _answers(run: JudgeRun) -> Answers:
 
 def _panel_answers(run: JudgeRun) -> Answers:
     settings = run.manifest["settings"]
-    orders, how = 2 if settings["both_orders"] else 1, How(settings["combine"])
+    how = How(settings["combine"])
     questions = Questions(run.judge.method, run.study)
     preference = questions.needs.role == "preference"
     items = list(run.items.filter(canary="").select_related("task").order_by("task_id", "juror", "repeat"))
@@ -164,16 +163,12 @@ def _panel_answers(run: JudgeRun) -> Answers:
     found: dict[tuple[int, str], tuple[float, str]] = {}
     for pk, group in groupby(items, key=lambda item: item.task_id):
         own = list(group)
-        parts = [Part(item.juror, item.repeat // orders, _side(item), outcomes[item.pk]) for item in own]
-        said = derived(parts, [Scale(one, preference) for one in questions.answered(own[0].task)], how)
+        scales = [Scale(one, preference) for one in questions.answered(own[0].task)]
+        said = derived(parts_of(own, outcomes), scales, how)
         if isinstance(said, Verdict):
             for answer in said.answers:
                 found[pk, answer.key] = answer.value, getattr(answer, "level", "")
     return found
-
-
-def _side(item: PlannedItem) -> Any:
-    return None if item.task.response_b_id is None else "b" if item.shown_first == "b" else "a"
 
 
 def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:

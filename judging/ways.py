@@ -311,6 +311,8 @@ class LogProbabilityWay:
         self._models: dict[int, LanguageModel] = {}
         self._chats: dict[int, Chat] = {}
         self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        # What was paid for and stands in no reply yet, as where the other writer failed.
+        self._owed: dict[tuple[str, int], chat.Reply] = {}
         self._chat_for: ChatMaker | None = None
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
@@ -353,18 +355,27 @@ class LogProbabilityWay:
 
     async def send(self, asked: Asked) -> chat.Reply:
         """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
-        said, read, written, cost, seconds = {}, 0, 0, Decimal(0), 0.0
-        for side, pk in zip(("first", "second"), asked.writers, strict=True):
-            prompt = json.dumps(list(asked.request.messages), sort_keys=True)
-            known = self._known.get((prompt, pk))
-            if known is None:
-                known, used = await self._score(pk, asked)
-                self._known[prompt, pk] = known
-                read, written = read + used.input_tokens, written + used.output_tokens
-                seconds += used.seconds
-                cost += prices_of(endpoint_of(self._models[pk])).cost(used.input_tokens, used.output_tokens)
-            said[side] = known
-        return PricedReply(json.dumps(said), "stop", read, written, seconds, cost=cost)
+        prompt = json.dumps(list(asked.request.messages), sort_keys=True)
+        places = [(prompt, pk) for pk in asked.writers]
+        for place in places:
+            if place not in self._known:
+                self._known[place], self._owed[place] = await self._score(place[1], asked)
+        said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
+        owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
+        return PricedReply(
+            json.dumps(said),
+            "stop",
+            sum(used.input_tokens for _model, used in owed),
+            sum(used.output_tokens for _model, used in owed),
+            sum(used.seconds for _model, used in owed),
+            cost=sum(
+                (
+                    prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens)
+                    for model, used in owed
+                ),
+                Decimal(0),
+            ),
+        )
 
     async def _score(self, pk: int, asked: Asked) -> tuple[dict[str, Any], chat.Reply]:
         """The reference under one writer, and what that cost."""
@@ -373,9 +384,10 @@ class LogProbabilityWay:
             assert self._chat_for is not None
             self._chats[pk] = self._chat_for(model)
         prefix = perplexity.prefix_messages(asked.question)
+        used = chat.Reply("", "", 0, 0, 0.0)
         await self._take_turn(model, asked)
         try:
-            first = await self._chats[pk].complete(
+            used = first = await self._chats[pk].complete(
                 chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
             )
             scored = await self._chats[pk].prompt_log_probabilities(
@@ -384,7 +396,7 @@ class LogProbabilityWay:
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
             lack = reply_words.NOT_SERVED_WHY(model=model.name, words=str(error)[:120])
-            return {"unscored": lack}, chat.Reply("", "", 0, 0, 0.0)
+            return {"unscored": lack}, used
         except perplexity.NoLogProbabilities as error:
             raise ServerFailed(*error.args) from error
         used = replace(

@@ -20,8 +20,9 @@ from generation.run_states import stopping_at_faults
 from generation.shifts import PLAIN_SHIFT, Shift
 from generation.stations import Station, Terms, work_at
 from generation.turns import EndpointTurns
-from judging.inline import needs_no_call, settle_inline
+from judging.inline import settle_inline
 from judging.left_replies import store_replies
+from judging.methods.needs import needs_no_call
 from judging.models import JudgeRun
 from judging.preparing import prepare
 from judging.reply_words import INTERRUPTED, OVER_BUDGET

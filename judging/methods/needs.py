@@ -79,6 +79,11 @@ NEEDS: Mapping[str, Needs] = {
 }
 
 
+def needs_no_call(method: str) -> bool:
+    """Plain rules, and the choice among verdicts that are stored already."""
+    return NEEDS[method].transport in (Transport.NONE, Transport.VERDICTS)
+
+
 def unanswerable(method: str, question: Question) -> Unscored | None:
     """Why the method cannot be asked this question, before anything is sent; None where it can."""
     if method == embedding.KEY:

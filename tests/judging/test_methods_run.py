@@ -18,11 +18,12 @@ from judging.combining import How
 from judging.judges import create_judge, create_rule_judge
 from judging.methods.pairs import SCORES
 from judging.models import Reply
+from judging.panels import PanelRefused
 from judging.plans import Asking, NothingToJudge, plan_run
 from judging.runs import progress_of, retry_unscored, start_run
 from judging.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace
-from tests.generation.hostile_server import HostileServer, good_answer, says
+from tests.generation.hostile_server import HostileServer, fails, good_answer, says
 
 pytestmark = pytest.mark.django_db
 QUICK = Shift(concurrency=4, retry=Retry(tries=2, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
@@ -130,6 +131,40 @@ def test_a_judge_that_takes_the_first_flips_and_ties():
     derived = Score.objects.filter(assignment__rater=run.judge.rater)
     assert set(derived.values_list("value", "level")) == {(0.0, "tie")}
     assert len(derived) == 4
+
+
+@pytest.mark.parametrize(
+    ("before", "calls"),
+    [(Asking(repeats=2), 4), (Asking(repeats=3), 4), (Asking(), 4), (Asking(both_orders=True), 0)],
+)
+def test_what_was_answered_in_one_order_is_not_taken_for_the_other(before, calls):
+    """A repeat in the same order stands under the number that the other order would have had."""
+    study = make_pair_study()
+    with HostileServer(always_first) as server:
+        judge = create_judge(model=served(study, server), method="pair_of_four")
+        judged(plan_run(judge=judge, study=study, asking=before))
+        begun = len(server.requests)
+        asking = Asking(both_orders=True, combine=How.MAJORITY)
+        run = judged(plan_run(judge=judge, study=study, asking=asking, reuse=False))
+    assert run.status == "finished", run.message
+    assert len(server.requests) - begun == calls
+    for item in run.items.select_related("assignment"):
+        assert item.assignment.shown_first == item.shown_first
+    derived = Score.objects.filter(assignment__rater=run.judge.rater)
+    assert set(derived.values_list("value", "level")) == {(0.0, "tie")}
+    assert len(derived) == 4
+
+
+def test_repeats_in_one_order_leave_out_what_was_answered_in_the_other():
+    study = make_pair_study()
+    with HostileServer(always_first) as server:
+        judge = create_judge(model=served(study, server), method="pair_of_four")
+        judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
+        run = judged(plan_run(judge=judge, study=study, asking=Asking(repeats=2)))
+    first = {row.task_id: row.shown_first for row in Assignment.objects.filter(rater=judge.rater, repeat=0)}
+    assert {item.assignment.shown_first == first[item.task_id] for item in run.items.all()} == {True}
+    derived = Score.objects.filter(assignment__rater=run.judge.rater)
+    assert {score.level for score in derived} == set(first.values())
 
 
 def test_both_bad_is_stored_as_itself_and_not_as_a_tie():
@@ -245,6 +280,34 @@ def test_likelihood_asks_each_writers_endpoint_and_says_who_is_not_served():
     assert "model not served: writer1" in unserved.items.first().reason
 
 
+def test_likelihood_counts_what_a_writer_cost_though_the_other_failed_or_refused():
+    failures = []
+
+    def scores(request, n):
+        if request["model"] == "writer1" and not failures:
+            failures.append(n)
+            return fails(500, "away")
+        if "prompt_logprobs" not in request:
+            return says("", read=3)
+        if request["model"] == "writer1":
+            return fails(400, "prompt_logprobs is not known here")
+        act = says("", read=3)
+        act.body["prompt_logprobs"] = [None, *[{"7": {"logprob": -0.5}}] * 9]
+        return act
+
+    study = make_pair_study(instructions=1)
+    judge = create_rule_judge(workspace=study.workspace, method="perplexity")
+    with HostileServer(scores) as server:
+        where = Endpoint.objects.create(
+            workspace=study.workspace, name="writers", base_url=server.base_url, input_price=Decimal(1000)
+        )
+        LanguageModel.objects.filter(name__startswith="writer").update(endpoint=where)
+        progress = progress_of(judged(plan_run(judge=judge, study=study)), clock=timezone.now)
+    # Two calls to the first writer and the first of two to the other, three tokens each.
+    assert (progress.unscored, progress.input_tokens) == (1, 9)
+    assert progress.money == Decimal("0.009")
+
+
 def test_likelihood_keeps_to_each_writers_own_limit():
     sent = []
 
@@ -289,6 +352,31 @@ def test_only_what_people_rated_is_judged():
     make_answer(study.tasks.first(), make_rater(study), {"better": 1.0})
     run = plan_run(judge=judge, study=study, only_rated=True)
     assert [item.task_id for item in run.items.all()] == [study.tasks.first().pk]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rule_sits_on_no_jury(first):
+    study = make_pair_study()
+    rule = create_rule_judge(workspace=study.workspace, method="longer")
+    with HostileServer(prefers_length) as server:
+        model = create_judge(model=served(study, server), method="pair_of_four")
+    one, other = (rule, model) if first else (model, rule)
+    with pytest.raises(PanelRefused, match="rule: longer is a rule, which decides alone"):
+        plan_run(judge=one, study=study, asking=Asking(jurors=(other,)))
+    assert plan_run(judge=rule, study=study, asking=Asking(both_orders=True)).items.count() == 8
+
+
+def test_only_jurors_that_read_are_shown_planted_texts():
+    """What compares vectors or likelihoods has no verdict on them, which is no sign that it is misled."""
+
+    study = make_pair_study()
+    with HostileServer(prefers_length) as server:
+        reader = create_judge(model=served(study, server), method="pair_of_four")
+        vectors = create_judge(model=served(study, server, "vectors"), method="embedding")
+        for one, other, number in ((reader, vectors, 0), (vectors, reader, 1)):
+            run = plan_run(judge=one, study=study, asking=Asking(jurors=(other,), canaries=True))
+            assert set(run.items.exclude(canary="").values_list("juror", flat=True)) == {number}
+            assert run.items.exclude(canary="").count() == 8
 
 
 def test_a_canary_that_is_preferred_fails_the_run_loudly():
