@@ -127,10 +127,10 @@ def _too_few(board: Leaderboard) -> str:
 
 def _judged(board: Leaderboard) -> list[str]:
     """On how many verdicts the board rests, and how many are left out."""
-    unscored = sum(sum(one.unscored.values()) for one in board.models)
+    unscored = board.unusable
     if board.measure.paired:
-        pairs = set(zip(board.entries.response.tolist(), board.entries.rival.tolist(), strict=True))
-        n = len(pairs) // (1 if board.query.against else 2)
+        sides = zip(board.entries.response.tolist(), board.entries.rival.tolist(), strict=True)
+        n = len({frozenset(pair) for pair in sides if pair[0]})
         said = [ngettext("%(judge)s judged %(n)d pair.", "%(judge)s judged %(n)d pairs.", n)]
     else:
         n = sum(cell.n for one in board.models for cell in one.categories.values())

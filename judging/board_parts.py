@@ -1,7 +1,8 @@
 """What part of a benchmark a leaderboard keeps, and the columns it stands in."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -102,27 +103,42 @@ def mapped(category: Ints, of_leaf: Mapping[int, int]) -> Ints:
 def against_itself(
     entries: BoardEntries, column: Ints, rivals: list[int], tie: float
 ) -> tuple[BoardEntries, Ints]:
-    """With an entry of a tie for each baseline against itself, as WildBench's mix has it."""
-    tied = [pk for pk in rivals if (entries.model == pk).any()]
-    if not tied:
-        return entries, column
-    n = len(tied)
-    nothing, own = np.zeros(n, dtype=np.int64), np.array(tied, dtype=np.int64)
-    added = BoardEntries(
-        nothing, nothing, np.full(n, entries.instruction[0]), nothing, nothing, own, own,
-        np.full(n, tie), np.ones(n),
-    )  # fmt: skip
-    joined = {
-        name: np.concatenate([getattr(entries, name), getattr(added, name)])
-        for name in (one.name for one in fields(entries))
-    }
-    return BoardEntries(**joined), np.concatenate([column, own])
+    """With a tie of each baseline against itself on every instruction that it has, as WildBench's mix has it.
+
+    Such an entry has no response: nobody judged it.
+    """
+    added = [_ties(np.unique(entries.instruction[entries.model == pk]), pk, tie) for pk in rivals]
+    whole = BoardEntries(
+        **{
+            one.name: np.concatenate([getattr(part, one.name) for part in (entries, *added)])
+            for one in fields(BoardEntries)
+        }
+    )
+    return whole, np.concatenate([column, *(part.model for part in added)])
 
 
-def unscored_of(
-    benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure
-) -> dict[tuple[int, int, int], int]:
-    """By (instruction, model, leaf), 0 for none; an unusable verdict on a pair counts for both models."""
+def _ties(instruction: Ints, model: int, tie: float) -> BoardEntries:
+    n = len(instruction)
+    nothing, own = np.zeros(n, dtype=np.int64), np.full(n, model, dtype=np.int64)
+    return BoardEntries(
+        nothing, nothing, instruction, nothing, nothing, own, own, np.full(n, tie), np.ones(n)
+    )
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A verdict that could not be used: its instruction, leaf (0 for none), and each model judged with its rival.
+
+    A rival is 0 where a response was judged alone.
+    """
+
+    instruction: int
+    leaf: int
+    sides: tuple[tuple[int, int], ...]
+
+
+def unusable_of(benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure) -> list[Unusable]:
+    """Of what the board would have held, had they been usable."""
     found = Assignment.objects.filter(
         rater=judge,
         status=Assignment.Status.UNSCORED,
@@ -139,27 +155,42 @@ def unscored_of(
     rows = found.values_list(
         f"{place}_id", f"{place}__category_id", "task__response_a__model_id", "task__response_b__model_id"
     )
-    counts: dict[tuple[int, int, int], int] = {}
+    verdicts = []
     for instruction, leaf, model, other in rows:
-        for one in {model, other} if measure.paired else {model}:
-            if one:
-                counts[instruction, one, leaf or 0] = counts.get((instruction, one, leaf or 0), 0) + 1
-    return counts
+        if measure.paired and model and other and model != other:
+            verdicts.append(Unusable(instruction, leaf or 0, ((model, other), (other, model))))
+        elif not measure.paired and model:
+            verdicts.append(Unusable(instruction, leaf or 0, ((model, 0),)))
+    return verdicts
 
 
-def placed(
-    unscored: Mapping[tuple[int, int, int], int],
-    of_leaf: Mapping[int, int],
+@dataclass(frozen=True)
+class LeftOut:
+    """How many verdicts could not be used, and how many by (model, column): a pair's count for both models."""
+
+    verdicts: int
+    cells: Mapping[tuple[int, int], int]
+
+
+def left_out(
+    unusable: Iterable[Unusable],
+    column_of: Callable[[int, int], int | None],
     wanted: set[int] | None,
     models: set[int] | None,
-) -> dict[tuple[int, int], int]:
-    """By (model, column), of what the query keeps."""
-    found: dict[tuple[int, int], int] = {}
-    for (instruction, model, leaf), number in unscored.items():
-        if leaf not in of_leaf or (wanted is not None and instruction not in wanted):
+    rivals: set[int] | None,
+) -> LeftOut:
+    """Of what the query keeps; `column_of` a leaf and a rival, None where they have none."""
+    verdicts, cells = 0, Counter[tuple[int, int]]()
+    for one in unusable:
+        if wanted is not None and one.instruction not in wanted:
             continue
-        if models is not None and model not in models:
-            continue
-        place = model, of_leaf[leaf]
-        found[place] = found.get(place, 0) + number
-    return found
+        places = [
+            (model, column)
+            for model, rival in one.sides
+            if (models is None or model in models)
+            and (rivals is None or rival in rivals)
+            and (column := column_of(one.leaf, rival)) is not None
+        ]
+        cells.update(places)
+        verdicts += bool(places)
+    return LeftOut(verdicts, cells)

@@ -19,12 +19,14 @@ from calibration.statistic_errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
 from judging.board_entries import BoardEntries, entries_of, item_weights, measures_in
 from judging.board_parts import (
+    LeftOut,
+    Unusable,
     against_itself,
     columns_of,
     kept,
+    left_out,
     mapped,
-    placed,
-    unscored_of,
+    unusable_of,
     wanted_instructions,
     wanted_models,
 )
@@ -58,9 +60,9 @@ class Leaderboard:
     """`models` best first, or as the query sorts; `categories` the columns' keys by code, in the benchmark's order.
 
     `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
-    people; `wins` pairs as games between all models; `left_out` counts models with too few judged
-    responses; `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are
-    mean words by (model's name, column's key), '' for the mean over columns.
+    people; `wins` pairs as games between all models; `left_out` counts models with too few judged responses, `unusable`
+    the verdicts that could not be used; `outputs` are the counts behind instruction checks, `uncounted` what is in none
+    of them. `words` are mean words by (model's name, column's key), '' for the mean over columns.
     """
 
     benchmark: Benchmark
@@ -77,6 +79,7 @@ class Leaderboard:
     model_names: Mapping[int, str]
     data_hash: str
     left_out: int = 0
+    unusable: int = 0
     outputs: tuple[Output, ...] = ()
     uncounted: Uncounted = field(default_factory=Uncounted)
     people: BoardEntries | None = None
@@ -190,8 +193,8 @@ def leaderboard(
     }
     names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
     entries = entries_of(frame, measure, weighting, leaves, margin=query.margin)
-    unscored = unscored_of(benchmark, judge, experiment, measure)
-    entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unscored)
+    unusable = unusable_of(benchmark, judge, experiment, measure)
+    entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unusable)
     if not len(entries):
         raise NoVerdicts(f"{judge} has judged nothing of what is asked for; take a filter away.")
     scored = model_scores(
@@ -200,14 +203,16 @@ def leaderboard(
         points=entries.top,
         under=entries.under,
         rule=rule_of(measure, query),
-        unscored=missing,
+        judged=entries.response > 0,
+        unscored=missing.cells,
         model_names=names,
         category_keys=columns,
     )
     enough = tuple(one for one in scored if sum(cell.n for cell in one.categories.values()) >= query.least)
     board = Leaderboard(
         benchmark, judge, weighting, experiment, measure, measures, query, columns, enough, entries, column, names,
-        data_hash(frame), left_out=len(scored) - len(enough), words=_words(benchmark, entries, column, names, columns),
+        data_hash(frame), left_out=len(scored) - len(enough), unusable=missing.verdicts,
+        words=_words(benchmark, entries, column, names, columns),
     )  # fmt: skip
     people = None
     if beside_people or people_of is not None:
@@ -244,19 +249,21 @@ def _narrowed(
     leaves: Mapping[int, Category],
     names: Mapping[int, str],
     entries: BoardEntries,
-    unscored: Mapping[tuple[int, int, int], int],
-) -> tuple[BoardEntries, Ints, dict[int, str], dict[tuple[int, int], int]]:
+    unusable: list[Unusable],
+) -> tuple[BoardEntries, Ints, dict[int, str], LeftOut]:
     """The entries that the query keeps, the column of each, the columns, and the unusable verdicts in them."""
     wanted, models = wanted_instructions(benchmark, query, leaves), wanted_models(benchmark, query)
     entries = entries.select(kept(entries, wanted, models, query, names))
+    against = {pk: name for name in query.against for pk, other in names.items() if other == name}
+    rivals = set(against) if measure.paired and query.against else None
     if measure.paired and len(query.against) > 1:
-        columns = {pk: name for name in query.against for pk, other in names.items() if other == name}
-        entries, column = against_itself(entries, entries.opponent, list(columns), TIES[measure.name])
-        return entries, column, columns, {}
-    columns, of_leaf = columns_of(entries, [leaf for _i, _m, leaf in unscored], leaves, query)
+        entries, column = against_itself(entries, entries.opponent, list(against), TIES[measure.name])
+        missing = left_out(unusable, lambda _leaf, rival: rival, wanted, models, rivals)
+        return entries, column, against, missing
+    columns, of_leaf = columns_of(entries, [one.leaf for one in unusable], leaves, query)
     column = mapped(entries.category, of_leaf)
     inside = column >= 0
-    missing = placed(unscored, of_leaf, wanted, models)
+    missing = left_out(unusable, lambda leaf, _rival: of_leaf.get(leaf), wanted, models, rivals)
     return entries.select(inside), column[inside], columns, missing
 
 

@@ -141,6 +141,7 @@ def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
 
 def _side(board: Leaderboard, instruction: int, model: str, value: float) -> Side:
     mine = (board.entries.model == board.pks[model]) & (board.entries.instruction == instruction)
+    mine &= board.entries.response > 0
     response = Response.objects.get(pk=int(board.entries.response[mine][0]))
     assignment = _verdict_on(board.judge, Task.objects.filter(response_a=response, response_b=None))
     verdicts = _verdicts(assignment) if assignment is not None and not board.measure.paired else ()

@@ -79,7 +79,8 @@ def means_by_model(
 
 
 def counts_by_model(entries: BoardEntries, names: Mapping[int, str]) -> dict[str, int]:
-    pks, counts = np.unique(entries.model, return_counts=True)
+    """How many entries of each somebody gave: a baseline's against itself nobody did."""
+    pks, counts = np.unique(entries.model[entries.response > 0], return_counts=True)
     return {names[pk]: n for pk, n in zip(pks.tolist(), counts.tolist(), strict=True)}
 
 

@@ -109,12 +109,13 @@ def model_scores(
     model_names: Mapping[int, str],
     category_keys: Mapping[int, str],
     under: FloatArray | None = None,
+    judged: BoolArray | None = None,
     rule: Rule = HELLOBENCH,
 ) -> list[ModelScores]:
     """Best average first, models without one last; arrays have shape (n,), one entry a response.
 
     unscored counts by (model, category); category_keys are all categories of the board, in order; `under` divides
-    (None: ones, a plain mean).
+    (None: ones, a plain mean); `judged` are the entries that somebody judged (None: all), which n counts.
     """
     models = sorted(set(np.unique(model).tolist()) | {pk for pk, _ in unscored})
     keys = list(category_keys)
@@ -124,6 +125,7 @@ def model_scores(
     counts = np.bincount(cells, minlength=size).reshape(shape)
     sums = np.bincount(cells, weights=points, minlength=size).reshape(shape)
     below = counts if under is None else np.bincount(cells, weights=under, minlength=size).reshape(shape)
+    given = counts if judged is None else np.bincount(cells[judged], minlength=size).reshape(shape)
     found = []
     for place, pk in enumerate(models):
         missing = {category_keys[key]: unscored.get((pk, key), 0) for key in keys}
@@ -131,7 +133,7 @@ def model_scores(
         scores = {
             category_keys[keys[spot]]: CategoryScore(
                 float(rule.scaled(sums[place, spot] / below[place, spot])),
-                int(counts[place, spot]),
+                int(given[place, spot]),
                 missing[category_keys[keys[spot]]],
             )
             for spot in there

@@ -11,8 +11,10 @@ from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
+from judging.board_opening import board_opening
 from judging.board_query import BoardQuery
 from judging.leaderboards import leaderboard
+from judging.measure_words import words_of
 from judging.methods.pairs import SCORES
 from tests.factories import (
     make_answer,
@@ -202,6 +204,47 @@ def test_pairs_by_hand():
     Assignment.objects.filter(task__key="p:0bc").update(status="unscored", reason="prose")
     found = {one.model: sum(one.unscored.values()) for one in board().models}
     assert found == {"a": 0, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "judged", "unusable", "unscored"),
+    [
+        # Of 12 pairs one on instruction 0, b against c, and one on 1, a against c, could not be used.
+        ({}, 10, 2, {"a": 1, "b": 1, "c": 2}),
+        ({"against": ("c",)}, 6, 2, {"a": 1, "b": 1}),
+        ({"against": ("b",)}, 7, 1, {"a": 0, "c": 1}),
+        ({"against": ("b", "c")}, 10, 2, {"a": 1, "b": 1, "c": 1}),
+        ({"family": "first"}, 7, 1, {"a": 1}),
+    ],
+)
+def test_a_pair_and_a_verdict_on_it_count_once_whatever_is_shown(asked, judged, unusable, unscored):
+    benchmark, judge, _study = pairs_benchmark()
+    LanguageModel.objects.filter(name="a").update(family="first")
+    lost = Assignment.objects.filter(task__key__in=("p:0bc", "p:1ac"))
+    lost.update(status="unscored", reason="prose")
+    board = leaderboard(benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=True)
+    said = board_opening(board, words_of(board.measure.name))
+    assert f"pairs judge judged {judged} pairs." in said
+    ending = "verdict could not be used and is" if unusable == 1 else "verdicts could not be used and are"
+    assert f" {unusable} {ending} left out." in said
+    assert {one.model: sum(one.unscored.values()) for one in board.models} == unscored
+
+
+def test_a_baseline_ties_with_itself_on_every_instruction_and_nobody_judged_that(client):
+    """On one instruction alone it would decide which draws of instructions have a mean at all."""
+    benchmark, judge, _study = pairs_benchmark()
+    board = leaderboard(benchmark, judge, "equal", query=BoardQuery(against=("b", "c")))
+    itself = board.entries.response == 0
+    assert sorted(board.entries.instruction[itself].tolist()) == sorted(
+        2 * list(Instruction.objects.values_list("pk", flat=True))
+    )
+    counts = {one.model: {key: cell.n for key, cell in one.categories.items()} for one in board.models}
+    assert counts == {"a": {"b": 4, "c": 4}, "b": {"b": 0, "c": 4}, "c": {"b": 4, "c": 0}}
+    client.force_login(make_user("analyst"))
+    address = reverse("judging:compare_item", args=[benchmark.slug])
+    for instruction in Instruction.objects.all():
+        asked = {"first": "b", "second": "c", "against": ["b", "c"], "item": instruction.public_id}
+        assert client.get(address, asked).status_code == 200
 
 
 def test_the_page_of_pairs_is_a_tournament_too(client):
