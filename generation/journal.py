@@ -1,8 +1,8 @@
 """Replies that came and are not stored yet, kept in files of this machine: a killed worker's are found and not paid again.
 
 A line a reply, written before the next call is sent. A file is deleted once all that it holds is stored in the
-database. The system keeps what was written when a process is killed; of a machine that loses power only the
-database is safe.
+database; where a worker ends and cannot store it, as while the database is away, it is left for the next. The system
+keeps what was written when a process is killed; of a machine that loses power only the database is safe.
 """
 
 import errno
@@ -22,6 +22,8 @@ from generation.leases import ended_here
 
 LINES_A_FILE = 500
 ENDING = ".jsonl"
+LEFT = "left-"
+"""How the part of a file's name begins that names its worker, once that worker has left it though its process lives."""
 TYPES: dict[object, type | tuple[type, ...]] = {int: int, str: str, float: (int, float)}
 
 
@@ -100,6 +102,11 @@ class Journal:
             self._file = None
         for path in list(self._paths):
             self._drop_if_stored(path)
+        for path in self._paths:
+            with suppress(OSError):
+                path.rename(path.with_name(_name(self._run, LEFT + self._worker, path.name.split(".")[2])))
+        self._paths.clear()
+        self._unstored.clear()
 
     def _open_next(self) -> None:
         if self._file is not None:
@@ -138,15 +145,15 @@ class LeftBehind:
 
 
 def left_behind(run: str, by: str) -> Iterator[LeftBehind]:
-    """Takes over, for the worker `by`, what workers of this machine that have ended kept of the run.
+    """Takes over, for the worker `by`, what workers of this machine that have ended or left it kept of the run.
 
     Of several that ask, one gets each file. Raises JournalFailed.
     """
     folder = _folder()
     number = 0
     for path in sorted(folder.glob(f"{run}.*{ENDING}")) if folder.is_dir() else []:
-        worker = path.name.split(".")[1].replace("-", ":")
-        if not list(ended_here([worker])):
+        holder = path.name.split(".")[1]
+        if not holder.startswith(LEFT) and not list(ended_here([holder.replace("-", ":")])):
             continue
         mine = folder / _name(run, by, f"over{number}")
         number += 1

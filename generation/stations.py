@@ -81,9 +81,11 @@ class Station(Generic[Q, R]):
                     break
                 self._new_engine()
         finally:
-            await self._engine.cancel()
-            await self._close()
-            await sync_to_async(worklist.leave)()
+            try:
+                await self._engine.cancel()
+                await self._close()
+            finally:
+                await sync_to_async(worklist.leave)()
 
     def _new_engine(self) -> None:
         worklist, terms = self.worklist, self._terms

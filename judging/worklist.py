@@ -150,10 +150,12 @@ class Worklist:
         self.purse.renew()
 
     def leave(self) -> None:
-        """Gives back whatever is still in hand, of the items and of the budget."""
-        self._drop(list(self.held))
-        self.purse.close()
-        self.journal.close()
+        """Gives back whatever is still in hand, of the items and of the budget; what is not stored stays in files."""
+        try:
+            self._drop(list(self.held))
+            self.purse.close()
+        finally:
+            self.journal.close()
 
     def others_are_busy(self) -> bool:
         """Whether items wait that another worker holds, or held until now."""

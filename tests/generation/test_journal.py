@@ -91,6 +91,24 @@ def test_what_a_dead_worker_kept_is_found_whole_and_once(folder):
     assert found("run") == []
 
 
+def test_what_a_worker_leaves_unstored_is_found_though_its_process_lives(folder):
+    journal = Journal("run", new_worker_name())
+    for item in (1, 2):
+        journal.keep(one(item))
+    journal.stored([1])
+    assert found("run") == []
+    journal.close()
+    taken, *others = left_behind("run", new_worker_name())
+    assert not others and [kept.item for kept in taken.replies] == [1, 2]
+    taken.put_back()
+    assert [kept.item for kept in found("run")] == [1, 2]
+    journal.keep(one(3))
+    assert found("run") == []
+    journal.stored([3])
+    journal.close()
+    assert not list(folder.iterdir())
+
+
 def test_a_living_worker_and_another_run_keep_theirs(folder):
     Journal("run", new_worker_name()).keep(one(1))
     Journal("other", worker_of_a_dead_process()).keep(one(2))

@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from generation import tasks
@@ -16,6 +17,7 @@ from generation.leases import new_worker_name
 from generation.models import GenerationItem, LanguageModel, Response, SurplusReply
 from generation.recording import record_response
 from generation.runs import cancel_run, start_run
+from generation.shifts import Shift
 from generation.spending import UNLIMITED, Ceiling, Prices, Spend
 from generation.spent import spent_of
 from generation.worker import work_on
@@ -194,3 +196,25 @@ def test_a_text_is_stored_though_its_model_is_served_nowhere_any_more(folder):
     LanguageModel.objects.update(endpoint=None)
     tasks.sweep()
     assert spent_of(run).money == 3 * Decimal("0.0004")
+
+
+def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(
+    folder, monkeypatch
+):
+    def away(*arguments, **more):
+        raise OperationalError("the server closed the connection")
+
+    with HostileServer(river) as server:
+        run = started(server)
+        with monkeypatch.context() as patched:
+            patched.setattr(GenerationWorklist, "take", away)
+            patched.setattr("generation.worklist.release", away)
+            with pytest.raises(OperationalError):
+                work_on(run, shift=Shift(concurrency=1))
+        assert len(server.requests) == 1
+        assert len(list(folder.iterdir())) == 1
+        run.items.update(leased_until=timezone.now() - timedelta(minutes=1))
+        assert work_on(run, shift=Shift(concurrency=1)).status == "finished"
+        assert len(server.requests) == 6
+    assert spent_of(run).calls == 6
+    assert not list(folder.iterdir())

@@ -2,15 +2,18 @@
 
 import asyncio
 import subprocess
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from generation.endpoints import open_chat
 from generation.journal import JournalFailed
 from generation.leases import new_worker_name
 from generation.recovery import store_left
+from generation.shifts import Shift
 from generation.spending import Ceiling
 from judging import tasks
 from judging.left_replies import store_replies
@@ -144,3 +147,25 @@ def test_a_journal_that_cannot_be_read_stops_the_run_in_words(monkeypatch):
         run = work_on(make_run(server), shift=QUICK)
         assert (run.status, run.message) == ("failed", "The folder x cannot be used.")
         assert not server.requests
+
+
+def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(
+    folder, monkeypatch
+):
+    def away(*arguments, **more):
+        raise OperationalError("the server closed the connection")
+
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server)
+        with monkeypatch.context() as patched:
+            patched.setattr(Worklist, "take", away)
+            patched.setattr("judging.worklist.release", away)
+            with pytest.raises(OperationalError):
+                work_on(run, shift=Shift(concurrency=1))
+        assert len(server.requests) == 1
+        assert len(list(folder.iterdir())) == 1
+        run.items.update(leased_until=timezone.now() - timedelta(minutes=1))
+        assert work_on(run, shift=Shift(concurrency=1)).status == "finished"
+        assert len(server.requests) == 8
+    assert spent_of(run).calls == 8
+    assert not list(folder.iterdir())
