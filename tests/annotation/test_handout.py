@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from django.db import connection, connections
+from django.db import IntegrityError, connection, connections
 from django.utils.timezone import now
 
+from annotation import handout
 from annotation.handout import (
     BadPolicy,
     NoTaskLeft,
@@ -18,6 +19,7 @@ from annotation.handout import (
     make_seats,
     next_assignment,
     progress_of,
+    regain_seat,
     release_expired,
     renew_lease,
 )
@@ -490,6 +492,42 @@ def test_only_an_open_study_hands_out(study, status):
     study.status = status
     with pytest.raises(StudyNotOpen):
         next_assignment(make_rater(study), study, clock=noon)
+
+
+def test_a_claim_lost_to_another_tab_is_made_again_and_holds_one_seat(study, monkeypatch):
+    make, lost = handout._make, []
+
+    def late_at_first(*given, **fields):
+        if not lost:
+            lost.append(fields["seat_id"])
+            raise IntegrityError("the other tab has recorded this task")
+        return make(*given, **fields)
+
+    monkeypatch.setattr(handout, "_make", late_at_first)
+    assignment, _ = next_assignment(make_rater(study), study, clock=noon)
+    assert assignment.seat.state == "held"
+    assert Seat.objects.filter(state="held").count() == 1
+
+
+def test_a_claim_that_is_lost_again_and_again_holds_no_seat(study, monkeypatch):
+    def late(*given, **fields):
+        raise IntegrityError("the other tab has recorded this task")
+
+    monkeypatch.setattr(handout, "_make", late)
+    with pytest.raises(NoTaskLeft):
+        next_assignment(make_rater(study), study, clock=noon)
+    assert not Seat.objects.exclude(state="free").exists()
+
+
+def test_two_tabs_that_come_back_late_regain_one_seat():
+    study = make_checklist_study(instructions=1, models=1)
+    study.policies = {"overlap": 2}
+    make_seats(study)
+    assignment, _ = next_assignment(make_rater(study), study, clock=noon)
+    release_expired(study, clock=later(hours=5))
+    tabs = [Assignment.objects.select_related("task").get(pk=assignment.pk) for _ in range(2)]
+    assert [regain_seat(tab, clock=later(hours=5)) for tab in tabs] == [True, True]
+    assert tabs[0].seat_id == tabs[1].seat_id == Seat.objects.get(state="held").pk
 
 
 @pytest.mark.django_db(transaction=True)

@@ -102,6 +102,14 @@ def test_changing_a_qualification_answer_does_not_change_its_outcome():
     assert not CheckOutcome.objects.get().passed
 
 
+def test_changing_a_training_answer_does_not_change_its_outcome():
+    study = make_qualifying(training=1, qualification=0)
+    first = next_of(make_rater(study), study)
+    answer(first, 1.0)
+    answer(first, 0.5)
+    assert CheckOutcome.objects.get().missed == ["overall", "item0"]
+
+
 def test_fewer_items_than_asked_for_are_held_to_the_same_share():
     """Of two items where 3 of 4 is asked, two must be right: 1.5 rounded up."""
     study = make_qualifying(training=0, qualification=2, needed=2)
@@ -288,6 +296,19 @@ class TestPausing:
         with pytest.raises(RaterStopped):
             next_of(rater, study)
         assert why_stopped(rater) == "Please call me."
+
+    def test_a_check_answered_after_the_lead_stopped_its_rater_changes_nothing(self, study):
+        study.policies["checks"] = {"window": 1, "failed": 1}
+        study.save()
+        rater = make_rater(study)
+        while "gold" not in (check := next_of(rater, study)).conditions:
+            answer(check)
+        pause(rater, message="Please call me.", by=None)
+        before = Standing.objects.values().get()
+        answer(Assignment.objects.get(pk=check.pk), 1.0)
+        assert not CheckOutcome.objects.get().passed
+        assert Standing.objects.values().get() == before
+        assert Event.objects.filter(verb="pause_rater").count() == 1
 
     def test_a_failed_qualification_can_be_waived(self):
         study = make_qualifying(training=0)
