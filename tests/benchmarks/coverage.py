@@ -34,6 +34,7 @@ from calibration.shares import mean_shares
 from calibration.soft_verdicts import soft_verdicts
 from calibration.weights import weight_intervals
 from judging.corrected_scores import Entries, corrected_score
+from judging.paired_difference import paired_difference
 from judging.scoring import HELLOBENCH, Rule, average_intervals
 
 SEED = 2409
@@ -278,7 +279,55 @@ def means_design(instructions: int):
             seed=seed_of(rng),
         )
         ends = [found.averages[code] for code in range(models)]
-        return {"model mean scores": held([one.low for one in ends], [one.high for one in ends], truth)}
+        cells = [found.cells[code, column] for code in range(models) for column in range(categories)]
+        of_cells = ((centres - 75) * 4).ravel()
+        return {
+            "model mean scores": held([one.low for one in ends], [one.high for one in ends], truth),
+            "scores by category": held([one.low for one in cells], [one.high for one in cells], of_cells),
+        }
+
+    return draw
+
+
+# Leads: the board's best model before the next, whoever they are on this data; and two models chosen beforehand.
+
+ABILITIES = {"one ahead": np.array([4.0, 2, 2, 0, -2, -4]), "all equal": np.zeros(6)}
+
+
+def leads_design(instructions: int, which: str):
+    ability, categories = ABILITIES[which], np.array([70.0, 75, 80])
+
+    def draw(rng, resamples, _clustered):
+        shape = (ability.size, categories.size, instructions)
+        model, category, instruction = (axis.ravel() for axis in np.indices(shape))
+        shared = rng.normal(scale=8, size=(1, *shape[1:]))
+        points = ability[:, None, None] + categories[:, None] + shared + rng.normal(scale=6, size=shape)
+        order = np.argsort(-points.mean(axis=(1, 2)), kind="stable")
+        first, second = int(order[0]), int(order[1])
+        whole = category * instructions + instruction
+        board = average_intervals(
+            model=model,
+            category=category,
+            instruction=whole,
+            points=points.ravel(),
+            leader=first,
+            draws=resamples,
+            seed=seed_of(rng),
+        )
+        gap = (points[0] - points[1]).ravel()
+        pair = paired_difference(category[: gap.size], gap, HELLOBENCH, draws=resamples, seed=seed_of(rng))
+        lead, own = board.leads[second], pair.overall.interval
+        columns = [one.interval for one in pair.columns.values()]
+        apart = 4 * (ability[0] - ability[1])
+        return {
+            f"lead of the first over the second, {which}": held(
+                lead.low, lead.high, 4 * (ability[first] - ability[second])
+            ),
+            f"two models compared, {which}": held(own.low, own.high, apart),
+            f"two models compared by category, {which}": held(
+                [one.low for one in columns], [one.high for one in columns], apart
+            ),
+        }
 
     return draw
 
@@ -509,7 +558,26 @@ def designs() -> list[Design]:
             {"prediction-powered mean": EXACT, "prediction-powered difference": EXACT},
             powered_design(),
         ),
-        Design("3 categories x 40 instructions x 4 answers", {"model mean scores": EXACT}, means_design(40)),
+        Design(
+            "3 categories x 40 instructions x 4 answers",
+            {"model mean scores": EXACT, "scores by category": EXACT},
+            means_design(40),
+        ),
+        *(
+            Design(
+                "6 models, 3 categories x 40 instructions",
+                {
+                    f"lead of the first over the second, {which}": EXACT
+                    if which == "one ahead"
+                    else AT_LEAST,
+                    f"two models compared, {which}": EXACT,
+                    f"two models compared by category, {which}": EXACT,
+                },
+                leads_design(40, which),
+                rows_fail=False,
+            )
+            for which in ABILITIES
+        ),
         Design("40 items x 5 criteria, 97 % right", {"accuracy near 1": AT_LEAST}, boundary_design(40)),
     ]
     for k, clear in ((20, 1.0), (60, 1.0), (60, 4.0)):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
 from calibration.conduct import (
@@ -11,6 +12,7 @@ from calibration.conduct import (
     session_drift,
     side_preference,
 )
+from calibration.proportions import wilson_ends
 from calibration.repeats import consistency, pair_consistency, repeat_kappa
 from calibration.statistic_errors import ConstantScores, NoDisagreementPossible, OutOfRange, TooFewRatings
 
@@ -47,19 +49,59 @@ def test_first_and_second_answers_follow_the_order_given():
     assert found.first_repeat[1].value == 0
 
 
-def test_many_tasks_get_a_bootstrap():
-    rng = np.random.default_rng(4)
-    answers = rng.integers(0, 2, size=(40, 2))
+def asked_twice(differs, *, clusters=None, draws=200):
+    """One rater's consistency over units asked twice, of which those of `differs` (n,) were answered differently."""
+    n = len(differs)
+    return consistency(
+        np.concatenate([np.zeros(n, dtype=int), np.asarray(differs, dtype=int)]),
+        units=np.tile(np.arange(n), 2),
+        raters=[1] * (2 * n),
+        order=np.repeat([0, 1], n),
+        clusters=None if clusters is None else np.tile(clusters, 2),
+        draws=draws,
+    )
+
+
+def test_many_tasks_asked_twice_have_wilsons_ends_of_first_repeat_agreement():
+    found = asked_twice([1] * 6 + [0] * 34)
+    rate, again = found.raters[1], found.first_repeat[1]
+    assert rate.interval_kind == again.interval_kind == "wilson95"
+    assert (rate.value, again.value) == pytest.approx((37 / 40, 34 / 40))
+    # A unit answered alike counts 2 of 2, another 1 of 2: the rate is (1 + agreement)/2, and so are its ends.
+    assert (rate.low, rate.high) == pytest.approx(((1 + again.low) / 2, (1 + again.high) / 2))
+    assert asked_twice([1] * 6 + [0] * 34, draws=0).raters[1].interval_kind == "none"
+
+
+def test_a_rater_who_never_differed_may_yet():
+    rate = asked_twice([0] * 20).raters[1]
+    # Wilson's lower end at 20 of 20 is n/(n + 1.96^2).
+    assert (rate.value, rate.high) == (1, 1)
+    assert rate.low == pytest.approx((1 + 20 / (20 + 1.959964**2)) / 2)
+
+
+def test_units_of_one_task_are_not_independent_repeats():
+    differs = [1] * 12 + [0] * 108
+    alone = asked_twice(differs).raters[1]
+    together = asked_twice(differs, clusters=np.repeat(np.arange(30), 4)).raters[1]
+    assert together.high - together.low > 1.4 * (alone.high - alone.low)
+    assert together.value == alone.value
+
+
+def test_units_asked_more_often_leave_more_room():
+    answers = np.array([[0, 0, 0]] * 20 + [[0, 1, 2]] * 5)
     found = consistency(
         answers.ravel(),
-        units=np.repeat(np.arange(40), 2),
-        raters=[1] * 80,
-        order=np.tile([0, 1], 40),
-        draws=200,
-    )
-    assert found.raters[1].interval_kind == "bootstrap95"
-    assert found.raters[1].low < found.raters[1].value < found.raters[1].high
-    assert found.first_repeat[1].interval_kind == "wilson95"
+        units=np.repeat(np.arange(25), 3),
+        raters=[1] * 75,
+        order=np.tile([0, 1, 2], 25),
+        draws=10,
+    ).overall
+    # 40 of 50 further askings gave the most frequent answer again, whole tasks at a time: 25 tasks are 25 of them.
+    assert found.value == pytest.approx(65 / 75)
+    t = float(student.ppf(0.975, 24))
+    n = 0.8 * 0.2 / (25 / 24 * (20 * 0.4**2 + 5 * 1.6**2) / 50**2) * (1.959964 / t) ** 2
+    low, high = wilson_ends(0.8, n)
+    assert (found.low, found.high) == pytest.approx((1 - (1 - low) * 2 / 3, 1 - (1 - high) * 2 / 3))
 
 
 def test_nothing_repeated_is_named():
