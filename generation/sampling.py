@@ -3,13 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
+from generation.allotment import ceiling_of
 from generation.endpoints import endpoint_of
+from generation.leases import Clock
 from generation.loading import batches
 from generation.models import (
     MAIN_EXPERIMENT,
@@ -25,6 +28,7 @@ from generation.wrapping import LENGTHS
 BATCH = 2_000
 NEW_TOKENS = 16_384
 STALL_SECONDS = 60.0
+A_MINUTE = timedelta(minutes=1)
 EXPERIMENTS = (MAIN_EXPERIMENT, *LENGTHS)
 DEFAULTS: Mapping[str, Any] = {"temperature": 0.8, "max_tokens": NEW_TOKENS}
 """HelloBench's (arXiv 2409.16191, J.1): temperature 0.8, up to 16,384 new tokens or the model's most."""
@@ -80,7 +84,7 @@ def plan_generation(
     )
     if not instructions:
         raise NothingToGenerate(_why_nothing(benchmark, wanted.categories))
-    parameters = {**default_parameters(benchmark), **(wanted.parameters or {})}
+    parameters = _parameters_of(benchmark, wanted)
     for name, value in parameters.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise NothingToGenerate(f"{name} {value} is no number that a server takes; leave it out.")
@@ -88,23 +92,33 @@ def plan_generation(
         run = _new_run(
             benchmark,
             wanted,
-            parameters={key: value for key, value in parameters.items() if value is not None},
+            parameters=parameters,
             seed=wanted.seed,
             budget_calls=budget.calls,
             budget_tokens=budget.tokens,
             budget_money=budget.money,
             created_by=user,
-            manifest={
-                "settings": {
-                    "concurrency": wanted.concurrency,
-                    "stall_seconds": STALL_SECONDS,
-                    "transport": "batch" if wanted.batch else "calls",
-                }
-            },
+            manifest={"settings": _settings_of(wanted)},
         )
         for items in batches(_items(run, instructions, wanted), BATCH):
             GenerationItem.objects.bulk_create(items)
     return run
+
+
+def sent_just_now(
+    benchmark: Benchmark, wanted: Wanted, budget: Ceiling, user: User, *, clock: Clock
+) -> GenerationRun | None:
+    """The very run that is wanted, where the same person has it since a minute: what was sent came twice."""
+    lately = GenerationRun.objects.filter(
+        benchmark=benchmark,
+        experiment=wanted.experiment,
+        seed=wanted.seed,
+        created_by=user,
+        created_at__gte=clock() - A_MINUTE,
+    ).exclude(status__in=[GenerationRun.Status.CANCELLED, GenerationRun.Status.FAILED])
+    asked = _settings_of(wanted), _parameters_of(benchmark, wanted), budget
+    same = (one for one in lately if (one.manifest["settings"], one.parameters, ceiling_of(one)) == asked)
+    return next(same, None)
 
 
 def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> QuerySet[Instruction]:
@@ -114,6 +128,23 @@ def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> Que
     if keys:
         found = found.filter(category__key__in=keys) | found.filter(category__parent__key__in=keys)
     return found.order_by("external_id", "pk")
+
+
+def _parameters_of(benchmark: Benchmark, wanted: Wanted) -> dict[str, Any]:
+    asked = {**default_parameters(benchmark), **(wanted.parameters or {})}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _settings_of(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "models": [model.name for model in wanted.models],
+        "samples": wanted.samples,
+        "limit": wanted.limit,
+        "categories": list(wanted.categories),
+        "concurrency": wanted.concurrency,
+        "stall_seconds": STALL_SECONDS,
+        "transport": "batch" if wanted.batch else "calls",
+    }
 
 
 def _items(run: GenerationRun, instructions: Sequence[int], wanted: Wanted) -> Iterable[GenerationItem]:

@@ -1,6 +1,7 @@
 """The library, endpoints, models and generation runs as a lead, an analyst, a rater and a stranger see them."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
@@ -319,6 +320,22 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
     assert "every 2s" not in part
     assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
     assert run.created_by is not None
+
+
+def test_what_is_sent_twice_starts_one_run_and_another_wish_another(lead, monkeypatch):
+    monkeypatch.setattr("generation.tasks.work.delay", lambda pk: None)
+    with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
+        model = make_model(server)
+    make_benchmark(2)
+    place = url("start_run", "essays")
+    first, again = (lead.post(place, run_fields(model, budget_calls=5))["Location"] for _ in range(2))
+    assert first == again and GenerationRun.objects.count() == 1
+    for other in ({"samples": 3}, {"temperature": "0.6"}, {"budget_calls": 6}, {"limit": 1}):
+        lead.post(place, run_fields(model, **{"budget_calls": 5, **other}))
+    assert GenerationRun.objects.count() == 5
+    GenerationRun.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    assert lead.post(place, run_fields(model, budget_calls=5))["Location"] != first
+    assert GenerationRun.objects.count() == 6
 
 
 def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
