@@ -122,8 +122,8 @@ def test_a_claim_uses_the_index_of_free_seats(study):
 
 
 def test_lease_grows_with_the_text_up_to_a_limit(study):
-    assert lease_seconds(0) < lease_seconds(1000) < lease_seconds(10_000)
-    assert lease_seconds(10**6) == lease_seconds(10**7)
+    """Half an hour, six tenths of a second a word, and never more than four hours."""
+    assert [lease_seconds(words) for words in (0, 1000, 10**6)] == [1800, 2400, 14_400]
     task = Task.objects.get(pk=claim_seat(make_rater(study), study, clock=noon)[1])
     seat = Seat.objects.get(task=task, state="held")
     assert task.response_a.words == 7
@@ -238,6 +238,14 @@ def test_a_lease_is_renewed_only_by_its_holder(study):
     assert not renew_lease(assignment, clock=later(hours=5))
 
 
+def test_an_answered_task_has_no_lease_to_renew(study):
+    assignment, _ = next_assignment(make_rater(study), study, clock=noon)
+    stale = Assignment.objects.get(pk=assignment.pk)
+    submit(assignment)
+    assert not renew_lease(stale, clock=later(minutes=5))
+    assert Seat.objects.get(holder=assignment.rater).leased_until is None
+
+
 def test_a_seat_that_went_to_somebody_else_is_theirs():
     study = make_checklist_study(instructions=1, models=1)
     make_seats(study)
@@ -304,6 +312,17 @@ def test_a_quota_is_of_answers_of_any_kind_and_of_one_rater(study):
     submit(next_assignment(rater, study, clock=noon)[0])
     with pytest.raises(QuotaReached):
         next_assignment(rater, study, clock=noon)
+
+
+@pytest.mark.parametrize(("policy", "refusal"), [("quota", QuotaReached), ("answers_per_hour", TooFast)])
+def test_who_is_refused_more_is_refused_it_every_time_and_holds_no_seat(study, policy, refusal):
+    study.policies[policy] = 1
+    rater = make_rater(study)
+    submit(next_assignment(rater, study, clock=noon)[0])
+    for _ in range(2):
+        with pytest.raises(refusal):
+            next_assignment(rater, study, clock=noon)
+    assert not Seat.objects.filter(state="held").exists()
 
 
 def test_an_hourly_limit_is_of_one_raters_answers(study):

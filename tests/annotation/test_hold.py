@@ -257,6 +257,14 @@ def test_a_held_task_that_went_to_somebody_else_is_not_replaced():
     assert again.seat.holder == rater
 
 
+def test_a_skip_gives_back_its_own_seat_and_not_that_of_the_held_task():
+    rater, first = begun(make_study(tasks=3, probe_rate=0))
+    held = held_at(first)
+    skip(assignment=first, reason="broken", clock=clock())
+    assert Seat.objects.get(state="held").pk == held.seat_id
+    assert next_assignment(rater, first.task.study, clock=clock())[0] == held
+
+
 @pytest.mark.parametrize("end", [answer, lambda a: skip(assignment=a, reason="broken", clock=clock())])
 def test_nothing_is_held_for_a_task_that_is_done(end):
     _rater, first = begun(make_study(tasks=3, probe_rate=0))

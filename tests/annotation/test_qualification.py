@@ -146,6 +146,14 @@ def test_more_items_than_asked_for_are_not_all_given():
     assert kinds == [True] * 4 + [False]
 
 
+def test_practice_goes_on_where_the_quota_is_reached_by_it():
+    study = make_qualifying(training=2, qualification=0, quota=1)
+    rater = make_rater(study)
+    answer(next_of(rater, study))
+    assert has_more(study, Rater.objects.get(pk=rater.pk), clock=clock())
+    assert "training" in next_of(rater, study).conditions
+
+
 def test_neither_practice_nor_what_others_answer_qualifies():
     study = make_qualifying(training=2, qualification=2, needed=2)
     colleague, rater = make_rater(study), make_rater(study)
