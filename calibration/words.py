@@ -7,6 +7,7 @@ from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.drawing import number
+from calibration.resampling import MIN_CLUSTERS
 from calibration.weights import WeightCertificate
 
 
@@ -34,6 +35,11 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
             "n": clusters,
             "of": of,
         }
+    if kind == "leave_one_out_range" and clusters >= MIN_CLUSTERS:
+        return gettext(
+            "Most draws of the %(n)d %(of)s lack something that the value needs, so no 95 %% interval is stated; lines "
+            "span what comes out when any one of them is left out."
+        ) % {"n": clusters, "of": of}
     if kind == "leave_one_out_range":
         return gettext(
             "There are only %(n)d %(of)s, too few for a 95 %% interval; lines span what comes out when any one of "

@@ -1,0 +1,22 @@
+"""What the ends of an interval are said to be: the sentence must fit the number of clusters behind it."""
+
+import numpy as np
+
+from calibration.resampling import cluster_intervals
+from calibration.words import interval_meaning
+
+
+def test_a_range_of_many_clusters_is_not_blamed_on_their_number():
+    few = interval_meaning("leave_one_out_range", 12, "instructions")
+    assert few.startswith("There are only 12 instructions, too few for a 95 % interval")
+
+    def statistic(drawn):
+        # A mean over three of forty clusters, all of which it needs: 26 % of draws have them.
+        return drawn[:, :1], (drawn[:, :3] > 0).all(axis=1)
+
+    _, ends = cluster_intervals(statistic, 40, draws=200, seed=1)
+    assert (ends.kind, ends.clusters) == ("leave_one_out_range", 40)
+    many = interval_meaning(ends.kind, ends.clusters, "instructions")
+    assert many.startswith("Most draws of the 40 instructions lack something")
+    assert "too few" not in many
+    assert np.isfinite(ends.low).all()
