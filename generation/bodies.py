@@ -62,10 +62,14 @@ def _whole(value: object) -> int | None:
 
 @dataclass
 class StreamedCompletion:
-    """A completion put together from the chunks of its stream."""
+    """A completion put together from the chunks of its stream.
+
+    `thoughts` are what some models say to themselves before they answer: no part of the text, and paid for as well.
+    """
 
     parts: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     finish_reason: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -76,10 +80,14 @@ class StreamedCompletion:
             assert isinstance(chunk, Mapping)
             self.input_tokens = tokens_counted(chunk, "prompt_tokens") or self.input_tokens
             self.output_tokens = tokens_counted(chunk, "completion_tokens") or self.output_tokens
-            for choice in (chunk.get("choices") or [])[:1]:
+            for choice in chunk.get("choices") or []:
+                if choice.get("index"):
+                    continue  # One was asked for: what comes beside it is another text.
                 delta = choice.get("delta") or {}
                 self.parts.append(text_in(delta.get("content")))
                 self.refusals.append(text_in(delta.get("refusal")))
+                thought = delta.get("reasoning_content") or delta.get("reasoning")
+                self.thoughts += [thought] if isinstance(thought, str) else []
                 self.finish_reason = str(choice.get("finish_reason") or self.finish_reason)
         except (AssertionError, LookupError, TypeError, AttributeError) as error:
             raise BadBody(failure_words.OTHER_STREAM(words=beginning(chunk))) from error
@@ -91,6 +99,11 @@ class StreamedCompletion:
     @property
     def refused(self) -> bool:
         return not any(self.parts) and any(self.refusals)
+
+    @property
+    def written(self) -> str:
+        """All that has come so far, the thoughts too."""
+        return "".join(self.thoughts) + self.text
 
 
 @dataclass(frozen=True)

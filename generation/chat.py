@@ -23,14 +23,17 @@ from generation.bodies import (
     read_models,
     read_vectors,
 )
-from generation.connections import Answer, Connections, answer_of
+from generation.connections import Answer, Connections, answer_of, events_with_data
 from generation.engine import CallFailed
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000
 LONGEST_WAIT = 3600.0
-NO_STREAMS = ("json", "html")
-"""In the content types of bodies that are read whole although a stream was asked for."""
+BROKEN_OFF = "broken off"
+"""The finish reason of what came of a reply before it failed."""
+STREAM_TYPE = "event-stream"
+STREAM_LINES = (b"data:", b"event:", b"id:", b"retry:", b":")
+"""How the lines of a stream begin, also where its content type calls it something else."""
 CONTEXT_WORDS = (
     "context_length_exceeded",
     "maximum context length",
@@ -39,6 +42,10 @@ CONTEXT_WORDS = (
     "completion tokens",
     "max_model_len",
 )
+OPTIONS_OF_STREAMS = "stream_options"
+STREAMING = re.compile(r"\bstream(s|ing|ed)?\b")
+LIMITS = ("max_completion_tokens", "max_tokens")
+"""What the new tokens that a reply may have are called."""
 OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
 """Beginnings of the names of variables whose values are this program's own secrets, never an endpoint's key."""
 TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
@@ -116,7 +123,7 @@ class Request:
 
     `subject` says what the request is about ({"response": id, "instruction": id, ...}); it never leaves this
     machine and is what scripted replies are looked up by. With `stall_seconds` the reply is streamed, and a
-    silence of that length after its first words is a Stalled error.
+    silence of that length after its first words is a Stalled error; more than `longest_seconds` in all is TimedOut.
     """
 
     model: str
@@ -126,6 +133,7 @@ class Request:
     structured: bool = False
     subject: Mapping[str, str] = field(default_factory=dict)
     stall_seconds: float | None = None
+    longest_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -180,15 +188,33 @@ class OpenAIChat:
         self._connections = Connections(
             base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections
         )
+        self._streams = self._counts = True
 
     async def complete(self, request: Request) -> Reply:
+        """Streamed where the request has `stall_seconds`, unless the server has said that it does not stream."""
         started = time.monotonic()
-        if request.stall_seconds is not None:
-            reply = await self._streamed(body_of(request), request.stall_seconds, started)
-        else:
-            completion = await self._post("/chat/completions", body_of(request))
-            reply = read_completion(completion, time.monotonic() - started)
-        return with_tokens(reply, request)
+        while request.stall_seconds is not None and self._streams:
+            counted = self._counts
+            try:
+                return with_tokens(await self._streamed(request, request.stall_seconds, started), request)
+            except Refused as error:
+                if not self._does_without(str(error).lower(), counted):
+                    raise
+        completion = await self._post("/chat/completions", body_of(request))
+        return with_tokens(read_completion(completion, time.monotonic() - started), request)
+
+    def _does_without(self, words: str, counted: bool) -> bool:
+        """Whether a refusal in these words is of something that can be left out, which it is from now on.
+
+        `counted`: the call had asked that its tokens be counted.
+        """
+        if OPTIONS_OF_STREAMS in words:
+            self._counts = False
+            return counted
+        if STREAMING.search(words):
+            self._streams = False
+            return True
+        return False
 
     async def samples(self, request: Request, count: int) -> tuple[Reply, ...]:
         """`count` replies to one prompt, read once by the server; the tokens of all stand with the first."""
@@ -203,13 +229,16 @@ class OpenAIChat:
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
         answer = await self._post("/embeddings", body)
         with _bodies_read():
-            return read_vectors(answer, len(texts))
+            vectors = read_vectors(answer, len(texts))
+        if vectors.input_tokens:
+            return vectors
+        return replace(vectors, input_tokens=estimated_tokens([{"content": text} for text in texts]))
 
     async def prompt_log_probabilities(self, request: Request) -> PromptScores:
         """The prompt's own tokens scored, by vLLM's prompt_logprobs; ServerFailed where the server ignores it."""
         started = time.monotonic()
         completion = await self._post("/chat/completions", {"prompt_logprobs": 0, **body_of(request)})
-        reply = read_completion(completion, time.monotonic() - started)
+        reply = with_tokens(read_completion(completion, time.monotonic() - started), request)
         scores = completion.get("prompt_logprobs") if isinstance(completion, dict) else None
         if not isinstance(scores, list):
             raise ServerFailed(failure_words.NO_PROMPT_SCORES())
@@ -241,20 +270,39 @@ class OpenAIChat:
                 raise error_of_answer(answer)
             return _decoded(answer)
 
-    async def _streamed(self, body: dict[str, Any], stall_seconds: float, started: float) -> Reply:
-        from openai import AsyncStream
-
-        body = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    async def _streamed(self, request: Request, stall_seconds: float, started: float) -> Reply:
+        """Raises ChatError, which holds what had come of the text by then."""
         read = StreamedCompletion()
+        try:
+            try:
+                async with asyncio.timeout(request.longest_seconds):
+                    return await self._read_stream(body_of(request), read, stall_seconds, started)
+            except TimeoutError as error:
+                words = failure_words.NOT_DONE(seconds=f"{request.longest_seconds:g}", n=len(read.text))
+                raise TimedOut(words) from error
+        except ChatError as error:
+            error.came = _so_far(read, request, started)
+            raise
+
+    async def _read_stream(
+        self, body: dict[str, Any], read: StreamedCompletion, stall_seconds: float, started: float
+    ) -> Reply:
+        """Fills `read` as the text comes."""
+        body = {
+            **body,
+            "stream": True,
+            **({"stream_options": {"include_usage": True}} if self._counts else {}),
+        }
         with self._failures(), _bodies_read():
             stream = await self._connections.client.post(
-                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=events_with_data()
             )
             async with stream:
-                if any(word in stream.response.headers.get("content-type", "") for word in NO_STREAMS):
-                    await stream.response.aread()
-                    whole = _decoded(answer_of(stream.response))
-                    return read_completion(whole, time.monotonic() - started)
+                if STREAM_TYPE not in stream.response.headers.get("content-type", "").lower():
+                    answer = await stream.response.aread()
+                    if not answer.lstrip().startswith(STREAM_LINES):
+                        whole = _decoded(answer_of(stream.response))
+                        return read_completion(whole, time.monotonic() - started)
                 while True:
                     # Nothing has come yet: the request may stand in the server's queue, which is no stall.
                     patience = stall_seconds if any(read.parts) else None
@@ -326,12 +374,28 @@ def body_of(request: Request) -> dict[str, Any]:
 
 def with_tokens(reply: Reply, request: Request) -> Reply:
     """The reply with an upper guess of its tokens where the server counted none: what nobody counts is paid as well."""
-    if reply.input_tokens or reply.output_tokens:
+    return _with_guesses(reply, request, reply.text)
+
+
+def _so_far(read: StreamedCompletion, request: Request, started: float) -> Reply | None:
+    """What came of a text before its stream failed, its tokens guessed where they were not counted by then."""
+    if not (read.written or read.output_tokens):
+        return None
+    seconds = time.monotonic() - started
+    reply = Reply(read.text, BROKEN_OFF, read.input_tokens, read.output_tokens, seconds)
+    return _with_guesses(reply, request, read.written)
+
+
+def _with_guesses(reply: Reply, request: Request, written: str) -> Reply:
+    read_uncounted, written_uncounted = not reply.input_tokens, bool(written) and not reply.output_tokens
+    if not (read_uncounted or written_uncounted):
         return reply
+    guess = estimated_tokens([{"content": written}])
+    most = next((int(request.parameters[name]) for name in LIMITS if request.parameters.get(name)), guess)
     return replace(
         reply,
-        input_tokens=estimated_tokens(request.messages),
-        output_tokens=estimated_tokens([{"content": reply.text}]) if reply.text else 0,
+        input_tokens=estimated_tokens(request.messages) if read_uncounted else reply.input_tokens,
+        output_tokens=min(guess, most) if written_uncounted else reply.output_tokens,
         estimated=True,
     )
 
@@ -383,10 +447,10 @@ def error_of_answer(answer: Answer) -> ChatError:
         return Forbidden(words)
     if status == 413:
         return TooLong(words)
-    if status == 408:
-        return TimedOut(words)
-    if status >= 500 or status == 409:
-        return ServerFailed(words)
+    if status in (408, 409) or status >= 500:
+        failed = TimedOut(words) if status == 408 else ServerFailed(words)
+        failed.retry_after = retry_after(answer.headers, time.time())
+        return failed
     if code == CONTEXT_WORDS[0] or any(phrase in words.lower() for phrase in CONTEXT_WORDS):
         return TooLong(words)
     return Refused(words)

@@ -7,7 +7,7 @@ holds no slot, so a slow or failing one delays nobody else; what has finished is
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from generation.failure_words import NO_REPLY
 from generation.spending import NOTHING, Budget, Spend
@@ -23,7 +23,8 @@ class CallFailed(Exception):
 
     `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call.
     `fatal`: no other call of the run can succeed either. `doubtful`: perhaps none can, perhaps this one alone cannot.
-    `retry_after` is the wait in seconds that the other side asked for, of every call.
+    `retry_after` is the wait in seconds that the other side asked for, of every call. `came` is what the call had
+    brought when it broke off, of the kind that a whole one brings: it is paid for. None where nothing had come.
     """
 
     retryable = False
@@ -31,6 +32,7 @@ class CallFailed(Exception):
     fatal = False
     doubtful = False
     retry_after: float | None = None
+    came: Any = None
 
 
 class TryTimedOut(CallFailed):
@@ -95,7 +97,7 @@ class Keeper(Protocol[K_contra, R_contra]):
 
 @dataclass(frozen=True)
 class Call(Generic[K, R]):
-    """`send` makes one try. `reserve` is the most it can cost, `spent` what a result did cost."""
+    """`send` makes one try. `reserve` is the most it can cost, `spent` what a result did cost, or a part of one."""
 
     key: K
     send: Callable[[], Awaitable[R]]
@@ -307,7 +309,10 @@ class Engine(Generic[K, R]):
             spent = Spend(calls=1)
             return Failed(call.key, TryTimedOut(NO_REPLY(seconds=f"{self._retry.try_seconds:g}")), tries)
         except CallFailed as error:
-            spent = NOTHING if error.patient else Spend(calls=1)
+            if error.came is not None:
+                spent = call.spent(error.came)
+            elif not error.patient:
+                spent = Spend(calls=1)
             if error.retry_after:
                 self._opens_at = max(self._opens_at, self._clock() + error.retry_after)
                 if self._turns:

@@ -8,6 +8,7 @@ from accounts.sentences import Wording
 NO_REPLY = Wording("no reply in %(seconds)s seconds")
 SILENT = Wording("silent for %(seconds)s seconds after %(n)s characters")
 BROKE_OFF = Wording("the stream broke off after %(n)s characters")
+NOT_DONE = Wording("not at its end after %(seconds)s seconds and %(n)s characters")
 ERROR_AMID = Wording("an error amid the reply: %(words)s")
 NOT_JSON = Wording("status 200 with a body that is not JSON: %(words)s")
 NO_PROMPT_SCORES = Wording("status 200 without the log-probabilities of the prompt that were asked for")

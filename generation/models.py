@@ -308,7 +308,8 @@ class GenerationItem(models.Model):
 
 
 class SurplusReply(models.Model):
-    """A reply to an item that had its response already, such as from a worker whose lease ran out: paid for, unread."""
+    """What was paid for and is not read: a reply to an item that had its response already, such as from a worker whose
+    lease ran out, or what came of a text before its stream broke off."""
 
     run = models.ForeignKey(GenerationRun, models.CASCADE, related_name="surplus_replies")
     item = models.ForeignKey(GenerationItem, models.CASCADE, related_name="surplus_replies")

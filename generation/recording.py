@@ -27,15 +27,7 @@ def store_reply(item: GenerationItem, reply: chat.Reply, cost: Decimal, *, timed
 
     Safe to run twice and from two workers: the unique constraint on instruction, model, sample and run decides.
     """
-    text, fresh = storable(reply.text), True
-    paid: dict[str, Any] = {
-        "text": text,
-        "finish_reason": storable(reply.finish_reason)[:30],
-        "input_tokens": reply.input_tokens,
-        "tokens": reply.output_tokens,
-        "seconds": reply.seconds if timed else None,
-        "cost": cost,
-    }
+    paid, fresh = _columns(reply, cost, timed), True
     place = {
         "run_id": item.run_id,
         "instruction_id": item.instruction_id,
@@ -44,10 +36,10 @@ def store_reply(item: GenerationItem, reply: chat.Reply, cost: Decimal, *, timed
     }
     try:
         with transaction.atomic():
-            response = Response.objects.create(**place, **paid, words=word_count(text))
+            response = Response.objects.create(**place, **paid, words=word_count(paid["text"]))
     except IntegrityError:
         response = Response.objects.get(**place)
-        fresh = not _is_stored(item, response, text, paid["seconds"])
+        fresh = not _is_stored(item, response, paid["text"], paid["seconds"])
         if fresh:
             SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **paid)
     GenerationItem.objects.filter(pk=item.pk).update(
@@ -67,8 +59,24 @@ def _is_stored(item: GenerationItem, response: Response, text: str, seconds: flo
     return SurplusReply.objects.filter(item_id=item.pk, text=text, seconds=seconds).exists()
 
 
+def _columns(reply: chat.Reply, cost: Decimal, timed: bool) -> dict[str, Any]:
+    return {
+        "text": storable(reply.text),
+        "finish_reason": storable(reply.finish_reason)[:30],
+        "input_tokens": reply.input_tokens,
+        "tokens": reply.output_tokens,
+        "seconds": reply.seconds if timed else None,
+        "cost": cost,
+    }
+
+
+def record_broken(item: GenerationItem, reply: chat.Reply, cost: Decimal) -> None:
+    """What had come of a text when its call failed, as surplus: paid for, unread."""
+    SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=True))
+
+
 def note_attempt(item: GenerationItem, words: str) -> None:
-    """A call that brought nothing: counted, its words kept."""
+    """A call that brought no whole reply: counted, its words kept."""
     GenerationItem.objects.filter(pk=item.pk).update(
         attempts=F("attempts") + 1, error=storable(words)[:LONGEST_ERROR]
     )

@@ -19,7 +19,7 @@ class GenerationPanel:
     """`live`: the page asks again, also while a paused run's last replies come in. `rows`: a model each.
 
     `stalled`: nobody works on it though it runs. `offers` changes when what a lead may do does. `uncounted`: the
-    endpoints that do not count tokens.
+    endpoints that do not count tokens. `broken_off`: a sentence on texts that never came to their end.
     """
 
     progress: Progress
@@ -33,6 +33,7 @@ class GenerationPanel:
     rows: list[dict[str, Any]]
     slowest: list[Response]
     uncounted: str
+    broken_off: str
 
 
 def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
@@ -52,7 +53,21 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
         rows=_rows(run, progress),
         slowest=_slowest(run),
         uncounted=uncounted_of(models_of(run)),
+        broken_off=broken_off_in_words(progress.broken_off),
     )
+
+
+def broken_off_in_words(texts: int) -> str:
+    """What became of texts that broke off; '' where none did."""
+    if not texts:
+        return ""
+    return ngettext(
+        "%(n)d text broke off before its end and was dropped; the tokens of what had come are estimated, and count as "
+        "spent, since endpoints charge for them.",
+        "%(n)d texts broke off before their end and were dropped; the tokens of what had come are estimated, and count "
+        "as spent, since endpoints charge for them.",
+        texts,
+    ) % {"n": texts}
 
 
 def scripted_models(run: GenerationRun) -> bool:

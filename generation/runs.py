@@ -8,11 +8,12 @@ from datetime import datetime
 from django.db.models import Count, Max, Q, Sum
 
 from accounts.models import User
+from generation.chat import BROKEN_OFF
 from generation.journal import JournalFailed
 from generation.leases import Clock, live_leases
 from generation.left_replies import store_replies
 from generation.manifests import manifest_at_end, manifest_at_start
-from generation.models import GenerationItem, GenerationRun, Response
+from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
 from generation.recovery import store_left
 from generation.run_progress import RunProgress, most_frequent
 from generation.run_states import (
@@ -83,11 +84,15 @@ class ModelProgress:
 
 @dataclass(frozen=True)
 class Progress(RunProgress):
-    """`done` items have a response, some of them without a word; the others that are settled have failed."""
+    """`done` items have a response, some of them without a word; the others that are settled have failed.
+
+    `broken_off` texts never came to their end: paid for, their tokens estimated, and asked for again.
+    """
 
     models: tuple[ModelProgress, ...]
     words: int
     empty: int
+    broken_off: int
     last_response_at: datetime | None
 
     @property
@@ -130,6 +135,7 @@ def progress_of(run: GenerationRun, *, clock: Clock) -> Progress:
         output_tokens=paid.output_tokens,
         words=written["words"],
         empty=written["empty"],
+        broken_off=SurplusReply.objects.filter(run=run, finish_reason=BROKEN_OFF).count(),
         money=paid.money,
         last_response_at=written["last"],
         counted_in=time.monotonic() - begun,

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from accounts.reader_language import for_reader
 from generation.allotment import ceiling_of
@@ -32,6 +32,7 @@ from generation.sampling import (
     default_parameters,
     instructions_of,
     plan_generation,
+    sent_just_now,
 )
 from generation.tasks import enqueue
 
@@ -133,6 +134,7 @@ def _report(run: GenerationRun) -> dict[str, Any]:
         "models": [{**asdict(model), "waiting": model.waiting} for model in progress.models],
         "measures": measures_of(run),
         "errors": dict(progress.errors),
+        "broken_off": progress.broken_off,
         "calls": progress.calls,
         "tokens": {"read": progress.input_tokens, "written": progress.output_tokens},
         "money": f"{progress.money:f}",
@@ -183,6 +185,10 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
     )
     try:
         with transaction.atomic():
+            # One after the other, so that what was sent twice is seen to be the same.
+            Workspace.objects.select_for_update(no_key=True).get(pk=benchmark.workspace_id)
+            if known := sent_just_now(benchmark, wanted, form.ceiling, user, clock=timezone.now):
+                return known
             made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
             start(made, clock=timezone.now, user=user)
             enqueue(made)

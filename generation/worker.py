@@ -23,7 +23,8 @@ from generation.stations import Station, Terms, work_at
 from generation.turns import EndpointTurns
 from generation.worklist import Asked, GenerationWorklist
 
-LONGEST_TEXT_SECONDS = 1800.0
+TELLING_SECONDS = 10.0
+"""In which a text that has taken too long says what had come of it, before its call is cut off."""
 ChatMaker = Callable[[LanguageModel], Chat]
 
 
@@ -89,11 +90,10 @@ class Models:
 
     def _terms(self, shift: Shift) -> Terms:
         settings, endpoint = self.worklist.settings, self.endpoint
-        streamed = settings.get("stall_seconds") is not None
-        longest = max(LONGEST_TEXT_SECONDS if streamed else 0.0, float(endpoint.timeout_seconds))
+        longest = self.worklist.longest_seconds
         return Terms(
             concurrency=shift.concurrency or settings.get("concurrency") or endpoint.max_concurrent,
-            retry=shift.retry or Retry(try_seconds=longest, call_seconds=2 * longest),
+            retry=shift.retry or Retry(try_seconds=longest + TELLING_SECONDS, call_seconds=2 * longest),
             pace=pace_of(endpoint),
             turns=EndpointTurns(endpoint, self.worklist.clock),
         )

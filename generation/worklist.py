@@ -27,13 +27,14 @@ from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock, lease_items, release, renew
 from generation.models import Endpoint, GenerationItem, GenerationRun
 from generation.purse import Purse
-from generation.recording import note_attempt, record_failure, record_response
+from generation.recording import note_attempt, record_broken, record_failure, record_response
 from generation.sampling import NEW_TOKENS
 from generation.spending import MILLIONTH, NOTHING, Ceiling, Spend
 from generation.spent import spent_of
 from generation.stations import seems_down
 from generation.wrapping import NothingToWrap, chat_of
 
+LONGEST_TEXT_SECONDS = 1800.0
 NEW_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
 
 
@@ -90,6 +91,12 @@ class GenerationWorklist:
         ).exists()
         self.longest_answer: dict[int, int] = {}
         self.journal = Journal(self.run.public_id, self.worker)
+
+    @property
+    def longest_seconds(self) -> float:
+        """How long one text may take: a streamed one as long as its words keep coming, within reason."""
+        streamed = self.settings.get("stall_seconds") is not None
+        return max(LONGEST_TEXT_SECONDS if streamed else 0.0, float(self.endpoint.timeout_seconds))
 
     @property
     def only(self) -> Q:
@@ -165,10 +172,12 @@ class GenerationWorklist:
         self.purse.renew()
 
     def leave(self) -> None:
-        """Gives back whatever is still in hand, of the items and of the budget."""
-        self._drop(list(self.held))
-        self.purse.close()
-        self.journal.close()
+        """Gives back whatever is still in hand, of the items and of the budget; what is not stored stays in files."""
+        try:
+            self._drop(list(self.held))
+            self.purse.close()
+        finally:
+            self.journal.close()
 
     def begin_again(self) -> bool:
         """Whether the budget has room for the dearest of the calls that were withheld; then it is set aside."""
@@ -227,6 +236,7 @@ class GenerationWorklist:
                 "sample": str(item.sample),
             },
             stall_seconds=self.settings.get("stall_seconds"),
+            longest_seconds=self.longest_seconds,
         )
         cost = self.prices.cost(held.prompt_tokens, new).quantize(MILLIONTH, ROUND_UP)
         held.reserve = Spend(1, held.prompt_tokens + new, cost)
@@ -251,13 +261,18 @@ class GenerationWorklist:
         del self.held[held.item.pk]
         self._close_failing()
 
-    def _note(self, held: Held, error: Exception) -> Spend:
-        """Stores that a call brought nothing; what it cost."""
+    def _note(self, held: Held, error: CallFailed) -> Spend:
+        """Stores that a call brought no whole text; what it cost."""
         held.last_error = str(error) or type(error).__name__
-        if getattr(error, "patient", False):
+        if error.came is not None:
+            cost = self.cost_of(error.came)
+            record_broken(held.item, error.came, cost.money)
+        elif error.patient:
             return NOTHING
+        else:
+            cost = Spend(calls=1)
         note_attempt(held.item, held.last_error)
-        return Spend(calls=1)
+        return cost
 
     def _failed(self, held: Held, error: CallFailed, fatal: bool) -> list[Asked]:
         held.reserve, held.refused = NOTHING, error.doubtful

@@ -122,10 +122,11 @@ def test_every_failure_is_one_error_with_the_servers_words(act, error, words):
 
 
 @pytest.mark.parametrize("count", [-5, 10**30, 1e300, "7", None, True, [3]])
-def test_a_count_of_tokens_that_no_call_can_have_counts_nothing(count):
+def test_a_count_of_tokens_that_no_call_can_have_is_no_count(count):
     body = {**completion("x"), "usage": {"prompt_tokens": count, "completion_tokens": 4}}
     reply, _ = answer(Act(body=body))
-    assert (reply.text, reply.input_tokens, reply.output_tokens, reply.estimated) == ("x", 0, 4, False)
+    # "Hi": nothing of three characters, and 8 for the message.
+    assert (reply.text, reply.input_tokens, reply.output_tokens, reply.estimated) == ("x", 8, 4, True)
 
 
 @pytest.mark.parametrize("usage", [None, 3, [1], "many"])

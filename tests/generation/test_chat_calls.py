@@ -2,10 +2,20 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
-from generation.chat import OpenAIChat, Request, ServerFailed, Stalled, TooLong, Unreachable
+from generation.chat import (
+    BROKEN_OFF,
+    OpenAIChat,
+    Request,
+    ServerFailed,
+    Stalled,
+    TimedOut,
+    TooLong,
+    Unreachable,
+)
 from generation.scripted import ScriptedChat, script_from
 from tests.generation.hostile_server import Act, HostileServer, completion, fails, says, streams
 
@@ -54,6 +64,40 @@ def test_a_stream_that_ends_before_its_end_is_no_reply():
         stream(streams(TEXT, cut=400))
 
 
+@pytest.mark.parametrize(
+    ("act", "error", "patience"),
+    [
+        (streams(TEXT, finish_reason=""), Unreachable, 5.0),
+        (streams(TEXT, silent_after=300, silent_seconds=1.0), Stalled, 0.3),
+        (streams(TEXT, silent_after=300, silent_seconds=2.5), TimedOut, 60.0),
+    ],
+    ids=["broken off", "silent", "too slow"],
+)
+def test_what_came_of_a_text_before_it_failed_goes_with_the_error(act, error, patience):
+    asked = replace(QUESTION, parameters={"max_tokens": 9}, stall_seconds=patience, longest_seconds=1.5)
+    with pytest.raises(error) as caught:
+        call(act, lambda chat: chat.complete(asked))
+    came = caught.value.came
+    assert TEXT.startswith(came.text) and came.finish_reason == BROKEN_OFF
+    # "Hi" is guessed at 8 tokens; of the answer no more than were allowed.
+    assert (came.input_tokens, came.output_tokens, came.estimated) == (8, 9, True)
+
+
+def test_thoughts_count_in_what_came_and_are_no_part_of_the_text():
+    thought = {"choices": [{"delta": {"reasoning_content": "Hm. " * 30}}]}
+    body = f"data: {json.dumps(thought)}\n\n".encode()
+    with pytest.raises(Unreachable) as caught:
+        stream(Act(body=body, headers={"Content-Type": "text/event-stream"}))
+    # 120 characters at three a token, and 8 for the message.
+    assert (caught.value.came.text, caught.value.came.output_tokens) == ("", 48)
+
+
+def test_a_stream_of_which_nothing_came_costs_nothing_more():
+    with pytest.raises(Unreachable) as caught:
+        stream(Act(body=b": wait\n\n", headers={"Content-Type": "text/event-stream"}))
+    assert caught.value.came is None
+
+
 def test_an_error_amid_the_stream_is_told_in_its_words():
     body = b'data: {"choices": [{"delta": {"content": "a"}}]}\n\ndata: {"error": {"message": "out of memory"}}\n\n'
     with pytest.raises(ServerFailed, match="out of memory"):
@@ -79,6 +123,24 @@ def test_a_chunk_with_words_of_another_kind_is_told(content):
     body = f"data: {json.dumps({'choices': [{'delta': {'content': content}}]})}\n\n".encode()
     with pytest.raises(ServerFailed, match="a stream of something else"):
         stream(Act(body=body, headers={"Content-Type": "text/event-stream"}))
+
+
+@pytest.mark.parametrize("kind", ["text/plain; charset=utf-8", "application/json", ""])
+def test_a_whole_reply_where_a_stream_was_asked_for_is_read_whatever_it_is_called(kind):
+    reply, _ = stream(Act(body=completion(TEXT, read=7, written=11), headers={"Content-Type": kind}))
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == (TEXT, 7, 11)
+
+
+def test_a_stream_that_is_called_plain_text_is_read_as_one():
+    whole = streams(TEXT, read=7, written=11)
+    reply, _ = stream(Act(body=b": so far so good\n\n" + whole.body, headers={"Content-Type": "text/plain"}))
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == (TEXT, 7, 11)
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"not today"])
+def test_no_reply_at_all_where_a_stream_was_asked_for_is_told_as_it_is(body):
+    with pytest.raises(ServerFailed, match="status 200 with"):
+        stream(Act(body=body, headers={"Content-Type": "text/plain"}))
 
 
 def test_a_sign_in_page_in_place_of_a_stream_is_shown():

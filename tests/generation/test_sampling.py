@@ -20,6 +20,7 @@ from generation.models import (
     Instruction,
     LanguageModel,
     Response,
+    SurplusReply,
 )
 from generation.recording import record_response
 from generation.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
@@ -250,6 +251,25 @@ def test_a_stalled_text_is_asked_for_again():
     assert statuses(run) == ["done"]
     item = run.items.get()
     assert (item.attempts, item.error, item.response.text) == (2, "", TEXT)
+
+
+def test_what_came_of_a_text_that_broke_off_is_paid_for_and_counts_against_the_budget():
+    def play(request, n):
+        return streams(TEXT, finish_reason="") if n == 0 else good(request, n)
+
+    prices = {"input_price": Decimal(100), "output_price": Decimal(1000)}
+    with HostileServer(play) as server:
+        model = make_model(server, max_concurrent=1, **prices)
+        # "Write about topic 0.": 14 tokens; what came has 41 characters, 21 tokens. A whole text may cost 14 + 100.
+        asked = {"parameters": {"max_tokens": 100}, "budget": Ceiling(tokens=14 + 21 + 60 + 114 - 1)}
+        run = work_on(make_run(make_benchmark(2), model, **asked), shift=QUICK)
+    # One text broke off, another was written for 50 + 10; a third call has no room beside both.
+    assert (run.status, sorted(statuses(run))) == ("paused", ["done", "waiting"])
+    # 14 + 50 tokens read at 100 a million, 21 + 10 written at 1,000
+    assert spent_of(run) == Spend(2, 14 + 21 + 60, Decimal("0.0374"))
+    assert SurplusReply.objects.get().text == TEXT
+    progress = progress_of(run, clock=timezone.now)
+    assert (progress.broken_off, progress.words) == (1, 11)
 
 
 def test_an_unknown_key_stops_the_run_with_the_endpoints_words_and_it_can_be_resumed():

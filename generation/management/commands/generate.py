@@ -14,6 +14,7 @@ from generation.endpoints import NoEndpoint
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
+from generation.run_page import broken_off_in_words
 from generation.runs import (
     NotPossible,
     Progress,
@@ -135,6 +136,8 @@ class Command(RunCommand):
             f"{progress.failed} failed, {progress.waiting} left; {progress.calls} calls, {progress.words} words, "
             f"{progress.input_tokens + progress.output_tokens} tokens, {progress.money.normalize():f} spent."
         )
+        if progress.broken_off:
+            self.stdout.write(f"  {broken_off_in_words(progress.broken_off)}")
         return progress
 
     def further(self, run: GenerationRun, progress: Progress) -> str:
