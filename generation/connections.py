@@ -1,14 +1,17 @@
 """The HTTP connections of one endpoint: what is only posted goes by aiohttp, all else by the openai client."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:
     import httpx2
+    from openai import AsyncStream
+    from openai._streaming import ServerSentEvent
     from yarl import URL
 
 
@@ -83,6 +86,20 @@ class Connections:
     async def close(self) -> None:
         await self._session.close()
         await self.client.close()
+
+
+@cache
+def events_with_data() -> "type[AsyncStream[object]]":
+    """The openai client's stream, less the events that bear nothing: pings, numbers and waiting times alone."""
+    from openai import AsyncStream
+
+    class EventsWithData(AsyncStream[object]):
+        async def _iter_events(self) -> "AsyncIterator[ServerSentEvent]":
+            async for event in super()._iter_events():
+                if event.data.strip():
+                    yield event
+
+    return EventsWithData
 
 
 def proxy_to(base_url: str) -> str | None:
