@@ -89,8 +89,23 @@ def _studies_of(tasks: list[int]) -> set[int]:
     return found
 
 
-def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
-    """The study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
+@dataclass(frozen=True)
+class _Asked:
+    """What a study's outputs were asked for. `made` holds the tasks of each response by check and number; the checks are
+    by instruction, of those with a task and of those without; `unasked` instructions have none.
+    """
+
+    made: Mapping[int, Mapping[tuple[int, int], int]]
+    checks: Mapping[int, list[Criterion]]
+    of_library: Mapping[int, list[Criterion]]
+    outputs: list[Candidate]
+    unasked: set[int]
+
+    def of(self, instruction: int) -> list[Criterion]:
+        return self.checks.get(instruction) or self.of_library[instruction]
+
+
+def _asked_of(study: Study) -> _Asked:
     made: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     instruction_of: dict[int, int] = {}
     rows = Task.objects.filter(study=study, kind=Task.Kind.CHECK, gold__isnull=True)
@@ -101,21 +116,36 @@ def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set
         made[response][int(check), int(number[0]) if number else WHOLE] = pk
         instruction_of.setdefault(instruction, int(check))
     checks = _checks_of(instruction_of)
-    leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
     chosen = [one for one in candidates(study) if one.model]
-    wanted = _checks_of_library(study, [one for one in chosen if one.instruction not in instruction_of])
-    unasked = {one.instruction for one in chosen if one.instruction not in checks | wanted}
-    chosen = [one for one in chosen if one.instruction not in unasked]
+    of_library = _checks_of_library(study, [one for one in chosen if one.instruction not in instruction_of])
+    unasked = {one.instruction for one in chosen if one.instruction not in checks | of_library}
+    outputs = [one for one in chosen if one.instruction not in unasked]
+    return _Asked(made, checks, of_library, outputs, unasked)
+
+
+def beside_tasks(study: Study) -> tuple[set[int], set[int]]:
+    """What a check study's counts rest on beside its tasks: outputs that have none, and rubrics that say what is asked."""
+    asked = _asked_of(study)
+    rubrics = {
+        one.rubric_id for found in (asked.checks, asked.of_library) for own in found.values() for one in own
+    }
+    return {one.response for one in _outputs(study, {})[0]}, rubrics
+
+
+def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
+    """The study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
+    asked_of = _asked_of(study)
+    leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
     found: list[Output] = []
     unplanned: set[int] = set()
-    for start in range(0, len(chosen), TEXTS_AT_ONCE):
-        some = chosen[start : start + TEXTS_AT_ONCE]
+    for start in range(0, len(asked_of.outputs), TEXTS_AT_ONCE):
+        some = asked_of.outputs[start : start + TEXTS_AT_ONCE]
         texts = dict(Response.objects.filter(pk__in=[one.pk for one in some]).values_list("pk", "text"))
         for one in some:
-            own, text = made.get(one.pk, {}), texts.get(one.pk) or ""
+            own, text = asked_of.made.get(one.pk, {}), texts.get(one.pk) or ""
             if own and not any(task in said for task in own.values()):
                 continue
-            asks = checks.get(one.instruction) or wanted[one.instruction]
+            asks = asked_of.of(one.instruction)
             if not own and _could_be_asked(asks, text):
                 unplanned.add(one.pk)
                 continue
@@ -131,10 +161,10 @@ def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set
                     one.words,
                     _total(by_kind, asked, present),
                     by_kind,
-                    checkable=one.instruction in checks,
+                    checkable=one.instruction in asked_of.checks,
                 )
             )
-    return found, unasked, unplanned
+    return found, asked_of.unasked, unplanned
 
 
 def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[Criterion]]:

@@ -29,6 +29,7 @@ from calibration.report_cache import current_reports
 from calibration.reviewed_verdicts import review_scores
 from calibration.verdicts import judged_elsewhere
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from judging.check_counts import beside_tasks
 from judging.leaderboard_reports import leaderboards_of
 from judging.models import Judge
 
@@ -96,14 +97,15 @@ def parts_of(study: Study) -> list[Part]:
         Q(task__study=study) | Q(pk__in=elsewhere.values("pk")) | Q(pk__in=beside.values("pk"))
         | Q(pk__in=reviews.values("assignment")) | Q(pk__in=reviewed)
     )  # fmt: skip
+    unasked, asking = _beside_tasks(tasks)
     responses = Response.objects.filter(
-        Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b"))
+        Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
     )
     instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
     benchmarks = Benchmark.objects.filter(
         Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id)
     )
-    rubrics = Rubric.objects.filter(pk__in=tasks.values("answer_rubric"))
+    rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
     raters = Rater.objects.filter(pk__in=answers.values("rater"))
     judges = Judge.objects.filter(rater__in=raters)
     fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
@@ -119,10 +121,10 @@ def parts_of(study: Study) -> list[Part]:
         Part(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
         Part(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
         Part(Response, responses, {"derived_from_id": None}),
-        Part(Rubric, rubrics, {"study_id": None, "instruction_id": None}),
+        Part(Rubric, rubrics),
         Part(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
         Part(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
-             {"created_by_id": None, "rubric_id": None, "guideline_id": None}),
+             {"created_by_id": None, "guideline_id": None}),
         Part(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
         Part(Rater, raters, {"user_id": None}),
         Part(Task, tasks, {"guide_rubric_id": None}),
@@ -134,6 +136,17 @@ def parts_of(study: Study) -> list[Part]:
         Part(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
         Part(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
     ]  # fmt: skip
+
+
+def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
+    """Of studies of checks, the responses without a task and the rubrics that their counts rest on."""
+    responses: set[int] = set()
+    rubrics: set[int] = set()
+    for study in Study.objects.filter(pk__in=tasks.values("study"), kind=Study.Kind.CHECK):
+        absent, asking = beside_tasks(study)
+        responses |= absent
+        rubrics |= asking
+    return responses, rubrics
 
 
 def _plain_rows(part: Part) -> Iterator[dict[str, Any]]:

@@ -120,7 +120,10 @@ class _Work:
         self._jurors = jurors_of(run)
 
     def done(self) -> bool:
-        preparation = Preparation.objects.get(run=self._run)
+        preparation = Preparation.objects.filter(run=self._run).first()
+        if preparation is None:
+            # Whoever held it before ended it after all.
+            return True
         if preparation.tasks is None:
             if not (self._make_tasks(preparation) and self._decide(preparation)):
                 return False

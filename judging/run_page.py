@@ -8,6 +8,7 @@ from accounts.reader_language import for_reader
 from annotation.handout import Clock
 from generation.run_words import rate_since, state_in_words, time_left
 from judging.models import JudgeRun, PlannedItem, Preparation
+from judging.reply_words import JUDGE_FELL, NO_CANARY_JUDGED
 from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
 from judging.settled_runs import is_panel
@@ -99,8 +100,9 @@ def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -
 
 
 def _misled(run: JudgeRun, progress: Progress) -> bool:
-    """A run fails with nothing left to ask only where its planted texts say so."""
-    return run.status == JudgeRun.Status.FAILED and progress.waiting == 0
+    """Whether its planted texts failed it, and it has not been asked anew since."""
+    told = (JUDGE_FELL.read(run.message), NO_CANARY_JUDGED.read(run.message))
+    return run.status == JudgeRun.Status.FAILED and progress.waiting == 0 and any(told)
 
 
 def _per_minute(run: JudgeRun, progress: Progress) -> float | None:

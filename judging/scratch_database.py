@@ -13,11 +13,13 @@ from django.db import connections, router, transaction
 from django.db.models import ForeignKey, Model
 from django.db.utils import load_backend
 
-from annotation.models import Assignment, Task
+from annotation.models import Assignment, Rubric, Study, Task
 from calibration.models import Fit
 
 SCRATCH = "scratch"
 AT_ONCE = 2000
+LATER = ((Task, "reviews_id", Assignment), (Rubric, "study_id", Study))
+"""Links to rows that are written after those that have them."""
 
 
 class ExportRefused(ValueError):
@@ -63,7 +65,8 @@ def load_rows(archive: zipfile.ZipFile, names: list[str]) -> None:
     with transaction.atomic(using=SCRATCH):
         for name in names:
             _load_table(archive, name, known)
-        _restore_reviews(archive, known)
+        for model, link, target in LATER:
+            _restore_link(archive, known, model, link, target)
 
 
 def _load_table(archive: zipfile.ZipFile, name: str, known: dict[type[Model], set[Any]]) -> None:
@@ -114,18 +117,24 @@ def _object(
     return model(**values)
 
 
-def _restore_reviews(archive: zipfile.ZipFile, known: dict[type[Model], set[Any]]) -> None:
-    """Tasks are written before the answers that some of them review: that link is made once both are there."""
-    if Task not in known:
+def _restore_link(
+    archive: zipfile.ZipFile,
+    known: dict[type[Model], set[Any]],
+    model: type[Model],
+    link: str,
+    target: type[Model],
+) -> None:
+    """A link to a table that is written after the model's is made once both are there."""
+    if model not in known:
         return
-    there, links = known.get(Assignment, set()), {}
-    with archive.open(f"rows/{Task._meta.label_lower}.jsonl") as lines:
+    there, links = known.get(target, set()), {}
+    with archive.open(f"rows/{model._meta.label_lower}.jsonl") as lines:
         for line in lines:
             row = json.loads(line)
-            if row.get("reviews_id") in there:
-                links[row["id"]] = row["reviews_id"]
-    tasks = [Task(pk=task, reviews_id=answer) for task, answer in links.items()]
-    Task.objects.using(SCRATCH).bulk_update(tasks, ["reviews_id"], batch_size=AT_ONCE)
+            if row.get(link) in there:
+                links[row["id"]] = row[link]
+    rows = [model(pk=pk, **{link: value}) for pk, value in links.items()]
+    model._default_manager.using(SCRATCH).bulk_update(rows, [link], batch_size=AT_ONCE)
 
 
 def _restore_times(model: type[Model], archive: zipfile.ZipFile, name: str) -> None:

@@ -12,7 +12,9 @@ from annotation.models import Assignment, Criterion, Rubric, Study
 from annotation.studies import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from judging.completion import completion_of
+from judging.export import export_study
 from judging.leaderboards import leaderboard
+from judging.recompute import recompute
 from tests.factories import make_answer, make_judge_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -153,3 +155,26 @@ def test_the_page_shows_completion_beside_the_score(client, checked):
         ("none", 0.0, 0.0),
     ]
     assert rows[0]["Words of these"] == "24.0"
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_an_export_gives_the_board_again_also_of_outputs_that_nobody_could_be_asked_about(
+    checked, tmp_path, chosen
+):
+    """They have no task, nor has an instruction of which no output has a part; a late output is in no count."""
+    study, judge = checked
+    more(study, "d2", "I kept no diary.")
+    more(study, "d3", diary(1, 2, 3, 4))
+    if not chosen:
+        Study.objects.filter(pk=study.pk).update(rubric=None)
+    others = Study.objects.create(workspace=study.workspace, slug="others", benchmark=study.benchmark)
+    Rubric.objects.filter(key="diary").update(version=2)
+    own = Rubric.objects.create(
+        workspace=study.workspace, key="own", benchmark=study.benchmark, study=others, version=3
+    )
+    Criterion.objects.create(rubric=own, **check_fields("whole", {"en": "Is it good?"}, 0, None))
+    assert scores_of(study, judge) == {"full": 30.0, "half": 40.0, "none": 0.0}
+    export_study(study, tmp_path / "export.zip")
+    found = recompute(tmp_path / "export.zip")
+    assert [one.kind for one in found.results] == ["leaderboard"]
+    assert [one.differences for one in found.results] == [()]

@@ -312,6 +312,18 @@ def test_a_worker_that_was_given_up_stores_nothing_more(study, judge):
     is_whole(run)
 
 
+def test_a_worker_that_takes_over_as_the_other_ends_finds_the_run_whole(study, judge, monkeypatch):
+    run = started(judge, whole(study))
+
+    def taken(run, worker, clock):
+        monkeypatch.setattr(preparing, "take_preparation", take_preparation)
+        return prepared(run)
+
+    monkeypatch.setattr(preparing, "take_preparation", taken)
+    assert prepared(run)
+    is_whole(run)
+
+
 def test_a_worker_whose_place_was_taken_leaves_the_rest_to_the_other(study, judge):
     run = started(judge, whole(study))
 

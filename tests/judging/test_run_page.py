@@ -14,9 +14,11 @@ from django.utils import timezone
 
 from generation.models import Endpoint, LanguageModel
 from generation.scripted import ScriptedChat
+from judging.canaries import CanaryFailed, Sung
 from judging.judges import create_judge
 from judging.models import PlannedItem, Reply
 from judging.plans import Asking, plan_run
+from judging.reply_words import SCORED_ABOVE
 from judging.run_page import run_panel
 from judging.runs import fail_run, start_run
 from judging.worker import work_on
@@ -142,11 +144,22 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     assert "77.5" in page
     assert "The slowest replies" in page
     type(run).objects.update(status="running")
-    fail_run(run, "The judge fell for 1 planted text(s).", clock=timezone.now)
+    fail_run(
+        run, str(CanaryFailed([Sung("null", SCORED_ABOVE(value="1.00", middle="0.50"))])), clock=timezone.now
+    )
     page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
     assert "the planted texts stopped the run" in page
     assert "No verdict of this run should be believed" in page
     assert "endpoint&#x27;s words" not in page
+
+
+def test_a_run_that_fails_at_its_end_for_another_reason_blames_no_planted_text(client, run):
+    type(run).objects.update(status="running")
+    fail_run(run, "A fault: KeyError.", clock=timezone.now)
+    client.force_login(make_user("lead"))
+    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert "A fault: KeyError." in page
+    assert "planted texts stopped" not in page
 
 
 def test_the_list_counts_each_runs_items_without_grouping_by_what_runs_carry(client, study, model, run):
