@@ -5,6 +5,9 @@ from collections.abc import Callable
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from accounts.api_errors import for_program, told
 
 SECONDS = 30
 
@@ -21,7 +24,9 @@ class BusyDatabaseMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, OperationalError) or "locked" not in str(exception):
             return None
-        page = render_to_string("503.html")
-        return HttpResponse(
-            page, status=503, headers={"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
-        )
+        headers = {"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
+        if for_program(request):
+            return told(
+                _("The database is busy with a large load; send this again in a while."), 503, headers
+            )
+        return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
