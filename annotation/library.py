@@ -146,7 +146,8 @@ class RubricsOf:
     def __init__(self, benchmark: Benchmark, among: QuerySet[Rubric] | None = None) -> None:
         """`among` narrows the rubrics looked at, as to those by which a kind of study is answered."""
         known = Rubric.objects.all() if among is None else among
-        rubrics = known.filter(benchmark=benchmark, study=None).order_by("version")
+        # Of equal versions the first by its key, as Rubric.objects.nearest_to has it.
+        rubrics = known.filter(benchmark=benchmark, study=None).order_by("version", "-key", "-pk")
         self._of: dict[tuple[str, int | None], Rubric] = {}
         for rubric in rubrics.prefetch_related("criteria"):
             if rubric.instruction_id:

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import CharField, Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Cast, Concat
+from django.utils.translation import gettext
 
 from accounts.public_ids import new_public_id
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
@@ -121,6 +122,35 @@ class NearestRubrics:
             found = Instruction.objects.select_related("category__parent", "benchmark").get(pk=instruction)
             self._of_category[category] = Rubric.objects.nearest_to(found)
         return self._of_category[category]
+
+
+def equally_near(benchmark: Benchmark) -> tuple[Rubric, list[Rubric]] | None:
+    """Of the first place at which several rubrics stand, the one that is taken and the others; None where none does.
+
+    The newest version counts, and of equal ones the first by its key.
+    """
+    places: dict[int | None, dict[str, Rubric]] = {}
+    library = Rubric.objects.filter(workspace=benchmark.workspace_id, instruction=None, study=None)
+    library = library.filter(benchmark=benchmark).exclude(criteria__role=Criterion.Role.CHECK)
+    for rubric in library.order_by("key", "version", "pk"):
+        places.setdefault(rubric.category_id, {})[rubric.key] = rubric
+    for _place, by_key in sorted(places.items(), key=lambda one: one[0] or 0):
+        if len(by_key) > 1:
+            taken, *others = sorted(by_key.values(), key=lambda one: (-one.version, one.key))
+            return taken, others
+    return None
+
+
+def choice_in_words(benchmark: Benchmark) -> str:
+    """Which of several rubrics all its responses are judged by, and what to do to take another; '' where it has one."""
+    found = equally_near(benchmark)
+    if found is None:
+        return ""
+    taken, others = found
+    return gettext(
+        "Several rubrics stand equally near here: %(taken)s and %(others)s. %(taken)s is taken, as the newest version or "
+        "the first by its key; to judge by another, make a study that chooses it and judge that."
+    ) % {"taken": taken.name, "others": ", ".join(one.name for one in others)}
 
 
 def is_of_benchmark(study: Study) -> bool:

@@ -3,14 +3,18 @@
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import count, islice
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Assignment, Study, Task
+from generation.allotment import ceiling_of
 from generation.inserting import Inserting
+from generation.leases import Clock
 from generation.spending import UNLIMITED, Ceiling
 from judging.benchmark_studies import NothingToJudge as NothingToJudge
 from judging.benchmark_studies import rated_of
@@ -24,8 +28,10 @@ from judging.models import Judge, JudgeRun, PlannedItem
 from judging.panels import panel_of
 from judging.planting import plant, takes_canaries
 from judging.questions import Questions
+from judging.shown_orders import numbered, shown_before
 from judging.worklist import ATTEMPTS
 
+A_MINUTE = timedelta(minutes=1)
 BATCH = 2_000
 NEW_ITEMS = Inserting(PlannedItem, "task", "shown_first", "repeat", "juror", "position", "canary")
 
@@ -126,19 +132,6 @@ def decide(
 
 def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
     """Its row, without any item yet."""
-    jurors = (judge, *wish.asking.jurors)
-    settings = {
-        "attempts": ATTEMPTS,
-        "limit": wish.limit,
-        "concurrency": wish.concurrency,
-        "reuse": wish.reuse,
-        "only_rated": wish.only_rated,
-        "jurors": [juror.pk for juror in jurors],
-        "both_orders": _both_orders(judge, wish.asking),
-        "repeats": wish.asking.repeats,
-        "combine": str(wish.asking.combine) if leader != judge else "",
-        "canaries": wish.asking.canaries,
-    }
     return JudgeRun.objects.create(
         judge=leader,
         study=study,
@@ -147,8 +140,37 @@ def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
         budget_money=wish.budget.money,
         seed=wish.seed,
         created_by=wish.user,
-        manifest={"settings": settings},
+        manifest={"settings": _settings_of(judge, leader, wish)},
     )
+
+
+def _settings_of(judge: Judge, leader: Judge, wish: Wish) -> dict[str, Any]:
+    return {
+        "attempts": ATTEMPTS,
+        "limit": wish.limit,
+        "concurrency": wish.concurrency,
+        "reuse": wish.reuse,
+        "only_rated": wish.only_rated,
+        "jurors": [juror.pk for juror in (judge, *wish.asking.jurors)],
+        "both_orders": _both_orders(judge, wish.asking),
+        "repeats": wish.asking.repeats,
+        "combine": str(wish.asking.combine) if leader != judge else "",
+        "canaries": wish.asking.canaries,
+    }
+
+
+def sent_just_now(judge: Judge, study: Study, wish: Wish, *, clock: Clock) -> JudgeRun | None:
+    """The very run that is wished for, where the same person has it since a minute: what was sent came twice.
+
+    Two of them at once would ask, and pay for, everything twice. Raises PanelRefused.
+    """
+    leader = leader_of(judge, wish.asking)
+    lately = JudgeRun.objects.filter(
+        judge=leader, study=study, created_by=wish.user, seed=wish.seed, created_at__gte=clock() - A_MINUTE
+    ).exclude(status__in=[JudgeRun.Status.CANCELLED, JudgeRun.Status.FAILED])
+    settings = _settings_of(judge, leader, wish)
+    same = (one for one in lately if one.manifest["settings"] == settings and ceiling_of(one) == wish.budget)
+    return next(same, None)
 
 
 def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -> None:
@@ -211,7 +233,7 @@ class Layout:
         pair = NEEDS[self._jurors[0].method].task_kind == Task.Kind.PAIR
         draws = random.Random(f"{self._run.seed} order")
         several = self._both_orders or self._repeats > 1 or len(self._jurors) > 1
-        shown = _shown_before(self._run.study, self._jurors) if several else {}
+        shown = shown_before(self._run.study, self._jurors) if several else {}
         for pk in pks:
             drawn = draws.choice("ab") if pair else "a"
             found: list[Item] = []
@@ -219,7 +241,7 @@ class Layout:
                 known = shown.get((juror.rater_id, pk), {})
                 first = known.get(0, drawn)
                 sides = (first, "b" if first == "a" else "a") if self._both_orders else (first,)
-                for side, repeat in _numbered(sides * self._repeats, known):
+                for side, repeat in numbered(sides * self._repeats, known):
                     found.append((pk, side, repeat, number, ""))
             yield pk, found
 
@@ -234,37 +256,6 @@ def _store(run: JudgeRun, items: Sequence[Item], place: int) -> None:
         reason="",
         leased_by="",
     )
-
-
-Shown = dict[int, str]
-"""By repeat, who of a pair was shown first in an answer that is stored; "a" of what is no pair."""
-
-
-def _shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int], Shown]:
-    """By rater and task, all that the jurors have answered already."""
-    rows = Assignment.objects.filter(
-        task__study=study,
-        rater__in=[juror.rater_id for juror in jurors],
-        status=Assignment.Status.SUBMITTED,
-    ).values_list("rater_id", "task_id", "repeat", "shown_first")
-    found: dict[tuple[int, int], Shown] = {}
-    for rater, task, repeat, side in rows.iterator(5_000):
-        found.setdefault((rater, task), {})[repeat] = side or "a"
-    return found
-
-
-def _numbered(sides: Sequence[str], known: Shown) -> Iterator[tuple[str, int]]:
-    """The sides to be shown first, each with the repeat that it is.
-
-    That is an answer given in this order, as long as there are such, else a number that no answer has: under one that
-    was given in the other order it would be taken for this one.
-    """
-    given = {
-        side: [repeat for repeat, shown in sorted(known.items()) if shown == side] for side in set(sides)
-    }
-    free = (repeat for repeat in count() if repeat not in known)
-    for side in sides:
-        yield side, given[side].pop(0) if given[side] else next(free)
 
 
 def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> QuerySet[Task]:

@@ -126,6 +126,7 @@ NO_CANARY_JUDGED = Wording(
     "The judge gave no verdict on any planted text, so nothing shows that it can be believed."
 )
 
+NO_MODEL = Wording("Judge %(judge)s has no model; make it anew with one.")
 OVER_BUDGET = Wording("The next call might cross the budget; raise it and resume.")
 INTERRUPTED = Wording("Interrupted; everything answered so far is kept.")
 INTERRUPTED_DECIDING = Wording("Interrupted; everything decided so far is kept.")

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from annotation.models import Study
 from annotation.provenance import provenance_of
 from generation.endpoints import NoEndpoint
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
-from judging.benchmark_studies import NothingToJudge
+from judging.benchmark_studies import NothingToJudge, choice_in_words
 from judging.estimates import Estimate, estimate_run
 from judging.forms import RunForm
 from judging.judge_forms import fault_in_words
@@ -25,7 +26,7 @@ from judging.methods.checklist import MixedScales
 from judging.methods.scales import WrongScale
 from judging.models import Judge, JudgeRun
 from judging.panels import PanelRefused
-from judging.plans import Wish, leader_of
+from judging.plans import Wish, leader_of, sent_just_now
 from judging.preparing import plan_target
 from judging.prompts import BadTemplate
 from judging.prospects import Target
@@ -104,6 +105,8 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
         if request.POST.get("action") == PREVIEW:
             estimate = _estimated(form, target)
         elif made := _planned(form, target, user):
+            if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
+                messages.warning(request, said)
             return redirect("judging:run", made.public_id)
     context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
     status = 422 if form.is_bound and form.errors else 200
@@ -145,6 +148,8 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
     try:
         with transaction.atomic():
+            # One after the other, so that what was sent twice is seen to be the same.
+            Workspace.objects.select_for_update(no_key=True).get(pk=target.workspace.pk)
             judges = form.chosen_judges(target.workspace)
             wish = Wish(
                 limit=form.cleaned_data["limit"],
@@ -154,6 +159,9 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
                 asking=form.asking(judges),
                 only_rated=form.only_rated,
             )
+            study = target.stored
+            if study and (known := sent_just_now(judges[0], study, wish, clock=timezone.now)):
+                return known
             made = plan_target(judge=judges[0], target=target, wish=wish)
             start(made, clock=timezone.now, user=user)
             enqueue(made)

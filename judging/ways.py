@@ -120,7 +120,7 @@ def way_of(judge: Judge, key: str = "") -> Way:
 
 def model_of(judge: Judge) -> LanguageModel:
     if judge.language_model is None:
-        raise NoEndpoint(f"Judge {judge} has no model; make it anew with --model.")
+        raise NoEndpoint(reply_words.NO_MODEL(judge=judge))
     return judge.language_model
 
 

@@ -54,6 +54,8 @@ def test_texts_that_deserve_nothing_are_planted_unless_told_otherwise(server, ca
 
 def test_the_options_of_the_other_methods_are_refused_where_they_mean_nothing(server):
     study = make_checklist_study(models=1)
+    with pytest.raises(CommandError, match="method longer asks none of its own; leave it out"):
+        call_command("judge", study.slug, method="longer", jury="m1,m2")
     with pytest.raises(CommandError, match="--both-orders is for pairs"):
         call_command("judge", study.slug, model="m1", base_url=server.base_url, both_orders=True)
     with pytest.raises(CommandError, match="twice"):

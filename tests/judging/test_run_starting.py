@@ -1,17 +1,28 @@
 """Starting a run in the browser: a judge or a jury, on a study or a benchmark, counted before it begins."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 
-from annotation.models import Study
+from annotation.library import RubricsOf
+from annotation.models import Rubric, Study
 from generation.models import Endpoint, LanguageModel, Response
 from judging.judges import create_judge
 from judging.models import Judge, JudgeRun
 from judging.ways import ChatWay
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_rater,
+    make_rubric,
+    make_user,
+    make_workspace,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +73,44 @@ def test_a_jury_is_started_with_its_repeats_and_planted_texts(lead, study, model
     assert run.items.exclude(canary="").count() == 4 * 2
     assert set(run.judge.jurors.all()) == set(judges)
     assert "0 of 24 questions are answered" in page_of(lead.get(answer["Location"]))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_sent_twice_it_is_one_run_and_asked_otherwise_or_later_it_is_another(lead, study, models, whole):
+    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug]) if whole else address(study)
+    asked = {"model": models[0].pk, "canaries": "on", "budget_money": "3", "limit": 5}
+    answers = [lead.post(place, asked) for _ in range(2)]
+    run = JudgeRun.objects.get()
+    assert {answer["Location"] for answer in answers} == {reverse("judging:run", args=[run.public_id])}
+    lead.post(place, {**asked, "budget_money": "4"})
+    lead.post(place, {**asked, "limit": 4})
+    lead.force_login(make_user("lead", study.workspace, username="another"))
+    lead.post(place, asked)
+    assert JudgeRun.objects.count() == 4
+    JudgeRun.objects.update(created_at=timezone.now() - timedelta(seconds=90))
+    lead.post(place, asked)
+    JudgeRun.objects.update(status="cancelled")
+    lead.post(place, asked)
+    assert JudgeRun.objects.count() == 6
+
+
+def test_where_two_rubrics_stand_equally_near_it_is_said_which_is_taken(lead, study, models, capsys):
+    rubric = Rubric.objects.get(benchmark=study.benchmark)
+    Rubric.objects.filter(pk=rubric.pk).update(names={"en": "Stars for facts"}, key="m-facts")
+    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    assert "stand equally near" not in page_of(lead.post(place, {"model": models[0].pk}, follow=True))
+    for key, name in (("z-taste", "Stars for taste"), ("b-style", "Stars for style")):
+        other = make_rubric(study.workspace, key=key, names={"en": name}, benchmark=study.benchmark)
+        Rubric.objects.filter(pk=other.pk).update(category=rubric.category)
+    said = "Several rubrics stand equally near here: Stars for style and Stars for facts, Stars for taste."
+    html = page_of(lead.post(place, {"model": models[1].pk}, follow=True))
+    assert said in html
+    task = Study.objects.get(slug__endswith="-judged").tasks.first()
+    instruction = task.response_a.instruction
+    nearest = RubricsOf(study.benchmark).nearest(instruction.pk, instruction.category_id)
+    assert nearest.key == Rubric.objects.nearest_to(instruction).key == "b-style"
+    call_command("judge", study.benchmark.slug, model="two", endpoint="somewhere", background=True, limit=1)
+    assert said in capsys.readouterr().out
 
 
 def test_planted_texts_are_offered_and_can_be_left_out(lead, study, models):

@@ -14,6 +14,7 @@ from generation.management.run_command import Look, RunCommand, add_run_options,
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.run_states import stopping_at_faults
+from judging.benchmark_studies import choice_in_words
 from judging.combining import How
 from judging.judges import (
     JudgeRefused,
@@ -109,6 +110,10 @@ class Command(RunCommand):
             raise CommandError(
                 "Name a study or a benchmark, and the model with --model; or a run with --resume."
             )
+        if calls_nobody and options["jury"]:
+            raise CommandError(
+                f"--jury names further models, and method {options['method']} asks none of its own; leave it out."
+            )
         for name in ("limit", "repeats"):
             if options[name] is not None and options[name] < 1:
                 raise CommandError(f"--{name} {options[name]} judges nothing; give at least 1.")
@@ -153,7 +158,10 @@ class Command(RunCommand):
                 canaries=not options["no_canaries"],
             ),
         )
-        return plan_target(judge=judges[0], target=target, wish=wish)
+        run = plan_target(judge=judges[0], target=target, wish=wish)
+        if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
+            self.stdout.write(said)
+        return run
 
     def _resumed(self, options: dict[str, Any]) -> JudgeRun:
         run = JudgeRun.objects.filter(public_id=options["resume"]).first()
