@@ -95,7 +95,8 @@ def test_a_judge_may_be_biased_and_scaled_as_it_likes(seed, bias, factor):
     )
     one, two = prediction_powered_mean(scores), prediction_powered_mean(other)
     assert one.powered.error <= one.human_only.error * 1.02
-    if 0 < one.power / factor < 1 and one.power < 1:
+    # Well inside 0..1, so that the powers tuned without each cluster are not cut off either.
+    if 0.1 < one.power / factor < 0.9 and one.power < 0.9:
         assert two.powered.value == pytest.approx(one.powered.value)
         assert two.powered.error == pytest.approx(one.powered.error)
     moved = ModelScores(
