@@ -171,6 +171,7 @@ def test_an_open_assignment_is_resumed_first(study):
 def test_shown_at_is_the_time_of_the_claim(study):
     assignment, _ = next_assignment(make_rater(study), study, clock=noon)
     assert assignment.shown_at == NOON
+    assert assignment.shown_first == "", "a task of one response has no side"
 
 
 def test_a_rater_alone_gets_each_task_once(study):
