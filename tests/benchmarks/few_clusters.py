@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import coverage as wide
 
-from calibration import games, prediction_powered, proportions, resampling, score_ranking
+from calibration import games, prediction_powered, proportions, repeats, resampling, score_ranking
 from calibration.bradley_terry import bradley_terry_intervals
 from calibration.games import pair_tables
 from calibration.prediction_powered import prediction_powered_mean
@@ -34,7 +34,7 @@ SHARES_ALIKE = (0.6, 0.8, 0.95)
 @contextmanager
 def stating_from(clusters: int) -> Iterator[None]:
     """95 % intervals from so many clusters on."""
-    modules = (games, prediction_powered, proportions, resampling, score_ranking)
+    modules = (games, prediction_powered, proportions, repeats, resampling, score_ranking)
     functions = (resampling.cluster_intervals, pair_tables, bradley_terry_intervals, weight_intervals)
     usual = resampling.MIN_CLUSTERS
 
