@@ -14,6 +14,18 @@ from generation.models import Endpoint, LanguageModel
 from generation.scripted import BadScript, ScriptedChat, read_script, script_from
 from generation.spending import Prices
 
+TERMS = (
+    "base_url",
+    "key_variable",
+    "max_concurrent",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "timeout_seconds",
+    "input_price",
+    "output_price",
+)
+"""What a shift reads of an endpoint once and goes by until it is told that they were changed."""
+
 
 class NoEndpoint(LookupError):
     """The model is known by name only: nothing says where it is served."""
@@ -94,6 +106,13 @@ def _remember(endpoint: Endpoint, learned: Callable[[dict[str, Any]], dict[str, 
         stored = Endpoint.objects.select_for_update(no_key=True).only("capabilities").get(pk=endpoint.pk)
         endpoint.capabilities = {**stored.capabilities, **learned(stored.capabilities)}
         Endpoint.objects.filter(pk=endpoint.pk).update(capabilities=endpoint.capabilities)
+
+
+def terms_stand(endpoint: Endpoint) -> bool:
+    """Whether it is still served, limited and priced as when it was read."""
+    return Endpoint.objects.filter(
+        pk=endpoint.pk, **{name: getattr(endpoint, name) for name in TERMS}
+    ).exists()
 
 
 def prices_of(endpoint: Endpoint) -> Prices:

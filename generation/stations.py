@@ -25,13 +25,14 @@ Q = TypeVar("Q")
 class BudgetedWorklist(Worklist[Q, R], Protocol[Q, R]):
     """`in_hand` is the most that all calls in hand can cost. `begin_again` touches the database.
 
-    `proven`: calls such as these have been answered before.
+    `proven`: calls such as these have been answered before. `outdated`: the endpoint's terms were changed.
     """
 
     run: Any
     proven: bool
     worker: str
     purse: Purse
+    outdated: bool
 
     @property
     def in_hand(self) -> Spend: ...

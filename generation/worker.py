@@ -44,13 +44,15 @@ def work_on(
     if run.status == GenerationRun.Status.RUNNING:
         with stopping_at_faults(run, clock=clock):
             recover(run, clock, store_replies)
-            async_to_sync(_work)(run, shift, clock, chat_for)
+            while async_to_sync(_work)(run, shift, clock, chat_for):
+                pass
             finish_if_done(run, clock=clock)
     run.refresh_from_db()
     return run
 
 
-async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> None:
+async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> bool:
+    """Whether to go on at once, on the terms that an endpoint has been given meanwhile."""
     models = await sync_to_async(models_of)(run)
     places: dict[int, Models] = {}
     problems: list[str] = []
@@ -66,11 +68,13 @@ async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMa
     stations = [place.station(shift) for place in places.values() if place.chats]
     if problems and not stations:
         await sync_to_async(fail_run)(run, _joined(problems), clock=clock)
-        return
+        return False
     await work_at(stations)
     problems += [station.worklist.gave_up for station in stations if station.worklist.gave_up]
     out_of_money = any(station.out_of_budget for station in stations)
     await sync_to_async(_close)(run, problems, out_of_money, shift, clock)
+    outdated = any(station.worklist.outdated for station in stations)
+    return outdated and run.status == GenerationRun.Status.RUNNING
 
 
 class Models:

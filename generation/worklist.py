@@ -21,6 +21,7 @@ from generation.endpoints import (
     remember_uncounted,
     sampling_parameters,
     served_name,
+    terms_stand,
 )
 from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
 from generation.journal import Journal, JournalFailed, Kept
@@ -68,7 +69,8 @@ class Held:
 class GenerationWorklist:
     """The items of `models`, all at one endpoint. `gave_up` holds its words once going on makes no sense.
 
-    `refused` is the most that one of the calls could cost which the engine withheld.
+    `refused` is the most that one of the calls could cost which the engine withheld. `outdated`: the endpoint's terms
+    were changed, so that another worklist is to go on.
     """
 
     run: GenerationRun
@@ -81,6 +83,7 @@ class GenerationWorklist:
     failing: list[int] = field(default_factory=list)
     models: tuple[int, ...] = ()
     refused: Spend = NOTHING
+    outdated: bool = False
 
     def __post_init__(self) -> None:
         self.prices = prices_of(self.endpoint)
@@ -197,7 +200,8 @@ class GenerationWorklist:
         if budget is None:
             return False
         self.purse.look(Ceiling(*budget))
-        return True
+        self.outdated = not terms_stand(self.endpoint)
+        return not self.outdated
 
     def hold(self, item: GenerationItem) -> Held | None:
         """Takes the item up with its conversation; None where nothing can be asked."""

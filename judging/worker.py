@@ -44,9 +44,7 @@ def work_on(
     Returns when nothing is left to do, the run was paused or cancelled, the budget is reached, the endpoint
     refuses or stays away, or the shift is over. Nothing that was answered is lost at any point.
     """
-    run = JudgeRun.objects.select_related(
-        "judge__rater", "judge__language_model__endpoint", "study__guideline"
-    ).get(pk=run.pk)
+    run = _read(run)
     if run.status == JudgeRun.Status.RUNNING:
         with stopping_at_faults(run, clock=clock):
             recover(run, clock, store_replies)
@@ -54,10 +52,17 @@ def work_on(
                 if needs_no_call(run.judge.method):
                     settle_inline(run, shift, clock)
                 else:
-                    async_to_sync(_work)(run, shift, clock, chat_for)
+                    while async_to_sync(_work)(run, shift, clock, chat_for):
+                        run = _read(run)
                 finish_if_done(run, clock=clock)
     run.refresh_from_db()
     return run
+
+
+def _read(run: JudgeRun) -> JudgeRun:
+    return JudgeRun.objects.select_related(
+        "judge__rater", "judge__language_model__endpoint", "study__guideline"
+    ).get(pk=run.pk)
 
 
 def prepared(run: JudgeRun, shift: Shift, clock: Clock) -> bool:
@@ -70,8 +75,11 @@ def prepared(run: JudgeRun, shift: Shift, clock: Clock) -> bool:
     return False
 
 
-async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> None:
-    """One station a juror, all at once; what stops one of them for good stops the run."""
+async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> bool:
+    """One station a juror, all at once; what stops one of them for good stops the run.
+
+    Whether to go on at once, on the terms that an endpoint has been given meanwhile.
+    """
     worklists: list[Worklist] = []
     try:
         jurors = await sync_to_async(jurors_of)(run)
@@ -82,10 +90,12 @@ async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) 
         for worklist in worklists:
             await worklist.way.close()
         await sync_to_async(fail_run)(run, str(error), clock=clock)
-        return
+        return False
     stations = [_station(worklist, shift) for worklist in worklists]
     await work_at(stations)
     await sync_to_async(_close)(run, stations, shift, clock)
+    outdated = any(station.worklist.outdated for station in stations)
+    return outdated and run.status == JudgeRun.Status.RUNNING
 
 
 def _station(worklist: Worklist, shift: Shift) -> Station[Asked, Reply]:

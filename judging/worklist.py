@@ -12,7 +12,7 @@ from django.db import transaction
 
 from generation import chat
 from generation.chat import TooLong
-from generation.endpoints import remember_uncounted
+from generation.endpoints import remember_uncounted, terms_stand
 from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
 from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock
@@ -39,7 +39,8 @@ NO_TEXT = Unscored(Why.NO_TEXT, reply_words.NO_TEXT())
 class Worklist:
     """`gave_up` holds the endpoint's words once going on makes no sense.
 
-    `refused` is the most that one of the calls could cost which the engine withheld.
+    `refused` is the most that one of the calls could cost which the engine withheld. `outdated`: the endpoint's terms
+    were changed, so that another worklist is to go on.
     """
 
     run: JudgeRun
@@ -52,6 +53,7 @@ class Worklist:
     held: dict[int, Held] = field(default_factory=dict)
     failing: list[int] = field(default_factory=list)
     refused: Spend = NOTHING
+    outdated: bool = False
 
     def __post_init__(self) -> None:
         self.asked_judge = self.judge or self.run.judge
@@ -168,7 +170,8 @@ class Worklist:
         if budget is None:
             return False
         self.purse.look(Ceiling(*budget))
-        return True
+        self.outdated = self.way.endpoint is not None and not terms_stand(self.way.endpoint)
+        return not self.outdated
 
     def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
         """The item with its conversation; None where it could be closed without a call."""
