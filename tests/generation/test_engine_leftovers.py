@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from generation.engine import STOPPED, Answered, Call, Pace, Withheld
+from generation.spending import Spend
 from tests.generation.test_engine import Busy, SharedTurns, everything, fails, make_engine, play, takes
 
 
@@ -52,6 +53,24 @@ def test_cancelling_waits_until_every_call_has_let_go_and_sends_no_other():
         engine.submit(Call("b", takes(timeline, 1, log=log)))
         assert await everything(engine, timeline) == [Withheld("b", STOPPED)]
         assert log == ["let go"]
+
+    play(scenario)
+
+
+def test_calls_that_wait_for_one_claim_take_their_turns_from_it():
+    class Elsewhere(SharedTurns):
+        async def claim(self, seconds):
+            await asyncio.sleep(0)
+            return await super().claim(seconds)
+
+    async def scenario(timeline):
+        turns = Elsewhere(timeline)
+        engine = make_engine(timeline, pace=Pace(tokens_per_minute=60_000), turns=turns)
+        for key in range(4):
+            engine.submit(Call(key, takes(timeline, 0.05), reserve=Spend(tokens=100)))
+        await timeline.run(10)
+        assert sum(turns.claims) == pytest.approx(0.4)
+        assert len(turns.claims) == 2, "the first for itself, the second for all that wait by then"
 
     play(scenario)
 

@@ -1,0 +1,62 @@
+"""The journal's files: no descriptor is kept open, a failed one is no end, and none takes the place of another."""
+
+import errno
+import os
+
+import pytest
+
+from generation import journal as journals
+from generation.journal import Journal, JournalFailed, left_behind
+from generation.leases import new_worker_name
+from tests.generation.test_journal import folder, one, worker_of_a_dead_process  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """A file a line, and the descriptors of all that were opened."""
+    descriptors, open_ = [], os.open
+
+    def noting(*given, **named):
+        descriptors.append(open_(*given, **named))
+        return descriptors[-1]
+
+    monkeypatch.setattr(journals, "LINES_A_FILE", 1)
+    monkeypatch.setattr(journals.os, "open", noting)
+    return descriptors
+
+
+def test_a_run_of_many_files_keeps_one_of_them_open(folder, opened):  # noqa: F811
+    journal = Journal("run", new_worker_name())
+    for item in range(4):
+        journal.keep(one(item))
+    assert len(opened) == len(list(folder.iterdir())) == 4
+    assert len(set(opened)) == 1, "the lowest free descriptor is given out again, once it was closed"
+    journal.close()
+
+
+def test_after_a_file_that_could_not_be_made_the_next_one_is_written(folder, opened, monkeypatch):  # noqa: F811
+    journal = Journal("run", worker_of_a_dead_process())
+    journal.keep(one(1))
+
+    def full(*_given, **_named):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(journals.os, "open", full)
+        with pytest.raises(JournalFailed, match="No space left"):
+            journal.keep(one(2))
+    journal.keep(one(3))
+    journal.close()
+    left = list(left_behind("run", new_worker_name()))
+    assert sorted(kept.item for each in left for kept in each.replies) == [1, 3]
+
+
+def test_what_several_dead_workers_kept_is_taken_over_side_by_side(folder):  # noqa: F811
+    for item in (1, 2, 3):
+        Journal("run", worker_of_a_dead_process()).keep(one(item))
+    left = list(left_behind("run", new_worker_name()))
+    assert len({each.path for each in left}) == len(list(folder.iterdir())) == 3
+    for each in left:
+        each.put_back()
+    again = left_behind("run", new_worker_name())
+    assert sorted(kept.item for each in again for kept in each.replies) == [1, 2, 3]
