@@ -1,4 +1,7 @@
-"""Blocks of the page on judges in depth: matches with people, graded verdicts, swapped sides, families, findings."""
+"""Blocks of the page on judges in depth: matches with people, graded verdicts, swapped sides, families, findings.
+
+`items` says that a study's clusters are items, because its table named no instructions.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,12 +18,21 @@ from calibration.report_words import category_names, criterion_name
 from calibration.result_blocks import Block, Column, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import missing
+from calibration.words import by_items
 
 Judges = Sequence[Mapping[str, Any]]
 
 
-def instructions_meaning(found: Mapping[str, Any]) -> str:
-    return ends_meaning(found["interval_kind"], found["clusters"], gettext("instructions"))
+def clusters_meaning(found: Mapping[str, Any], *, items: bool) -> str:
+    return ends_meaning(found["interval_kind"], found["clusters"], _clusters(items=items))
+
+
+def _clusters(*, items: bool) -> str:
+    return gettext("items") if items else gettext("instructions")
+
+
+def _said(found: Mapping[str, Any], *, items: bool, value: str = "value") -> str:
+    return ends_words(found[value], found["low"], found["high"], found["interval_kind"], items=items)
 
 
 def silent_notes(judges: Judges, key: str) -> list[str]:
@@ -60,14 +72,11 @@ def matches_blocks(judges: Judges) -> list[Block]:
     return [Block("matches", title, figure=figure if bars else "", table=table, notes=notes), *folded]
 
 
-def matches_opening(judges: Judges) -> str:
+def matches_opening(judges: Judges, *, items: bool = False) -> str:
     """How often each judge prefers what most people prefer, in a sentence each; '' where none can be told."""
     return " ".join(
         gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
-        % {
-            "judge": one["judge"],
-            "rate": ends_words(found["rate"], found["low"], found["high"], found["interval_kind"]),
-        }
+        % {"judge": one["judge"], "rate": _said(found, items=items, value="rate")}
         for one in judges
         if not missing(one["matches"])
         for found in [one["matches"]["accuracy"]]
@@ -93,7 +102,7 @@ def _confusion(one: Mapping[str, Any], place: int) -> Block:
     return Block(f"confusion-{place}", title, table=table, folded=True)
 
 
-def swap_block(people: Mapping[str, Any], judges: Judges) -> Block:
+def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False) -> Block:
     """The same pair from both sides: how often the preference stays with the response."""
     title = gettext("Agreement with itself when the sides are swapped")
     everyone = [{"judge": gettext("People"), **people}, *judges]
@@ -119,10 +128,10 @@ def swap_block(people: Mapping[str, Any], judges: Judges) -> Block:
         title=title, x_title=gettext("Share of pairs with the same verdict from both sides"),
     )  # fmt: skip
     found = next(one["swap"]["agreement"] for one in everyone if not missing(one["swap"]))
-    return Block("swap", title, figure=figure, caption=instructions_meaning(found), table=table)
+    return Block("swap", title, figure=figure, caption=clusters_meaning(found, items=items), table=table)
 
 
-def soft_blocks(judges: Judges, *, pairs: bool) -> list[Block]:
+def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
     """A reliability figure of all judges, and their groups as a table; of pairs, shares are of response A."""
     title = gettext("Do graded verdicts mean what they say?")
     known = [one for one in judges if not missing(one["soft"])]
@@ -155,19 +164,16 @@ def soft_blocks(judges: Judges, *, pairs: bool) -> list[Block]:
             "Shares are of response A: on the diagonal people prefer it as strongly as the judge does; above it more, "
             "below it less."
         )
-    answer = " ".join(_soft_sentence(one) for one in known)
+    answer = " ".join(_soft_sentence(one, items=items) for one in known)
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
-        _soft_summary(known),
+        _soft_summary(known, items=items),
     ]  # fmt: skip
 
 
-def _soft_sentence(one: Mapping[str, Any]) -> str:
+def _soft_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     slope = one["soft"]["slope"]
-    words = {
-        "judge": one["judge"],
-        "slope": ends_words(slope["value"], slope["low"], slope["high"], slope["interval_kind"]),
-    }
+    words = {"judge": one["judge"], "slope": _said(slope, items=items)}
     if slope["interval_kind"] == "bootstrap95" and slope["high"] < 1:
         return (
             gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.")
@@ -181,7 +187,7 @@ def _soft_sentence(one: Mapping[str, Any]) -> str:
     return gettext("Where verdicts of %(judge)s differ by 1, people's differ by %(slope)s.") % words
 
 
-def _soft_summary(known: Judges) -> Block:
+def _soft_summary(known: Judges, *, items: bool) -> Block:
     table = Table(
         [Column(gettext("Judge")), Column(gettext("Slope"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
          Column(gettext("Judge less people"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
@@ -190,7 +196,7 @@ def _soft_summary(known: Judges) -> Block:
         [[one["judge"], *_three(found["slope"]), *_three(found["offset"]), *_three(found["error"]), found["n"]]
          for one in known for found in [one["soft"]]],
     )  # fmt: skip
-    note = instructions_meaning(known[0]["soft"]["slope"])
+    note = clusters_meaning(known[0]["soft"]["slope"], items=items)
     return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=[note])
 
 
@@ -198,7 +204,7 @@ def _three(share: Mapping[str, Any]) -> list[Any]:
     return [share["value"], *stated(share)]
 
 
-def family_block(judges: Judges) -> Block:
+def family_block(judges: Judges, *, items: bool) -> Block:
     title = gettext("Preference for models of the judge's own family")
     known = [one for one in judges if not missing(one["own_family"])]
     notes = silent_notes(judges, "own_family")
@@ -216,7 +222,7 @@ def family_block(judges: Judges) -> Block:
          for row in table.rows],
         title=title, x_title=gettext("Judge's points less people's for its family"), series=[title], step=0.01, rule=0.0,
     )  # fmt: skip
-    caption = instructions_meaning(known[0]["own_family"]["lift"])
+    caption = clusters_meaning(known[0]["own_family"]["lift"], items=items)
     return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
@@ -241,24 +247,29 @@ def reasonable_block(study: Study, found: Any, *, opens: bool = False) -> Block:
     figure = interval_bars(
         bars, title=title, x_title=gettext("Share of findings that call the verdict reasonable")
     )
-    caption = instructions_meaning(found[0]["rate"])
+    items = by_items(study)
+    caption = clusters_meaning(found[0]["rate"], items=items)
     return Block(
-        "reasonable", title, answer=reasonable_opening(found), figure=figure, caption=caption, table=table
+        "reasonable",
+        title,
+        answer=reasonable_opening(found, items=items),
+        figure=figure,
+        caption=caption,
+        table=table,
     )
 
 
-def reasonable_opening(found: Any) -> str:
+def reasonable_opening(found: Any, *, items: bool = False) -> str:
     """The rate of every judge in a sentence each, or why there is none."""
     if missing(found):
         return reason_of(found)
-    return " ".join(_reasonable_sentence(row) for row in found if not row["criterion"])
+    return " ".join(_reasonable_sentence(row, items=items) for row in found if not row["criterion"])
 
 
-def _reasonable_sentence(row: Mapping[str, Any]) -> str:
-    rate = row["rate"]
+def _reasonable_sentence(row: Mapping[str, Any], *, items: bool) -> str:
     return gettext("Reviewers call %(rate)s of the verdicts of %(judge)s reasonable.") % {
         "judge": row["judge"],
-        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"]),
+        "rate": _said(row["rate"], items=items),
     }
 
 
@@ -291,7 +302,7 @@ def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block
         columns += [Column(name, 3), Column(gettext("From"), 3), Column(gettext("To"), 3), Column("p", 4)]
     figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
     first = next(row for row in found if "spearman" in row)
-    caption = instructions_meaning(first) if first["by"] != "models" else ""
+    caption = clusters_meaning(first, items=by_items(study)) if first["by"] != "models" else ""
     return Block(
         key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True
     )

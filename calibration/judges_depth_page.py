@@ -25,6 +25,7 @@ from calibration.report_words import criterion_name
 from calibration.result_blocks import Block, Choice, Column, ResultPage, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
+from calibration.words import by_items, cluster_words
 
 
 def judges_depth_title() -> str:
@@ -36,10 +37,10 @@ def judges_depth_page(study: Study, report: Plain) -> ResultPage:
         return ResultPage(judges_depth_title(), reason_of(report), [], [])
     return ResultPage(
         title=judges_depth_title(),
-        opening=_opening(report),
+        opening=_opening(report, items=by_items(study)),
         choices=_choices(report),
         blocks=judge_depth_blocks(study, report),
-        method=_method(report["kind"]),
+        method=_method(report["kind"], cluster_words(study)),
         sources=[
             "LLMEval (arXiv 2312.07398), tables 3 to 5", "HREF (arXiv 2412.15524), appendix J",
             "Angelopoulos, Duchi & Zrnic (arXiv 2311.01453)",
@@ -63,45 +64,45 @@ def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
     if report["kind"] == "reviews":
         return [reasonable_block(study, report["reasonable"], opens=True)]
     reasonable = reasonable_block(study, report["reasonable"])
-    judges = report["judges"]
+    judges, items = report["judges"], by_items(study)
     if report["kind"] == "pairs":
         people = report["people"]
         return [
-            *matches_blocks(judges), _position(report), swap_block(people, judges), _length(report),
-            *soft_blocks(judges, pairs=True), family_block(judges), reasonable,
+            *matches_blocks(judges), _position(report), swap_block(people, judges, items=items), _length(report),
+            *soft_blocks(judges, pairs=True, items=items), family_block(judges, items=items), reasonable,
         ]  # fmt: skip
-    blocks = [*soft_blocks(judges, pairs=False), reasonable]
+    blocks = [*soft_blocks(judges, pairs=False, items=items), reasonable]
     for place, one in enumerate(judges):
         blocks += [
-            _powered(one, place), _separate(one, place), correlation_block(study, one, place),
+            _powered(one, place), _separate(one, place, items=items), correlation_block(study, one, place),
             _gaps(study, one, place),
         ]  # fmt: skip
     return blocks
 
 
-def _opening(report: Plain) -> str:
+def _opening(report: Plain, *, items: bool) -> str:
     if report["kind"] == "reviews":
-        return reasonable_opening(report["reasonable"])
+        return reasonable_opening(report["reasonable"], items=items)
     judges = report["judges"]
     if report["kind"] == "pairs":
         rows = [("", report["people"]), *((one["judge"], one) for one in judges)]
-        said = [_length_sentence(name, one) for name, one in rows]
+        said = [_length_sentence(name, one, items=items) for name, one in rows]
         return " ".join(one for one in said if one) or reason_of({"why": "NoLengths"})
     for one in judges:
         if not missing(one["separate"]):
-            return _separate_sentence(one)
+            return _separate_sentence(one, items=items)
     known = [one for one in judges if not missing(one["powered"])]
     return reason_of(judges[0]["separate"] if known else judges[0]["powered"])
 
 
-def _length_sentence(name: str, one: Mapping[str, Any]) -> str:
+def _length_sentence(name: str, one: Mapping[str, Any], *, items: bool) -> str:
     rows = one["length"]
     if missing(rows) or missing(rows[0]):
         return ""
     rate = rows[0]["rate"]
     words = {
         "judge": name,
-        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"]),
+        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"], items=items),
     }
     if not name:
         return gettext("People prefer the longer response by a margin of %(rate)s of the pairs.") % words
@@ -224,7 +225,7 @@ def _span(found: Mapping[str, Any]) -> Span:
     return Span(found["value"], found["low"], found["high"])
 
 
-def _separate(one: Mapping[str, Any], place: int) -> Block:
+def _separate(one: Mapping[str, Any], place: int, *, items: bool) -> Block:
     title = gettext("How many more labels would separate two models (%(judge)s)") % {"judge": one["judge"]}
     found = one["separate"]
     if missing(found):
@@ -235,16 +236,18 @@ def _separate(one: Mapping[str, Any], place: int) -> Block:
          [gettext("with the judge, still to collect"), found["more"]],
          [gettext("people alone, in all"), found["alone"]]],
     )  # fmt: skip
-    return Block(f"separate-{place}", title, answer=_separate_sentence(one), table=table)
+    return Block(f"separate-{place}", title, answer=_separate_sentence(one, items=items), table=table)
 
 
-def _separate_sentence(one: Mapping[str, Any]) -> str:
+def _separate_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     found = one["separate"]
     powered = found["powered"]
     words = {
         "one": found["one"], "other": found["other"], "judge": one["judge"], "more": found["more"],
         "alone": found["alone"],
-        "difference": ends_words(powered["value"], powered["low"], powered["high"], powered["interval_kind"]),
+        "difference": ends_words(
+            powered["value"], powered["low"], powered["high"], powered["interval_kind"], items=items
+        ),
     }  # fmt: skip
     if found["separated"]:
         return (
@@ -288,11 +291,11 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
     return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
 
 
-def _method(kind: str) -> list[str]:
+def _method(kind: str, of: str) -> list[str]:
     reviewed = gettext(
         "Reasonable rate: the share of reviewers' findings that call a judge's answer to an item reasonable. Intervals "
-        "draw whole instructions."
-    )
+        "draw whole %(of)s."
+    ) % {"of": of}
     if kind == "reviews":
         return [reviewed]
     soft = gettext(
@@ -310,8 +313,9 @@ def _method(kind: str) -> list[str]:
             gettext(
                 "Where the lengths differ by so many characters, how often the longer response wins, ties and loses; "
                 "the bias rate is the share preferring the longer less the share preferring the shorter. Position bias "
-                "is the first side's share of the pairs that were not tied. Intervals draw whole instructions."
-            ),
+                "is the first side's share of the pairs that were not tied. Intervals draw whole %(of)s."
+            )
+            % {"of": of},
             gettext(
                 "Swapped sides: the same pair answered twice by the same judge or person, each response first once. "
                 "Own family: the judge's points for models of its own family less people's points for them in the "
@@ -324,16 +328,18 @@ def _method(kind: str) -> list[str]:
         gettext(
             "Powered means add to the mean of people's scores what the judge says of responses that no person scored, "
             "corrected by how far the judge is from people where both scored; as unbiased as people's scores alone, "
-            "however wrong the judge is. Intervals are over whole instructions."
-        ),
+            "however wrong the judge is. Intervals are over whole %(of)s."
+        )
+        % {"of": of},
         gettext(
             "Gaps: the judge's score of a response less the mean of people's, on the criterion's own scale, and how "
             "often it is at least so large."
         ),
         gettext(
             "Correlations are of the judge's score of a response with the mean of people's, and of models' mean scores; "
-            "p takes responses as independent, the interval draws whole instructions."
-        ),
+            "p takes responses as independent, the interval draws whole %(of)s."
+        )
+        % {"of": of},
         soft,
         reviewed,
     ]

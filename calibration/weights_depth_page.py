@@ -17,7 +17,7 @@ from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
 from calibration.weight_reports import WEIGHTS, depth_settings
 from calibration.weights_page import category_names_of, criterion_questions, earlier_fits
-from calibration.words import criterion_words
+from calibration.words import by_items, cluster_words, criterion_words
 
 MOST_FIGURES = 12
 
@@ -36,18 +36,18 @@ def depth_page(study: Study, report: Plain) -> ResultPage:
     def name(item: str) -> str:
         return questions.get(item) or criterion_words(item)
 
-    rows, names = report["categories"], names_in(study, report)
+    rows, names, of = report["categories"], names_in(study, report), cluster_words(study)
     return ResultPage(
         title=depth_title(),
-        opening=_opening(rows),
+        opening=_opening(rows, items=by_items(study)),
         choices=_choices(study, report),
         blocks=[
-            _verdicts(rows, names), *([_compared(rows, names)] if report["with"] else []),
-            *_families(report["families"], names),
+            _verdicts(rows, names, of), *([_compared(rows, names, of)] if report["with"] else []),
+            *_families(report["families"], names, of),
             *(block for place, row in enumerate(rows[:MOST_FIGURES])
-              for block in _category(row, place, name, category_words(row["key"], names))),
+              for block in _category(row, place, name, category_words(row["key"], names), of)),
         ],
-        method=_method(),
+        method=_method(of),
         sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
         code=["calibration.weight_gains", "calibration.weight_sensitivity", "calibration.pooling"],
     )  # fmt: skip
@@ -94,12 +94,12 @@ def category_words(key: str, names: Mapping[str, str]) -> str:
     return names.get(key) or (gettext("All answers") if key == "all" else key)
 
 
-def _opening(rows: Sequence[Mapping[str, Any]]) -> str:
+def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
     known = [row["verdict"] for row in rows if not missing(row["verdict"])]
     if not known:
         return reason_of(rows[0]["verdict"])
     if len(rows) == 1:
-        return _verdict_sentence(known[0])
+        return _verdict_sentence(known[0], items=items)
     counts = {scheme: sum(one["use"] == scheme for one in known) for scheme in ("own", "parent", "equal")}
     return (
         gettext(
@@ -108,48 +108,55 @@ def _opening(rows: Sequence[Mapping[str, Any]]) -> str:
         )
         % {"all": len(rows), **counts}
         + " "
-        + _middle(known)
+        + _middle(known, items=items)
     )
 
 
-def _middle(known: Sequence[Mapping[str, Any]]) -> str:
+def _middle(known: Sequence[Mapping[str, Any]], *, items: bool) -> str:
     """The gain of the middle category, with its interval."""
     gains = sorted((one["own_over_equal"] for one in known), key=lambda gain: gain["value"])
     one = gains[len(gains) // 2]
     return gettext(
         "In the middle category their own weights save %(gain)s of mean squared error over equal ones."
-    ) % {"gain": ends_words(one["value"], one["low"], one["high"], one["interval_kind"], step=0.001)}
+    ) % {
+        "gain": ends_words(
+            one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items
+        )
+    }
 
 
-def _verdict_sentence(verdict: Mapping[str, Any]) -> str:
+def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
     gain = verdict["own_over_equal"]
-    said = ends_words(gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001)
-    values = {"gain": said, "n": verdict["instructions"]}
+    said = ends_words(
+        gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items
+    )
+    values = {"gain": said, "of": gettext("items") if items else gettext("instructions")}
     if verdict["use"] == "own":
         text = gettext(
-            "Use these weights: on unseen instructions they save %(gain)s of mean squared error over equal ones."
+            "Use these weights: on unseen %(of)s they save %(gain)s of mean squared error over equal ones."
         )
     elif verdict["use"] == "parent":
         text = gettext(
-            "Use the weights of the whole family: they predict unseen instructions better than equal ones, and these "
-            "do not beat them (these over equal: %(gain)s of mean squared error)."
+            "Use the weights of the whole family: they predict unseen %(of)s better than equal ones, and these do not "
+            "beat them (these over equal: %(gain)s of mean squared error)."
         )
     else:
         text = gettext(
             "Use equal weights: these save %(gain)s of mean squared error, which may well be nothing."
         )
-    return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict))
+    return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict, values["of"]))
 
 
-def _unsure(verdict: Mapping[str, Any]) -> str:
+def _unsure(verdict: Mapping[str, Any], of: str) -> str:
     if verdict["instructions"] < 20:
-        return gettext("With %(n)d instructions no 95 %% interval can be stated; rate more to be sure.") % {
-            "n": verdict["instructions"]
+        return gettext("With %(n)d %(of)s no 95 %% interval can be stated; rate more to be sure.") % {
+            "n": verdict["instructions"],
+            "of": of,
         }
     return ""
 
 
-def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Block:
+def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
     title = gettext("Which weights to use")
     known = [row for row in rows if not missing(row["verdict"])]
     if not known:
@@ -160,12 +167,12 @@ def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Bl
             for row in known
             for one in [row["verdict"]["own_over_equal"]]
         ],
-        title=title, x_title=gettext("Mean squared error saved over equal weights, unseen instructions"),
+        title=title, x_title=gettext("Mean squared error saved over equal weights, unseen %(of)s") % {"of": of},
         rule=0.0, rule_label=gettext("as good as equal weights"),
     )  # fmt: skip
     table = Table(
         [Column(gettext("Category"), names=names), Column(gettext("Verdict")), Column("n", 0),
-         Column(gettext("Instructions"), 0),
+         Column(gettext("Clusters (%(of)s)") % {"of": of}, 0),
          Column(gettext("R² unseen"), 3), Column(gettext("Family's"), 3), Column(gettext("Equal"), 3),
          Column(gettext("Saved over equal"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
          Column(gettext("Saved over family's"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
@@ -189,7 +196,7 @@ def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Block:
+def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
     title = gettext("Compared with the other fit")
     known = [row for row in rows if not missing(row["other"])]
     if not known:
@@ -200,7 +207,7 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Bl
     figure = interval_bars(
         bars,
         title=title,
-        x_title=gettext("Mean squared error this fit saves over the other, unseen instructions"),
+        x_title=gettext("Mean squared error this fit saves over the other, unseen %(of)s") % {"of": of},
     )
     table = Table(
         [Column(gettext("Category"), names=names), Column("n", 0), Column(gettext("MSE, this fit"), 3),
@@ -209,13 +216,13 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Bl
         [[row["key"], row["other"]["n"], *row["other"]["mse"], row["other"]["gain"],
           *stated(row["other"]), row["other"]["correlation"], row["other"]["shift"]] for row in known],
     )  # fmt: skip
-    caption = gettext(
-        "Paired by instruction: each fit predicts an instruction's scores without having seen it."
-    )
+    caption = gettext("Paired: each fit predicts the scores of the same %(of)s without having seen them.") % {
+        "of": of
+    }
     return Block("compared", title, figure=figure, caption=caption, table=table)
 
 
-def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Block]:
+def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> list[Block]:
     """The pooling path of each family; those of one category are left out where there are several families."""
     blocks = []
     rows = [row for row in rows if "path" in row or len(rows) == 1]
@@ -236,7 +243,7 @@ def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> li
             title=title,
             x_labels=labels,
             x_title=gettext("Strength of pooling: 0 each category alone, ∞ all alike"),
-            y_title=gettext("Mean squared error on unseen instructions"),
+            y_title=gettext("Mean squared error on unseen %(of)s") % {"of": of},
             from_zero=False,
             step=0.0001,
             chosen=chosen,
@@ -254,16 +261,16 @@ def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> li
     return blocks
 
 
-def _category(row: Mapping[str, Any], place: int, name: Any, head: str) -> list[Block]:
+def _category(row: Mapping[str, Any], place: int, name: Any, head: str, of: str) -> list[Block]:
     labels = [name(item) for item in row["items"]]
-    blocks = [_floors(row, place, labels, head), _left_out(row, "raters", place, labels, head),
+    blocks = [_floors(row, place, labels, head, of), _left_out(row, "raters", place, labels, head),
               _left_out(row, "models", place, labels, head)]  # fmt: skip
     if row["cohorts"]:
         blocks.append(_cohorts(row, place, labels, head))
     return blocks
 
 
-def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str) -> Block:
+def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str, of: str) -> Block:
     title = gettext("%(category)s: sensitivity to the floor") % {"category": head}
     found = row["floors"]
     if missing(found):
@@ -272,7 +279,8 @@ def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str
     if all(one["unseen_r2"] for one in found):
         series.append(
             Curve(
-                gettext("R² on unseen instructions"), [(one["floor"], one["unseen_r2"][0]) for one in found]
+                gettext("R² on unseen %(of)s") % {"of": of},
+                [(one["floor"], one["unseen_r2"][0]) for one in found],
             )
         )
     figure = curves(series, title=title, x_title=gettext("Floor"), y_title="R²", from_zero=False, step=0.001)
@@ -357,16 +365,18 @@ def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: st
     return Block(f"cohorts-{place}", title, figure=figure, table=table, notes=silent, folded=True)
 
 
-def _method() -> list[str]:
+def _method(of: str) -> list[str]:
     return [
         gettext(
             "Verdict: these weights, those of the whole family of categories, and equal weights with one fitted scale "
-            "are each fitted without an instruction and predict its overall scores. Weights are used where what they "
-            "save over the simpler rival lies above 0 with its whole interval, which draws whole instructions."
-        ),
+            "are each fitted to all %(of)s but one and predict the overall scores of that one. Weights are used where "
+            "what they save over the simpler rival lies above 0 with its whole interval, which draws whole %(of)s."
+        )
+        % {"of": of},
         gettext(
             "Partial pooling draws a category's weights toward those of its family; the strength is the one that "
-            "predicts unseen instructions best, and the curve shows all that were tried."
-        ),
+            "predicts unseen %(of)s best, and the curve shows all that were tried."
+        )
+        % {"of": of},
         gettext("“Weight moved” is half the summed change of the weights: 0 none of it, 100 all of it."),
     ]
