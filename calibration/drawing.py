@@ -132,11 +132,11 @@ def figure(title: str, description: str, height: float, parts: Iterable[str]) ->
 
 
 def number(value: float, step: float = 0.01) -> str:
-    """A figure with as many decimals as `step` has, with a true minus sign."""
+    """A figure with as many decimals as `step` has, its thousands apart, with a true minus sign."""
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
     decimals += math.isclose(step * 10**decimals, 2.5)  # a tick at a quarter needs one more
-    written = f"{value:.{decimals}f}"
-    if float(written) == 0:
+    written = f"{value:,.{decimals}f}"
+    if not written.strip("-0.,"):
         written = written.lstrip("-")
     return written.replace("-", "−")
 
