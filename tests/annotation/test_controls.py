@@ -10,12 +10,12 @@ from annotation.controls import NotMarkable, check_tasks, make_controls, mark_go
 from annotation.degrading import Damage
 from annotation.handout import make_seats
 from annotation.marking import admits, below, missed
-from annotation.models import Assignment, CheckOutcome, Seat, Task
+from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
 from annotation.recording import Answer, record_answer
 from calibration.datasets import score_frame
 from generation.models import Response
 from tests.annotation.raters_at_work import answer, answers_to, clock, make_pairs, make_study, work
-from tests.factories import make_rater
+from tests.factories import make_answer, make_judge_rater, make_rater
 
 values = st.floats(0, 10)
 
@@ -113,6 +113,13 @@ class TestMaking:
         with pytest.raises(NotMarkable, match=message):
             mark_gold(task, expected, purpose=purpose)
 
+    def test_a_task_that_a_judge_alone_answered_is_made_gold(self):
+        study = make_study(tasks=1)
+        task = study.tasks.get()
+        make_answer(task, make_judge_rater(study.workspace), {"overall": 5.0})
+        mark_gold(task, {"overall": 5})
+        assert check_tasks(study, "gold").get() == task
+
     def test_a_task_somebody_has_is_not_made_gold(self):
         study = make_study(tasks=1)
         work(make_rater(study), study)
@@ -206,6 +213,29 @@ class TestMarking:
             _rater, assignment = self.hand(study, control, "control")
             answer(assignment, share)
             assert CheckOutcome.objects.get(assignment=assignment).passed is passed
+
+    @pytest.mark.parametrize(
+        ("values", "rated", "passed"),
+        [
+            ((0.75, 0.75, 0.75), 3, True),  # 2.25 in all, below the 2.5 of the original
+            ((1.0, 1.0, 0.5), 3, False),  # as much as the original
+            ((0.75, 0.75, 0.5), 2, True),  # an item of the original is not rated: 2 of 3 is at most 0.7
+            ((0.75, 0.75, 0.75), 2, False),
+        ],
+    )
+    def test_a_control_without_an_overall_score_is_judged_by_the_mean_of_its_items(
+        self, values, rated, passed
+    ):
+        study = make_study(tasks=1)
+        Criterion.objects.filter(key="overall").delete()
+        control = make_controls(study, 1)[0]
+        rater, assignment = self.hand(study, control, "control")
+        whole = dict(zip(("item0", "item1", "item2"), (1.0, 1.0, 0.5), strict=True))
+        make_answer(Task.objects.get(pk=control.gold["of"]), rater, dict(list(whole.items())[:rated]))
+        given = {key: Answer(value) for key, value in zip(whole, values, strict=True)}
+        record_answer(assignment=assignment, answers=given, clock=clock())
+        outcome = CheckOutcome.objects.get()
+        assert (outcome.passed, outcome.missed) == (passed, [] if passed else list(whole))
 
     def test_a_control_of_a_pair_is_passed_by_preferring_the_whole_text(self):
         study = make_pairs(tasks=1)

@@ -6,6 +6,7 @@ from django.urls import reverse
 from annotation.controls import mark_gold
 from annotation.handout import claim_seat, hold_next, make_seats, next_assignment, release_expired
 from annotation.models import Assignment, Rater, Seat
+from annotation.participation import rater_in
 from annotation.qualification import pause
 from annotation.recording import skip
 from tests.annotation.raters_at_work import NOON, answer, clock, make_study
@@ -240,6 +241,27 @@ def test_a_check_is_held_where_it_is_due():
         current, _ = next_assignment(Rater.objects.get(pk=rater.pk), study, clock=clock())
         assert current == held
     assert checks == 2
+
+
+@pytest.mark.parametrize(
+    "rates", [{"probe_rate": 0, "gold_rate": 0.25}, {"probe_rate": 0.25, "probe_gap": 2, "gold_rate": 0}]
+)
+def test_a_held_check_is_shown_as_any_other_task(client, rates):
+    study = make_study(tasks=20, seats=False, **rates)
+    for task in study.tasks.order_by("pk")[:5]:
+        mark_gold(task, {"overall": 5})
+    make_seats(study)
+    user = make_user("rater", study.workspace)
+    rater = rater_in(study, user)
+    current = next_assignment(rater, study, clock=clock())[0]
+    while not (held := held_at(current)).conditions:
+        answer(current)
+        current = held
+    client.force_login(user)
+    response = client.post(url_of("rate", current), GOOD | {"held": held.public_id}, headers=HTMX)
+    assert response.status_code == 204
+    held.refresh_from_db()
+    assert held.shown_at is not None
 
 
 def test_a_held_task_that_went_to_somebody_else_is_not_replaced():

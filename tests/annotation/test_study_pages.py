@@ -8,7 +8,7 @@ from annotation.controls import mark_gold
 from annotation.models import Assignment, Draft, Guideline, Rater, Score, Seat, Study, Task
 from annotation.studies import create_study, make_tasks
 from annotation.study_selection import planned_tasks
-from tests.factories import make_checklist_study, make_user, make_workspace
+from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -293,6 +293,21 @@ def test_a_mark_without_a_sound_answer_is_refused(as_lead, study, sent):
     assert as_lead.post(to("mark_task", study, task.public_id), sent).status_code == 422
     task.refresh_from_db()
     assert task.gold is None
+
+
+def test_a_known_answer_that_somebody_met_and_a_control_stay_as_they_are(as_lead, study):
+    make_tasks(study)
+    met, unmet, control = study.tasks.order_by("pk")[:3]
+    for task in (met, unmet):
+        mark_gold(task, {"overall": 5})
+    Task.objects.filter(pk=control.pk).update(gold={"purpose": "control", "expected": {}})
+    Assignment.objects.create(task=met, rater=make_rater(study))
+    study.status = "open"
+    study.save()
+    for task in (met, unmet, control):
+        as_lead.post(to("unmark_task", study, task.public_id))
+    assert set(study.tasks.filter(gold__isnull=False)) == {met, control}
+    assert unmet.seats.exists(), "in a launched study an ordinary task has its seats"
 
 
 # History
