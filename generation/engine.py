@@ -21,7 +21,8 @@ R_contra = TypeVar("R_contra", contravariant=True)
 class CallFailed(Exception):
     """A call that brought no reply.
 
-    `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call.
+    `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call. So is
+    one that was `unsent`, as nobody listened, at an endpoint that had answered until then: it is being started again.
     `fatal`: no other call of the run can succeed either. `doubtful`: perhaps none can, perhaps this one alone cannot.
     `retry_after` is the wait in seconds that the other side asked for, of every call. `came` is what the call had
     brought when it broke off, of the kind that a whole one brings: it is paid for. None where nothing had come.
@@ -29,6 +30,7 @@ class CallFailed(Exception):
 
     retryable = False
     patient = False
+    unsent = False
     fatal = False
     doubtful = False
     retry_after: float | None = None
@@ -175,7 +177,7 @@ class Engine(Generic[K, R]):
         proven: bool = False,
     ) -> None:
         self.concurrency = concurrency
-        self._proven = proven
+        self._proven, self._heard = proven, False
         self._flying = self._doubts = 0
         self.ahead: int | None = None
         self._slots = asyncio.Semaphore(concurrency)
@@ -299,7 +301,7 @@ class Engine(Generic[K, R]):
         try:
             async with asyncio.timeout(self._retry.try_seconds):
                 result = await call.send()
-            self._proven = True
+            self._proven = self._heard = True
             spent = call.spent(result)
             if self._keeper is not None:
                 self._keeper.keep(call.key, result)
@@ -309,6 +311,7 @@ class Engine(Generic[K, R]):
             spent = Spend(calls=1)
             return Failed(call.key, TryTimedOut(NO_REPLY(seconds=f"{self._retry.try_seconds:g}")), tries)
         except CallFailed as error:
+            error.patient = error.patient or (error.unsent and self._heard)
             if error.came is not None:
                 spent = call.spent(error.came)
             elif not error.patient:

@@ -28,6 +28,7 @@ from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock, lease_items, release, renew
 from generation.models import Endpoint, GenerationItem, GenerationRun
 from generation.purse import Purse
+from generation.put_off import PutOff
 from generation.recording import note_attempt, record_broken, record_failure, record_response
 from generation.sampling import NEW_TOKENS
 from generation.spending import MILLIONTH, NOTHING, Ceiling, Spend
@@ -89,6 +90,7 @@ class GenerationWorklist:
         self.prices = prices_of(self.endpoint)
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
         self.purse = Purse(self.run, self.worker, self.clock, spent_of)
+        self.put_off = PutOff(self.run, self.clock)
         self.proven = self.run.items.filter(
             status=GenerationItem.Status.DONE, model__endpoint=self.endpoint
         ).exists()
@@ -179,6 +181,7 @@ class GenerationWorklist:
         try:
             self._drop(list(self.held))
             self.purse.close()
+            self.put_off.leave()
         finally:
             self.journal.close()
 
@@ -200,6 +203,7 @@ class GenerationWorklist:
         if budget is None:
             return False
         self.purse.look(Ceiling(*budget))
+        self.put_off.tell()
         self.outdated = not terms_stand(self.endpoint)
         return not self.outdated
 
@@ -262,6 +266,7 @@ class GenerationWorklist:
         if reply.estimated:
             remember_uncounted(self.endpoint)
         self.answered += 1
+        self.put_off.answered()
         del self.held[held.item.pk]
         self._close_failing()
 
@@ -272,6 +277,7 @@ class GenerationWorklist:
             cost = self.cost_of(error.came)
             record_broken(held.item, error.came, cost.money)
         elif error.patient:
+            self.put_off.delayed(held.last_error)
             return NOTHING
         else:
             cost = Spend(calls=1)

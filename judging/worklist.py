@@ -17,6 +17,7 @@ from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Wi
 from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock
 from generation.purse import Purse
+from generation.put_off import PutOff
 from generation.spending import NOTHING, Ceiling, Spend
 from generation.stations import seems_down
 from judging import reply_words
@@ -61,6 +62,7 @@ class Worklist:
         self.prices = self.way.prices
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
         self.purse = Purse(self.run, self.worker, self.clock, spent_of)
+        self.put_off = PutOff(self.run, self.clock)
         self.questions = Questions(self.asked_judge.method, self.run.study)
         self.proven = self.run.items.filter(status=PlannedItem.Status.SCORED, juror=self.juror).exists()
         self.items = AskedItems()
@@ -156,6 +158,7 @@ class Worklist:
         try:
             self._drop(list(self.held))
             self.purse.close()
+            self.put_off.leave()
         finally:
             self.journal.close()
 
@@ -170,6 +173,7 @@ class Worklist:
         if budget is None:
             return False
         self.purse.look(Ceiling(*budget))
+        self.put_off.tell()
         self.outdated = self.way.endpoint is not None and not terms_stand(self.way.endpoint)
         return not self.outdated
 
@@ -245,6 +249,7 @@ class Worklist:
             remember_uncounted(self.way.endpoint)
         held.attempts += 1
         self.answered += 1
+        self.put_off.answered()
         self._close_failing()
         if self._settled(held, reply):
             self.held.pop(held.item.pk, None)
@@ -270,10 +275,11 @@ class Worklist:
                 held.messages = [*first, said, dict(self.way.correction(unscored))]
         return False
 
-    def _note(self, held: Held, error: Exception) -> None:
+    def _note(self, held: Held, error: CallFailed) -> None:
         assert held.asked is not None
         held.last_error = str(error)
-        if getattr(error, "patient", False):
+        if error.patient:
+            self.put_off.delayed(held.last_error)
             return
         row = failure_row(held.item, error, request_hash=held.asked.request_hash, attempt=held.attempts)
         self.ledger.replies.append(row)

@@ -1,0 +1,130 @@
+"""An endpoint that puts calls off, or is away for a while after it had answered: waited for, and said on the run's page."""
+
+import asyncio
+import socket
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from generation.chat import OpenAIChat, RateLimited, Request, Unreachable
+from generation.engine import Answered, Call, CallFailed, Failed, Retried
+from generation.models import GenerationRun
+from generation.put_off import A_WHILE
+from generation.run_states import pause_run
+from generation.worklist import GenerationWorklist
+from judging.models import JudgeRun
+from judging.worklist import Worklist
+from tests.generation.hostile_server import HostileServer, completion, says_or_streams
+from tests.generation.test_engine import everything, fails, make_engine, play, takes
+from tests.generation.test_left_texts import started
+from tests.judging.test_runs import make_run
+
+
+class Away(CallFailed):
+    retryable = unsent = True
+
+
+def test_an_endpoint_that_had_answered_and_is_away_is_waited_for():
+    async def scenario(timeline):
+        engine = make_engine(timeline, concurrency=1)
+        engine.submit(Call("first", takes(timeline, 1)))
+        await timeline.run(2)
+        engine.submit(Call("second", fails([Away("refused")] * 20)))
+        outcomes = await everything(engine, timeline)
+        assert [one.key for one in outcomes if isinstance(one, Answered)] == ["first", "second"]
+        assert all(one.error.patient for one in outcomes if isinstance(one, Retried))
+        # What never reached it costs no call.
+        assert engine._budget.spent.calls == 2
+
+    play(scenario)
+
+
+def test_an_endpoint_that_never_answered_is_given_up_soon():
+    async def scenario(timeline):
+        engine = make_engine(timeline, proven=True)
+        engine.submit(Call("a", fails([Away("refused")] * 20)))
+        outcomes = await everything(engine, timeline)
+        assert isinstance(outcomes[-1], Failed) and outcomes[-1].tries == 3
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("stall", [None, 5.0])
+def test_a_connection_that_was_not_made_sent_nothing_and_one_that_broke_perhaps_did(stall):
+    async def error_at(url):
+        chat = OpenAIChat(base_url=url, key="k", timeout_seconds=5.0)
+        try:
+            with pytest.raises(Unreachable) as raised:
+                await chat.complete(Request("m", [{"role": "user", "content": "?"}], stall_seconds=stall))
+        finally:
+            await chat.close()
+        return raised.value
+
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert asyncio.run(error_at(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")).unsent
+    with HostileServer(lambda request, n: says_or_streams(request, "A river.", cut=10)) as server:
+        assert not asyncio.run(error_at(server.base_url)).unsent
+
+
+class Clock:
+    now = timezone.now()
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["judging", "generation"])
+def test_the_runs_page_says_that_calls_are_put_off_for_as_long_as_they_are(kind):
+    clock = Clock()
+    with HostileServer(lambda request, n: completion("x")) as server:
+        if kind == "judging":
+            run = make_run(server)
+            worklist = Worklist(run, "w", clock)
+        else:
+            run = started(server)
+            model = run.items.first().model
+            worklist = GenerationWorklist(run, model.endpoint, "w", clock, models=(model.pk,))
+    asked, _more = worklist.next_questions(1)
+
+    def message():
+        run.refresh_from_db()
+        return run.message
+
+    def delayed():
+        worklist.take([Retried(asked[0].item, RateLimited("429: slow down"), 1.0)])
+        assert worklist.still_running()
+
+    delayed()
+    assert message() == ""
+    clock.now += A_WHILE
+    delayed()
+    assert "put" in message() and message().endswith("429: slow down")
+    worklist.put_off.answered()
+    worklist.still_running()
+    assert message() == ""
+    delayed()
+    clock.now += A_WHILE
+    delayed()
+    assert message() != ""
+    worklist.leave()
+    assert message() == ""
+
+
+@pytest.mark.django_db
+def test_what_else_a_run_says_stays():
+    clock = Clock()
+    with HostileServer(lambda request, n: completion("x")) as server:
+        run = started(server)
+    model = run.items.first().model
+    worklist = GenerationWorklist(run, model.endpoint, "w", clock, models=(model.pk,))
+    worklist.put_off.delayed("429")
+    clock.now += A_WHILE + timedelta(seconds=1)
+    worklist.put_off.tell()
+    pause_run(run, "Over.", clock=clock)
+    worklist.leave()
+    run.refresh_from_db()
+    assert (run.status, run.message) == (GenerationRun.Status.PAUSED, "Over.")
+    assert not JudgeRun.objects.exists()
