@@ -1,5 +1,6 @@
 """Which task a rater gets next: exact overlap, no task twice, no seat lost."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -7,6 +8,7 @@ from django.db import IntegrityError, connection, connections
 from django.utils.timezone import now
 
 from annotation import handout
+from annotation.controls import mark_gold
 from annotation.handout import (
     BadPolicy,
     NoTaskLeft,
@@ -23,7 +25,7 @@ from annotation.handout import (
     release_expired,
     renew_lease,
 )
-from annotation.models import Assignment, Seat, Task
+from annotation.models import Assignment, Rater, Seat, Task
 from annotation.qualification import pause
 from annotation.recording import Answer, record_answer, skip
 from tests.annotation.raters_at_work import make_pairs
@@ -344,6 +346,7 @@ def test_time_worked_is_that_of_answers_given(study):
     skipped = next_assignment(rater, study, clock=noon)[0]
     skip(assignment=skipped, reason="cannot judge", clock=noon)
     Assignment.objects.filter(pk=skipped.pk).update(active_seconds=1000)
+    submit(next_assignment(make_rater(study), study, clock=noon)[0])
     found = progress_of(rater)
     assert (found.submitted, found.skipped, found.open, found.active_seconds) == (1, 1, 0, 30)
 
@@ -445,12 +448,15 @@ def test_seats_of_another_study_stay_as_they_are(study):
     """Neither handed out, nor freed when their lease runs out, nor counted."""
     other = make_checklist_study(slug="letters", instructions=1, models=1)
     make_seats(other)
+    assert not Seat.objects.filter(study=other).exclude(task__study=other).exists()
     Seat.objects.filter(study=other).update(draw_key=-1)
     rater = make_rater(study)
     assert claim_seat(rater, study, clock=noon)[1] in set(study.tasks.values_list("pk", flat=True))
     next_assignment(make_rater(other), other, clock=noon)
     assert release_expired(study, clock=later(hours=5)) == 1
     assert Seat.objects.get(study=other).state == "held"
+    Seat.objects.filter(study=study).delete()
+    assert not has_more(study, None, clock=later(hours=5))
 
 
 def test_a_freed_seat_is_nobodys(study):
@@ -537,6 +543,36 @@ def test_a_claim_that_is_lost_again_and_again_holds_no_seat(study, monkeypatch):
     with pytest.raises(NoTaskLeft):
         next_assignment(make_rater(study), study, clock=noon)
     assert not Seat.objects.exclude(state="free").exists()
+
+
+@pytest.mark.parametrize(
+    ("policies", "purpose"),
+    [({"gold_rate": 0.25, "probe_rate": 0}, "gold"), ({"training": True}, "training")],
+)
+def test_a_check_lost_to_another_tab_costs_the_rater_nothing(monkeypatch, policies, purpose):
+    study = make_checklist_study(instructions=6, models=1)
+    study.policies = policies
+    study.save()
+    for task in study.tasks.order_by("pk")[:2]:
+        mark_gold(task, {"overall": 5}, purpose=purpose)
+    make_seats(study)
+    make, lost = handout._make, []
+
+    def late_at_the_first_check(rater, study_, task_id, coming, kind="", **fields):
+        if kind and not lost:
+            lost.append(task_id)
+            raise IntegrityError("the other tab has recorded this task")
+        return make(rater, study_, task_id, coming, kind, **fields)
+
+    monkeypatch.setattr(handout, "_make", late_at_the_first_check)
+    rater = make_rater(study)
+    with suppress(NoTaskLeft):
+        while True:
+            submit(next_assignment(Rater.objects.get(pk=rater.pk), study, clock=noon)[0])
+    assert lost
+    assert Assignment.objects.filter(rater=rater, status="submitted").count() == 4
+    assert Assignment.objects.filter(rater=rater, task__in=lost, status="checked").count() <= 1
+    assert not Assignment.objects.filter(status="open").exists()
 
 
 def test_two_tabs_that_come_back_late_regain_one_seat():
