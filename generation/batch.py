@@ -5,6 +5,7 @@ A run with settings.transport "batch" is cut into parts of one model each. A par
 to the server by run and part, so a part whose submission was not recorded is found there and not sent twice.
 """
 
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ from generation.bodies import beginning
 from generation.chat import ChatError, Refused, body_of, error_of_answer, key_named, read_completion
 from generation.connections import answer_of
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
+from generation.interchange.table import storable
 from generation.leases import Clock
 from generation.manifests import models_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
-from generation.recording import note_attempt, record_failure, record_response
+from generation.recording import note_attempt, record_failure, record_response, record_surplus
 from generation.run_states import stopping_at_faults
 from generation.runs import fail_run, finish_if_done, pause_run
 from generation.spending import Ceiling, Prices
@@ -32,12 +34,15 @@ from generation.worklist import Asked, GenerationWorklist
 
 LINES_A_FILE = 50_000
 BYTES_A_FILE = 200_000_000
+UNSURE = (chat.Unreachable, chat.TimedOut, chat.ServerFailed)
+"""Failures after which a batch may have been begun all the same."""
 COMPLETION_WINDOW: Literal["24h"] = "24h"
 WINDOW = timedelta(hours=26)
 CLAIM = timedelta(minutes=30)
 OPEN = ("validating", "in_progress", "finalizing", "cancelling")
 OWNER = "batch:"
 SUBMITTING = "batch:submitting"
+SUBMITTED, INGESTED = "submitted", "ingested"
 PATH = "/v1/chat/completions"
 """The protocol's limits: 50,000 requests and 200 MB a file, done within 24 hours."""
 
@@ -59,24 +64,37 @@ def in_batches(run: GenerationRun) -> bool:
 def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
     """Ingests what is ready and submits what waits, in a running run. Safe to call as often as one likes.
 
-    A refusal by the endpoint fails the run with its words.
+    A refusal by the endpoint fails the run with its words. One that is away for a while, with batches of the run, is
+    asked again the next time.
     """
     if run.status != GenerationRun.Status.RUNNING:
         return Advance()
     total = Advance()
     with stopping_at_faults(run, clock=clock):
-        try:
-            for model in models_of(run):
+        away = ""
+        for model in models_of(run):
+            try:
                 endpoint = endpoint_of(model)
                 if endpoint.kind != Endpoint.Kind.OPENAI:
                     raise Refused(failure_words.NO_BATCHES(endpoint=endpoint.name, model=model.name))
                 with _Files(endpoint) as files:
                     total = _plus(total, _advance_model(run, model, endpoint, files, clock))
-        except (ChatError, NoEndpoint) as error:
-            fail_run(run, str(error), clock=clock)
-            return total
-        finish_if_done(run, clock=clock)
+            except (ChatError, NoEndpoint) as error:
+                if not (getattr(error, "retryable", False) and SUBMITTED in _known_batches(run).values()):
+                    fail_run(run, str(error), clock=clock)
+                    return total
+                away = failure_words.BATCHES_AWAY(words=error)
+        if not finish_if_done(run, clock=clock):
+            _say(run, away)
     return total
+
+
+def _say(run: GenerationRun, words: str) -> None:
+    """On the page of a run that goes on."""
+    if run.message != words:
+        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(
+            message=storable(words)
+        )
 
 
 def _plus(one: Advance, other: Advance) -> Advance:
@@ -97,31 +115,43 @@ def _advance_model(
             _adopt(run, model, batch, clock)
         if batch["status"] in OPEN:
             total = _plus(total, Advance(open_batches=1))
-        elif _known_batches(run)[batch["id"]] != "ingested":
+        elif _known_batches(run)[batch["id"]] != INGESTED:
             total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
     while lines := _next_part(run, model, endpoint, clock):
         pks = [asked.item for asked, _line in lines]
-        if _crosses_budget(run, lines):
+        if _crosses_budget(run, clock):
             _lease(run, pks, "", None)
             pause_run(run, failure_words.BATCH_OVER_BUDGET(), clock=clock)
             return total
-        batch = files.submit(run, model, [line for _asked, line in lines])
+        try:
+            batch = files.submit(run, model, [line for _asked, line in lines])
+        except ChatError as error:
+            if not isinstance(error, UNSURE):
+                # Nothing was begun, so nobody need wait for the claim to end.
+                _lease(run, pks, "", None)
+            raise
         with transaction.atomic():
             _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
-            _know(run, batch["id"], "submitted")
+            _know(run, batch["id"], SUBMITTED)
         total = _plus(total, Advance(submitted=len(lines), open_batches=1))
     return total
 
 
 def _known_batches(run: GenerationRun) -> dict[str, str]:
-    """The run's batches that are recorded here: id -> submitted or ingested."""
+    """The run's batches that are recorded here: id -> SUBMITTED or INGESTED."""
     return dict(run.manifest.get("batches", {}))
 
 
-def _know(run: GenerationRun, batch: str, state: str) -> None:
+def _know(run: GenerationRun, batch: str, state: str) -> bool:
+    """Keeps a batch's state, which never goes back; whether it is news. Others wait until the transaction is over."""
     locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
-    run.manifest = {**locked.manifest, "batches": {**locked.manifest.get("batches", {}), batch: state}}
+    known = locked.manifest.get("batches", {})
+    run.manifest = locked.manifest
+    if known.get(batch) in (state, INGESTED):
+        return False
+    run.manifest = {**locked.manifest, "batches": {**known, batch: state}}
     GenerationRun.objects.filter(pk=run.pk).update(manifest=run.manifest)
+    return True
 
 
 def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet[GenerationItem]:
@@ -158,18 +188,21 @@ def _line(asked: Asked) -> bytes:
     return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
-def _crosses_budget(run: GenerationRun, lines: Sequence[tuple[Asked, bytes]]) -> bool:
-    """Whether all that is submitted and not yet answered, and these lines too, might cross the run's budget."""
+def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
+    """Whether all that is submitted and not yet answered, or about to be, might cross the run's budget."""
     ceiling = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money)
     if not ceiling.limited:
         return False
     spend = spent_of(run)
-    for asked, _line in lines:
-        spend += asked.reserve
-    submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER)
-    typical = lines[0][0].reserve
-    for _ in range(submitted.exclude(leased_by=SUBMITTING).count()):
-        spend += typical
+    for model in models_of(run):
+        worklist = GenerationWorklist(run, endpoint_of(model), SUBMITTING, clock)
+        submitted = run.items.filter(
+            status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model
+        )
+        for item in submitted.select_related("instruction", "model").iterator(2_000):
+            if (held := worklist.hold(item)) is not None:
+                spend += worklist.question_for(held).reserve
+            worklist.held.clear()
     return bool(ceiling.crossed_by(spend))
 
 
@@ -188,29 +221,27 @@ def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], c
         pks = list(free.filter(pk__range=(ends[0], ends[1])).values_list("pk", flat=True))
         _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
     with transaction.atomic():
-        _know(run, batch["id"], "submitted")
+        _know(run, batch["id"], SUBMITTED)
 
 
 def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
-    """The batch's answers and errors as rows; items that it left unanswered are free again."""
+    """The batch's answers and errors as rows, once; items that it left unanswered are free again."""
+    results = [files.content(batch[name]) for name in ("output_file_id", "error_file_id") if batch.get(name)]
     owner = (OWNER + batch["id"])[:64]
-    held = run.items.filter(leased_by=owner, status=GenerationItem.Status.WAITING)
-    waiting = {item.pk: item for item in held.select_related("instruction", "model")}
     done = failed = 0
-    for name in ("output_file_id", "error_file_id"):
-        if not batch.get(name):
-            continue
-        with transaction.atomic():
-            for row in files.rows(batch[name]):
-                item = waiting.pop(_item_of(row), None)
-                if item is None:
-                    continue
-                if _record(item, row, prices):
-                    done += 1
-                else:
-                    failed += 1
     with transaction.atomic():
-        _know(run, batch["id"], "ingested")
+        if not _know(run, batch["id"], INGESTED):
+            return Advance()
+        held = run.items.filter(leased_by=owner, status=GenerationItem.Status.WAITING)
+        waiting = {item.pk: item for item in held.select_related("instruction", "model")}
+        for row in (row for content in results for row in _rows(content)):
+            item = waiting.pop(_item_of(row), None)
+            if item is None:
+                done += _record_late(run, row, prices)
+            elif _record(item, row, prices):
+                done += 1
+            else:
+                failed += 1
         if batch["status"] == "completed":
             for item in waiting.values():
                 record_failure(item, failure_words.LEFT_OUT_OF_BATCH(batch=batch["id"]))
@@ -219,6 +250,17 @@ def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", price
     if batch["status"] == "failed":
         raise Refused(failure_words.BATCH_REFUSED(batch=batch["id"], words=_errors_of(batch)))
     return Advance(ingested=done, failed=failed)
+
+
+def _rows(content: bytes) -> Iterator[dict[str, Any]]:
+    """The lines of a result file. One that is no JSON object answers nothing, and takes no other's answer with it."""
+    for line in io.BytesIO(content):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            yield row
 
 
 def _item_of(row: Mapping[str, Any]) -> int:
@@ -243,6 +285,23 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> boo
     return True
 
 
+def _record_late(run: GenerationRun, row: Mapping[str, Any], prices: Prices) -> bool:
+    """An answer to an item that this batch no longer has: its response where it has none yet, else surplus. It is paid
+    for either way. Whether it became the response."""
+    item = run.items.filter(pk=_item_of(row)).first()
+    response = _mapping(row.get("response"))
+    if item is None or response.get("status_code") != 200:
+        return False
+    try:
+        reply = read_completion(response.get("body"), 0.0)
+    except ChatError:
+        return False
+    if item.status == GenerationItem.Status.DONE:
+        record_surplus(item, reply, prices)
+        return False
+    return record_response(item, reply, prices, timed=False)
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -261,6 +320,7 @@ class _Files:
     def __init__(self, endpoint: Endpoint) -> None:
         import openai
 
+        self._name = endpoint.name
         self._client = openai.OpenAI(
             base_url=endpoint.base_url,
             api_key=key_named(endpoint.key_variable),
@@ -276,8 +336,11 @@ class _Files:
 
     def batches_of(self, run: GenerationRun, model: LanguageModel) -> list[dict[str, Any]]:
         """Every batch that was submitted for this run and model, whoever recorded it."""
-        with _told():
-            found = [batch.model_dump() for batch in self._client.batches.list(limit=100)]
+        try:
+            with _told():
+                found = [batch.model_dump() for batch in self._client.batches.list(limit=100)]
+        except Refused as error:
+            raise Refused(failure_words.NO_BATCH_API(endpoint=self._name, words=error)) from error
         return [
             {**batch, "metadata": batch.get("metadata") or {}}
             for batch in found
@@ -298,19 +361,9 @@ class _Files:
             )
         return batch.model_dump()
 
-    def rows(self, file: str) -> Iterator[dict[str, Any]]:
+    def content(self, file: str) -> bytes:
         with _told():
-            content = self._client.files.content(file)
-        for line in content.text.splitlines():
-            if line.strip():
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise chat.ServerFailed(
-                        failure_words.LINE_NOT_JSON(file=file, words=line[:200])
-                    ) from error
-                if isinstance(row, dict):
-                    yield row
+            return self._client.files.content(file).content
 
 
 class _told:

@@ -138,7 +138,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """`seconds` is the time from sending to the whole reply. `estimated`: the server did not count the tokens."""
+    """`seconds` is the time from sending to the whole reply. `estimated`: the server did not count the tokens.
+
+    `calls` were made for it, as where several models are asked about one thing.
+    """
 
     text: str
     finish_reason: str
@@ -146,6 +149,7 @@ class Reply:
     output_tokens: int
     seconds: float
     estimated: bool = False
+    calls: int = 1
 
 
 @dataclass(frozen=True)
@@ -335,8 +339,10 @@ class OpenAIChat:
                 failure_words.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")
             ) from error
         except (openai.APIConnectionError, httpx2.RequestError, aiohttp.ClientError) as error:
-            words = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
-            raise Unreachable(f"{self._connections.base_url}: {words or error}") from error
+            cause = (error.__cause__ if isinstance(error, openai.APIConnectionError) else error) or error
+            away = Unreachable(f"{self._connections.base_url}: {cause}")
+            away.unsent = isinstance(cause, (aiohttp.ClientConnectorError, httpx2.ConnectError))
+            raise away from error
         except openai.APIStatusError as error:
             raise error_of_answer(answer_of(error.response)) from error
         except openai.APIError as error:
@@ -463,13 +469,15 @@ def said_plainly(body: str) -> str:
 
 
 def _said(answer: Answer) -> Mapping[str, Any]:
-    """The error object of an answer's body; empty where there is none."""
+    """The error object of an answer's body, in whichever of the usual places; empty where there is none."""
     try:
         body = json.loads(answer.content)
     except (ValueError, RecursionError):
         return {}
     error = body.get("error", body) if isinstance(body, dict) else None
-    return error if isinstance(error, dict) else {}
+    if isinstance(error, dict) and isinstance(error.get("detail"), str):
+        return {"message": error["detail"], **error}
+    return {"message": error} if isinstance(error, str) else error if isinstance(error, dict) else {}
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

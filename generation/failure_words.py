@@ -20,11 +20,10 @@ OTHER_EMBEDDINGS = Wording("embeddings of %(n)s texts where %(asked)s were asked
 BAD_EMBEDDING = Wording("an embedding that is empty or not finite")
 NO_LIST = Wording("no list of models: %(words)s")
 OTHER_STREAM = Wording("a stream of something else: %(words)s")
-LINE_NOT_JSON = Wording("file %(file)s holds a line that is not JSON: %(words)s")
 
 OWN_VARIABLE = Wording("The variable %(variable)s belongs to this program and is sent to no endpoint.")
 NO_KEY = Wording("The environment variable %(variable)s, which should hold the endpoint's key, is not set.")
-NO_ENDPOINT = Wording("Model %(model)s has no endpoint; name one with --endpoint or --base-url.")
+NO_ENDPOINT = Wording("Model %(model)s has no endpoint; say first where it is served.")
 NO_ADDRESS = Wording("Endpoint %(endpoint)s: %(address)s is no http:// or https:// address.")
 
 NOT_INSTALLED = Wording(
@@ -49,7 +48,15 @@ NOT_IN_SCRIPT = Wording("a scripted model answers only what has a schema or stan
 NO_TASK_SENTENCE = Wording("A prompt needs a task sentence; the data alone does not say what to do with it.")
 NO_PLACE_FOR_LENGTH = Wording("A chat without a message of its user has no place for a length.")
 
-NO_BATCHES = Wording("Endpoint %(endpoint)s takes no batches; leave --batch out for model %(model)s.")
+NO_BATCHES = Wording(
+    "Endpoint %(endpoint)s takes no batches; start a run of model %(model)s that does not go through the batch API."
+)
+NO_BATCH_API = Wording(
+    "Endpoint %(endpoint)s lists no batches (%(words)s), so it seems to have no batch API; start a run without."
+)
+BATCHES_AWAY = Wording(
+    "The batch API gives no answer just now (%(words)s); it is asked again every minute, and nothing is lost."
+)
 BATCH_REFUSED = Wording("Batch %(batch)s was refused: %(words)s")
 NO_REASON_GIVEN = Wording("the endpoint gave no reason")
 LEFT_OUT_OF_BATCH = Wording("batch %(batch)s was completed without an answer to this")
@@ -62,6 +69,7 @@ FAULT = Wording(
     "Plumbline itself failed (%(kind)s: %(words)s); the worker's log has the whole of it. Report that, or put it right "
     "and resume."
 )
+PUT_OFF = Wording("The endpoint puts calls off; they are sent again later. Its words: %(words)s")
 OVER_BUDGET = Wording("The next call might cross the budget; raise it and resume.")
 BATCH_OVER_BUDGET = Wording("The next batch might cross the budget; raise it and resume.")
 INTERRUPTED = Wording("Interrupted; everything generated so far is kept.")

@@ -75,6 +75,13 @@ def record_broken(item: GenerationItem, reply: chat.Reply, cost: Decimal) -> Non
     SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=True))
 
 
+def record_surplus(item: GenerationItem, reply: chat.Reply, prices: Prices) -> None:
+    """A reply of a batch to an item that has its response: one more call, paid for, unread."""
+    cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
+    SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=False))
+    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1)
+
+
 def note_attempt(item: GenerationItem, words: str) -> None:
     """A call that brought no whole reply: counted, its words kept."""
     GenerationItem.objects.filter(pk=item.pk).update(

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 import uuid
+from decimal import Decimal
 from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,10 +13,18 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from generation.batch import SUBMITTING, advance, in_batches
-from generation.models import Endpoint, GenerationRun, LanguageModel, Response
+from generation.models import (
+    Endpoint,
+    GenerationRun,
+    Instruction,
+    LanguageModel,
+    Response,
+    SurplusReply,
+)
 from generation.runs import start_run
 from generation.sampling import Wanted, plan_generation
-from generation.spending import UNLIMITED, Ceiling
+from generation.spending import UNLIMITED, Ceiling, Spend
+from generation.spent import spent_of
 from generation.tasks import work
 from tests.factories import make_workspace
 from tests.generation.hostile_server import completion
@@ -30,12 +39,14 @@ class BatchServer:
     def __init__(self, answer=None):
         self.files, self.batches, self.uploads = {}, {}, 0
         self.answer = answer or (lambda custom_id, body: (200, completion(TEXT, read=50, written=10)))
-        self.refuses = None
+        self.refuses = self.away = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 place = self.path.split("?")[0].removeprefix("/v1")
+                if outer.away:
+                    return self.say({"detail": "Not Found"} if outer.away == 404 else "{", outer.away)
                 if place == "/batches":
                     rows = list(reversed(outer.batches.values()))
                     return self.say({"object": "list", "data": rows, "has_more": False})
@@ -161,6 +172,84 @@ def test_a_run_is_submitted_once_and_its_answers_become_the_same_rows():
     assert all(asked == answered for asked, answered in texts.items())
 
 
+def test_what_a_text_may_hold_parts_no_line_and_a_broken_line_costs_no_other():
+    odd = "A river\u2028ran\x85past."
+
+    def answer(custom_id, body):
+        return 200, completion(odd)
+
+    with BatchServer(answer) as server:
+        run = make_run(server, instructions=2)
+        look(run)
+        server.finish()
+        batch = next(iter(server.batches.values()))
+        rows = [json.loads(line) for line in server.files[batch["output_file_id"]].split(b"\n")]
+        plain = [json.dumps(row, ensure_ascii=False).encode() for row in rows]
+        server.files[batch["output_file_id"]] = b"\n".join([plain[0], plain[1][:-9], b"[1]", b""])
+        found = look(run)
+    assert (found.ingested, run.status) == (1, "finished")
+    assert Response.objects.get(run=run).text == odd
+    assert "without an answer" in run.items.get(status="failed").error
+
+
+def test_a_line_whose_item_has_moved_on_to_another_batch_is_stored_and_each_is_paid_for():
+    with BatchServer() as server:
+        run = make_run(server, instructions=2)
+        look(run)
+        # The first batch takes longer than it may: its items are free again, and asked for once more.
+        run.items.update(leased_by="", leased_until=None)
+        assert look(run).submitted == 2
+        second = list(server.batches.values())[1]
+        second["status"] = "validating"
+        server.finish()
+        assert look(run).ingested == 2
+        second["status"] = "in_progress"
+        GenerationRun.objects.filter(pk=run.pk).update(status="running")
+        run.refresh_from_db()
+        server.finish()
+        for _ in range(2):
+            look(run)
+    assert [item.attempts for item in run.items.all()] == [2, 2]
+    assert SurplusReply.objects.count() == 2
+    # Four answers of 60 tokens, of which 10 at 10 a million.
+    assert spent_of(run) == Spend(4, 240, Decimal("0.0004"))
+
+
+def test_a_server_that_is_away_while_batches_lie_there_is_asked_again():
+    with BatchServer() as server:
+        server.away = 404
+        run = make_run(server)
+        look(run)
+        assert run.status == "failed" and "(404: Not Found), so it seems to have no batch API" in run.message
+        server.away = None
+        start_run(run, clock=timezone.now)
+        look(run)
+        server.away = 409
+        look(run)
+        assert run.status == "running" and "asked again every minute" in run.message
+        server.away = None
+        look(run)
+        assert (run.status, run.message) == ("running", "")
+        server.finish()
+        look(run)
+    assert run.status == "finished"
+
+
+def test_the_budget_counts_what_each_submitted_item_may_cost(monkeypatch):
+    monkeypatch.setattr("generation.batch.LINES_A_FILE", 1)
+    with BatchServer() as server:
+        run = make_run(server, 2, parameters={"max_tokens": 100}, budget=Ceiling(tokens=1_108 + 114 - 1))
+        # A long prompt lies at the endpoint when the short one is weighed: 1,008 + 100 and 14 + 100 tokens.
+        long = [{"role": "user", "content": "a" * 3000}]
+        Instruction.objects.filter(external_id="essays-0").update(messages=long)
+        look(run)
+        assert (len(server.batches), run.status) == (1, "paused")
+        GenerationRun.objects.filter(pk=run.pk).update(budget_tokens=1_108 + 114)
+        run.refresh_from_db()
+        start_run(run, clock=timezone.now)
+        assert look(run).submitted == 1
+
+
 def test_each_model_has_a_batch_of_its_own():
     with BatchServer() as server:
         run = make_run(server, models=("a", "b"), samples=2)
@@ -248,7 +337,6 @@ def test_a_refused_batch_fails_the_run_in_the_endpoints_words():
     assert run.status == "failed" and "batches are not for this key" in run.message
     with BatchServer() as server:
         Endpoint.objects.update(base_url=server.base_url)
-        run.items.update(leased_until=None, leased_by="")
         start_run(run, clock=timezone.now)
         look(run)
         batch = next(iter(server.batches.values()))
