@@ -47,10 +47,15 @@ ANSWER_TOKENS = 64
 NEWER_NAME, THINKING_TOKENS = "max_completion_tokens", 2048
 GONE = (Unreachable, TimedOut, Unauthorised, Forbidden, NoMoney, RateLimited)
 KEPT = ("script",)
+USUAL_END = "/v1"
 
 
 class NoAnswer(LookupError):
     """The endpoint could not be asked at all; the sentence says why, in its words."""
+
+
+class NoModel(NoAnswer):
+    """Nobody said which model to ask."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,9 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     name = model or (served[0].name if served else "")
     if not name:
         said = gettext(
-            "It lists no models, so it is not known which to ask: add a model that it serves, or name one with --model."
+            "It lists no models, so it is not known which to ask: add a model that it serves, and test it again."
         )
-        raise NoAnswer(f"{said} {listing}".strip())
+        raise NoModel(f"{said} {listing}".strip())
     contexts = {one.name: one.context_tokens for one in served if one.context_tokens}
     found: dict[str, Any] = {
         "model": name,
@@ -201,6 +206,11 @@ def probe_address(
         try:
             async with asyncio.timeout(3 * seconds):
                 return await probe(chat, model)
+        except NoAnswer as error:
+            if "404" not in str(error) or USUAL_END in base_url:
+                raise
+            said = gettext("Most servers are reached under an address that ends in %(end)s.")
+            raise type(error)(f"{str(error).rstrip('.')}. {said % {'end': USUAL_END}}") from error
         except TimeoutError as error:
             said = gettext("No answer in %(n)s seconds.") % {"n": f"{3 * seconds:.0f}"}
             raise NoAnswer(said) from error

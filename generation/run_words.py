@@ -14,7 +14,7 @@ def state_in_words(status: str) -> str:
         "running": gettext("; the run goes on."),
         "paused": gettext("; the run is paused."),
         "finished": gettext("; the run is finished."),
-        "failed": gettext("; the endpoint stopped the run."),
+        "failed": gettext("; the run was stopped by an error."),
         "cancelled": gettext("; the run was cancelled."),
         "imported": gettext("; the responses were imported."),
     }

@@ -7,6 +7,8 @@ from dataclasses import asdict
 import pytest
 from django.core.management import CommandError, call_command
 
+from generation.chat import error_of_answer
+from generation.connections import Answer
 from generation.endpoints import context_of, takes_json_schema
 from generation.models import Endpoint, LanguageModel
 from generation.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
@@ -238,3 +240,31 @@ def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
     with HostileServer(play) as strict:
         found = probe_address(strict.base_url)
     assert found.chat and found.json_schema and "json_schema" not in found.words
+
+
+def test_advice_is_what_can_be_done_where_it_is_read():
+    lost = Act(status=404, body={"detail": "Not Found"})
+    with HostileServer(lambda request, n: lost) as server:
+        with pytest.raises(NoAnswer, match=r"add a model that it serves.* 404: Not Found$") as caught:
+            probe_address(server.base_url)
+        assert "--" not in str(caught.value)
+        with pytest.raises(CommandError, match="name one with --model"):
+            call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
+        elsewhere = server.base_url.removesuffix("/v1")
+        with pytest.raises(NoAnswer, match=r"^404: Not Found\. Most servers .* ends in /v1\.$"):
+            probe_address(elsewhere, model="m")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": "model 'm' not found"}, "404: model 'm' not found"),
+        ({"detail": "Not Found"}, "404: Not Found"),
+        ({"error": {"message": "none", "code": "x"}}, "404: none"),
+        ({"detail": [{"loc": ["body"]}]}, '404: {"detail": [{"loc": ["body"]}]}'),
+        ({}, "404: {}"),
+    ],
+)
+def test_a_404_is_told_in_its_words_wherever_they_stand(body, words):
+    answer = Answer(404, "Not Found", {}, json.dumps(body).encode())
+    assert str(error_of_answer(answer)) == words

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
+from generation.failure_words import FAULT
 from generation.models import Endpoint, LanguageModel, Response
 from generation.runs import progress_of
 from generation.spending import Ceiling
@@ -119,6 +120,15 @@ def test_responses_without_a_word_and_tokens_that_nobody_counted_are_said(client
     page = client.get(reverse("generation:run", args=[run.public_id])).content.decode()
     assert "1 response is empty" in page
     assert "local does not say how many tokens it read and wrote" in page
+
+
+def test_a_failure_of_the_program_itself_is_not_laid_at_the_endpoints_door(client, run):
+    client.force_login(make_user("lead"))
+    message = str(FAULT(kind="KeyError", words="'choices'"))
+    type(run).objects.filter(pk=run.pk).update(status="failed", message=message)
+    page = client.get(page_of(run)).content.decode()
+    assert "; the run was stopped by an error." in page and "Plumbline itself failed" in page
+    assert "endpoint stopped" not in page and "The endpoint&#x27;s words:" not in page
 
 
 def test_a_run_that_takes_long_to_count_is_counted_less_often(client, monkeypatch):

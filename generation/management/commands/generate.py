@@ -35,7 +35,7 @@ POLL_SECONDS = 15.0
 
 class Command(RunCommand):
     name = "generate"
-    stopped = "The endpoint stopped the run"
+    stopped = "The run was stopped"
     user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
     help = "Generate a benchmark's responses with one model or several; or resume a run."
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from generation.chat import ChatError
 from generation.models import Endpoint
-from generation.probing import NoAnswer, in_words, probe_endpoint
+from generation.probing import NoAnswer, NoModel, in_words, probe_endpoint
 from generation.serving import ServingRefused, endpoint_at, endpoint_named
 
 
@@ -42,7 +42,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except (NoAnswer, ChatError) as error:
             _forget(endpoint, known)
-            raise CommandError(f"The endpoint cannot be asked: {error}") from error
+            hint = " Or name one with --model." if isinstance(error, NoModel) else ""
+            raise CommandError(f"The endpoint cannot be asked: {error}{hint}") from error
         if options["json"]:
             self.stdout.write(json.dumps(asdict(found)))
             return
