@@ -208,6 +208,20 @@ def test_an_expired_seat_goes_to_another_and_its_late_answer_is_surplus():
     assert Seat.objects.filter(state="taken").count() == 1
 
 
+def test_an_expired_seat_stays_its_holders_while_others_are_free(study):
+    late, _ = next_assignment(make_rater(study), study, clock=noon)
+    quick = make_rater(study)
+    next_assignment(quick, study, clock=later(hours=5))
+    assert Assignment.objects.filter(rater=quick).count() == 1
+    assert Seat.objects.filter(state="held").count() == 2
+    assert submit(late, later(hours=6)) == "recorded"
+
+
+def test_a_task_is_handed_out_under_the_conditions_of_the_study(study):
+    assignment, _ = next_assignment(make_rater(study), study, clock=noon, conditions={"hint": True})
+    assert assignment.conditions == {"hint": True}
+
+
 def test_a_late_answer_still_counts_where_a_seat_is_free():
     study = make_checklist_study(instructions=1, models=1)
     make_seats(study)
@@ -413,6 +427,18 @@ class TestHasMore:
     def test_an_open_task_is_more(self, one):
         rater = make_rater(one)
         next_assignment(rater, one, clock=noon)
+        assert self.both(one, rater, noon) == (True, True)
+
+    @pytest.mark.parametrize(("repeat", "gold"), [(1, None), (0, {"purpose": "gold", "expected": {}})])
+    def test_an_open_probe_or_known_task_is_more_though_no_seat_is_free(self, one, repeat, gold):
+        rater = make_rater(one)
+        submit(next_assignment(rater, one, clock=noon)[0])
+        assert self.both(one, rater, noon) == (False, False)
+        task = one.tasks.get()
+        if gold:
+            task.pk, task.public_id, task.key, task.gold = None, "known", "known", gold
+            task.save()
+        Assignment.objects.create(task=task, rater=rater, repeat=repeat)
         assert self.both(one, rater, noon) == (True, True)
 
     def test_an_open_task_whose_seat_another_has_is_not(self, one):
