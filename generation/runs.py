@@ -36,6 +36,7 @@ __all__ = [
     "cancel_run",
     "fail_run",
     "finish_if_done",
+    "keep_left",
     "nobody_works",
     "pause_run",
     "progress_of",
@@ -49,10 +50,18 @@ SLOWEST_SHOWN = 5
 
 def start_run(run: GenerationRun, *, clock: Clock, user: User | None = None) -> None:
     """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled."""
-    with suppress(JournalFailed):
-        # Before what a killed worker had set aside comes free. Where this fails, the worker that begins says so.
-        store_left(run, store_replies)
+    # Before what a killed worker had set aside comes free.
+    keep_left(run)
     begin(run, manifest_at_start, clock=clock, user=user)
+
+
+def keep_left(run: GenerationRun) -> None:
+    """Stores what killed workers left. Not in a transaction that may yet be undone, for their files go at once.
+
+    Where this fails, the worker that begins says so.
+    """
+    with suppress(JournalFailed):
+        store_left(run, store_replies)
 
 
 def retry_failed(run: GenerationRun, *, clock: Clock, user: User | None = None) -> int:

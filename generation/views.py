@@ -24,7 +24,15 @@ from generation.forms import BudgetForm, GenerationForm
 from generation.manifests import measures_of
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.run_page import generation_panel, scripted_models
-from generation.runs import NotPossible, cancel_run, pause_run, progress_of, raise_budget, retry_failed
+from generation.runs import (
+    NotPossible,
+    cancel_run,
+    keep_left,
+    pause_run,
+    progress_of,
+    raise_budget,
+    retry_failed,
+)
 from generation.runs import start_run as start
 from generation.sampling import (
     NothingToGenerate,
@@ -77,6 +85,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     if not _leads(request, found):
         raise PermissionDenied
     user, action = _user(request), request.POST.get("action", "")
+    keep_left(found)
     try:
         with transaction.atomic():
             if action == "pause":

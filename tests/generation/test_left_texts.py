@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import OperationalError
+from django.urls import reverse
 from django.utils import timezone
 
 from generation import tasks
@@ -22,6 +23,7 @@ from generation.spending import UNLIMITED, Ceiling, Prices, Spend
 from generation.spent import spent_of
 from generation.worker import work_on
 from generation.worklist import GenerationWorklist
+from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, says_or_streams
 from tests.generation.test_sampling import make_benchmark, make_model, make_run
 
@@ -99,6 +101,17 @@ def test_the_sweep_stores_what_came_for_a_run_that_nobody_resumes(folder):
     cancel_run(run, clock=timezone.now)
     tasks.sweep()
     assert run.items.filter(status=GenerationItem.Status.DONE).count() == 3
+    assert not list(folder.iterdir())
+
+
+def test_a_page_that_asks_too_late_for_a_run_to_go_on_loses_no_text(client, folder):
+    with HostileServer(river) as server:
+        run = started(server)
+        killed(run, 3)
+    cancel_run(run, clock=timezone.now)
+    client.force_login(make_user("lead"))
+    client.post(reverse("generation:control_run", args=[run.public_id]), {"action": "resume"})
+    assert Response.objects.filter(run=run).count() == 3
     assert not list(folder.iterdir())
 
 
