@@ -26,7 +26,7 @@ PAGES = [
 
 @pytest.mark.parametrize(
     ("value", "digits", "written"),
-    [(-12.345, 1, "−12.3"), (-0.001, 2, "0.00"), (0.5, 0, "0"), (1234.5, 1, "1234.5"), (-3, 0, "−3")],
+    [(-12.345, 1, "−12.3"), (-0.001, 2, "0.00"), (0.5, 0, "0"), (1234.5, 1, "1,234.5"), (-3, 0, "−3")],
 )
 def test_figures_tables_and_templates_write_alike(value, digits, written):
     assert decimals(value, digits) == written
@@ -35,6 +35,21 @@ def test_figures_tables_and_templates_write_alike(value, digits, written):
     template = Template("{% load figures %}{{ value|figure:digits }}")
     assert template.render(Context({"value": value, "digits": digits})) == written
     assert template.render(Context({"value": None, "digits": digits})) == ""
+
+
+@pytest.mark.parametrize(
+    ("filtered", "written"),
+    [
+        ("18342|grouped", "18,342"), ("999|grouped", "999"), ("0|grouped", "0"), ("nothing|grouped", ""),
+        ("1234.5|money", "1,234.50"), ("250|money", "250"), ("0|money", "0"), ("0.0312|money", "0.0312"),
+        ("0.00001|money", "< 0.0001"), ("nothing|money", ""),
+    ],
+)  # fmt: skip
+def test_counts_and_amounts_have_their_thousands_apart(filtered, written):
+    template = Template(
+        f"{{% load figures %}}{{% autoescape off %}}{{{{ {filtered} }}}}{{% endautoescape %}}"
+    )
+    assert template.render(Context({"nothing": None})) == written
 
 
 def test_levels_keep_their_own_digits():

@@ -111,7 +111,12 @@ def test_two_fits_are_compared_on_the_same_answers():
     other = found["categories"][0]["other"]
     assert other["mse"][0] < other["mse"][1] and other["shift"] > 0
     page = page_of(study, f"?fit={first.public_id}&with={second.public_id}")
-    assert "Paired by instruction" in text_of(page)
+    assert "predicts the scores of the same instructions without" in text_of(page)
+    study.policies = {**study.policies, "clusters": "items"}
+    study.save(update_fields=["policies"])
+    of_items = text_of(page_of(study, f"?fit={first.public_id}&with={second.public_id}"))
+    assert "predicts the scores of the same items without" in of_items
+    assert "fitted to all items but one" in of_items and "whole instructions" not in of_items
 
 
 def test_one_instruction_gives_sentences():
