@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import time
 import uuid
 from decimal import Decimal
 from email import message_from_bytes
@@ -345,6 +346,13 @@ def test_a_refused_batch_fails_the_run_in_the_endpoints_words():
     assert run.status == "failed" and "line 1 is no JSON" in run.message
 
 
+def finish_the_next(server):
+    while all(batch["status"] != "in_progress" for batch in list(server.batches.values())):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    server.finish()
+
+
 def test_the_worker_and_the_command_wait_for_batches(monkeypatch):
     monkeypatch.setattr("generation.management.commands.generate.POLL_SECONDS", 0.1)
     with BatchServer() as server:
@@ -354,7 +362,7 @@ def test_the_worker_and_the_command_wait_for_batches(monkeypatch):
         work(run.pk)
         run.refresh_from_db()
         assert run.status == "finished"
-        threading.Timer(0.5, server.finish).start()
+        threading.Thread(target=finish_the_next, args=[server]).start()
         out = io.StringIO()
         call_command("generate", "essays", "--model", "m", "--batch", stdout=out)
         assert "is finished: 4 of 4" in out.getvalue()
