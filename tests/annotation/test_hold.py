@@ -287,6 +287,17 @@ def test_a_skip_gives_back_its_own_seat_and_not_that_of_the_held_task():
     assert next_assignment(rater, first.task.study, clock=clock())[0] == held
 
 
+def test_no_third_task_is_held_for_one_that_went_to_somebody_else():
+    study = make_study(tasks=3, probe_rate=0)
+    rater, first = begun(study)
+    held = held_at(first)
+    Seat.objects.filter(pk=held.seat_id).update(holder=make_rater(study))
+    Assignment.objects.filter(pk=held.pk).update(seat=None)
+    assert Seat.objects.filter(state="free").count() == 1
+    assert held_at(first) is None
+    assert Assignment.objects.filter(rater=rater).count() == 2
+
+
 @pytest.mark.parametrize("end", [answer, lambda a: skip(assignment=a, reason="broken", clock=clock())])
 def test_nothing_is_held_for_a_task_that_is_done(end):
     _rater, first = begun(make_study(tasks=3, probe_rate=0))
