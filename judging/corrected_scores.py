@@ -2,12 +2,16 @@
 
 Each entry is turned into the pseudo-value whose mean is the score and whose spread is that of its linearisation, so
 that a mean over categories and a ratio of sums keep their clustered error (Angelopoulos, Duchi and Zrnic, arXiv
-2311.01453, with the delta method).
+2311.01453, with the delta method). The categories of a mean are strata: each has its own number of instructions, and
+its own mean is estimated from them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from calibration.prediction_powered import EstimateInterval, ModelScores, prediction_powered_mean
 from calibration.resampling import FloatArray, IntArray
@@ -51,7 +55,7 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
     """One model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
 
     Where the judge scored nothing beyond, people's own score stands. Raises TooFewRatings where a category has no
-    response that people scored, or under two instructions.
+    response that people scored, under two instructions, or where no category has two.
     """
     wanted = np.unique(np.concatenate([judge.column, judge_only.column]))
     missing = np.setdiff1d(wanted, people.column)
@@ -59,6 +63,7 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
         raise TooFewRatings(wanted.size - missing.size, wanted.size, "categories with people's scores")
     alone = not len(judge_only) or np.setdiff1d(wanted, judge_only.column).size > 0
     human = pseudo_values(people, rule)
+    strata = strata_of([people, judge_only], rule)
     found = prediction_powered_mean(
         ModelScores(
             human=human,
@@ -66,6 +71,8 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
             instructions=people.instruction,
             judge_only=np.zeros(1) if alone else pseudo_values(judge_only, rule),
             judge_only_instructions=people.instruction[:1] if alone else judge_only.instruction,
+            strata=strata[0],
+            judge_only_strata=strata[0][:1] if alone else strata[1],
         ),
         power=0.0 if alone else None,
     )
@@ -77,6 +84,23 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
         value, low, high, powered.interval_kind, found.power, found.n, found.effective_n,
         people_value, people_low, people_high,
     )  # fmt: skip
+
+
+def strata_of(parts: Sequence[Entries], rule: Rule) -> list[IntArray]:
+    """The stratum of each entry of each part: its column, and one for columns that share an instruction.
+
+    A pooled score has a single stratum: how many entries a category has is then a matter of chance.
+    """
+    if rule.pooled:
+        return [np.zeros(len(part), dtype=np.int64) for part in parts]
+    _, column = np.unique(np.concatenate([part.column for part in parts]), return_inverse=True)
+    _, whole = np.unique(np.concatenate([part.instruction for part in parts]), return_inverse=True)
+    columns, wholes = int(column.max()) + 1, int(whole.max()) + 1
+    pairs = (column.reshape(-1), columns + whole.reshape(-1))
+    _, group = connected_components(
+        csr_array((np.ones(column.size), pairs), shape=(columns + wholes,) * 2), False
+    )
+    return np.split(group[column.reshape(-1)].astype(np.int64), np.cumsum([len(part) for part in parts])[:-1])
 
 
 def sorted_ends(rule: Rule, value: float, low: float, high: float) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibration.statistic_errors import TooFewRatings
-from judging.corrected_scores import Entries, corrected_score, pseudo_values
+from judging.corrected_scores import Entries, corrected_score, pseudo_values, strata_of
 from judging.scoring import HELLOBENCH, Rule
 
 
@@ -80,3 +80,51 @@ def test_without_further_verdicts_people_stand_alone_and_a_category_without_peop
             entries([2], [3], [70]),
             HELLOBENCH,
         )
+
+
+def test_columns_are_strata_unless_they_share_instructions_or_are_pooled():
+    people = entries([1, 1, 2, 2, 3], [10, 11, 12, 13, 14], [80] * 5)
+    further = entries([1, 3, 3], [20, 21, 22], [70] * 3)
+    first, second = strata_of([people, further], HELLOBENCH)
+    assert [len(set(first[:2])), len(set(first[2:4])), len({*first})] == [1, 1, 3]
+    assert (second[0], second[1], second[2]) == (first[0], first[4], first[4])
+    # Baselines of one board stand on the same instructions: together they are one stratum.
+    baselines = entries([1, 2, 3, 1, 2, 3], [10, 10, 10, 11, 11, 11], [80] * 6)
+    assert len({*strata_of([baselines, further], HELLOBENCH)[0]}) == 1
+    assert not strata_of([people, further], Rule(0, 1, pooled=True))[0].any()
+
+
+def few_a_category(rng, labelled, categories=3, further=60):
+    """People's and a judge's scores of `labelled` instructions a category, and the judge's of others: three Entries."""
+    parts = []
+    for place in range(categories):
+        level = rng.normal(75, 7, labelled + further)
+        people = level + rng.normal(0, 6, level.size)
+        parts.append(
+            (
+                np.full(level.size, place),
+                np.arange(level.size) + 1000 * place,
+                people,
+                people + 6 + rng.normal(0, 5, level.size),
+            )
+        )
+    column, instruction, people, judge = (np.concatenate(part) for part in zip(*parts, strict=True))
+    few = instruction % 1000 < labelled
+    return tuple(
+        entries(column[mask], instruction[mask], of[mask])
+        for of, mask in ((people, few), (judge, few), (judge, ~few))
+    )
+
+
+def test_seven_instructions_a_category_are_not_overrated():
+    held, draws = 0, 400
+    for seed in range(draws):
+        found = corrected_score(*few_a_category(np.random.default_rng(seed), 7), HELLOBENCH)
+        held += found.low <= 0.0 <= found.high
+    assert held / draws >= 0.93
+
+
+def test_a_single_instruction_in_every_category_states_nothing():
+    rng = np.random.default_rng(3)
+    with pytest.raises(TooFewRatings, match="one category"):
+        corrected_score(*few_a_category(rng, 1, categories=25), HELLOBENCH)
