@@ -13,7 +13,7 @@ from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame,
 from calibration.pair_rankings import pair_parts
 from calibration.power import power_curve, shared_ranks
 from calibration.report_reasons import NoSharedTasks, TooFewModels
-from calibration.score_ranking import complete_table, mean_scores
+from calibration.score_ranking import MeanScores, complete_table, mean_scores
 from calibration.statistic_errors import TooFewRatings
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
 
@@ -24,8 +24,17 @@ REPEATS = 20
 
 
 def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Plain:
-    """`by`: PEOPLE or a judge's public id. `criterion`: a key, ALL for the mean of all, '' for the default."""
-    return {"criterion": criterion, "by": by or PEOPLE, "draws": DRAWS, "seed": 0}
+    """`by`: PEOPLE or a judge's public id. `criterion`: a key, ALL for the mean of all, '' for the default.
+
+    `clusters` keeps apart what was stored when one model with few clusters decided for all.
+    """
+    return {
+        "criterion": criterion,
+        "by": by or PEOPLE,
+        "draws": DRAWS,
+        "seed": 0,
+        "clusters": "each model's own",
+    }
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
@@ -120,19 +129,28 @@ def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int
     except TooFewRatings as error:
         raise TooFewModels(str(error)) from error
     order = np.argsort(-found.mean, kind="stable")
-    ahead = part(found.ahead)
     return {
         "models": [
             {
                 "model": names[int(str(found.models[place]))], "mean": found.mean[place], "low": found.low[place],
                 "high": found.high[place], "rank": found.rank[place], "rank_low": found.rank_low[place],
                 "rank_high": found.rank_high[place], "n": found.n[place],
+                "interval_kind": found.kinds[place], "clusters": found.clusters[place],
             }
             for place in order
         ],
-        "interval_kind": found.interval_kind, "clusters": found.clusters, "draws": found.draws,
-        "ahead": [[ahead[int(i)][int(j)] for j in order] for i in order] if isinstance(ahead, list) else ahead,
+        "ahead": part(lambda: _ahead(found, order)),
     }  # fmt: skip
+
+
+def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
+    """Probabilities in the order of the page; None where one of the two has no 95 % interval."""
+    places, chance = found.ahead()
+    column = {int(place): at for at, place in enumerate(places)}
+    at = [column.get(int(place)) for place in order]
+    return [
+        [None if line is None or other is None else float(chance[line, other]) for other in at] for line in at
+    ]
 
 
 def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[Plain]:

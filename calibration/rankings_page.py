@@ -13,6 +13,7 @@ from calibration.rankings_page_pairs import pair_blocks
 from calibration.rankings_page_scores import score_blocks
 from calibration.reasons import reason_of
 from calibration.report_words import criterion_name
+from calibration.resampling import MIN_CLUSTERS
 from calibration.result_blocks import Choice, ResultPage
 from calibration.result_pages import PageKind
 from calibration.stored_reports import Plain, missing
@@ -38,7 +39,7 @@ def rankings_page(study: Study, report: Plain) -> ResultPage:
         about=_about(report),
         choices=_choices(study, report),
         blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
-        method=_pairs_method() if pairs else _scores_method(),
+        method=_pairs_method(clusters) if pairs else _scores_method(clusters),
         sources=_sources(pairs),
         code=["calibration.ranking", "calibration.bradley_terry", "calibration.davidson", "calibration.elo",
               "calibration.paired_effects", "calibration.bias"]
@@ -87,7 +88,7 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
     """How sure the first place is, from the chance of being ahead of the second and the possible ranks."""
-    if missing(found["ahead"]):
+    if missing(found["ahead"]) or found["ahead"][0][1] is None:
         return ""
     chance = found["ahead"][0][1]
     low, high = rows[0]["rank_low"], rows[0]["rank_high"]
@@ -117,7 +118,7 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
     )
     said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
         "first": rows[0]["model"], "second": rows[1]["model"],
-        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], found["interval_kind"], items=items),
+        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], rows[0]["interval_kind"], items=items),
         "other": number(rows[1]["mean"]),
     }  # fmt: skip
     return f"{said} {_certainty(rows, found)}".strip()
@@ -151,7 +152,7 @@ def _choices(study: Study, report: Plain) -> list[Choice]:
     return found
 
 
-def _pairs_method() -> list[str]:
+def _pairs_method(clusters: str) -> list[str]:
     return [
         gettext(
             "Points: 1 for a win, 0.5 for a tie (also where both are bad), 0 for a loss. Bradley-Terry: strengths of "
@@ -159,10 +160,11 @@ def _pairs_method() -> list[str]:
             "1) around 1500. Davidson: the same with ties as an ending of their own."
         ),
         gettext(
-            "Intervals draw whole instructions with replacement. True ranks: models count as ahead or behind where "
+            "Intervals draw whole %(of)s with replacement. True ranks: models count as ahead or behind where "
             "their difference leaves 0 outside an interval that is simultaneous over all rivals. The probability of "
             "being truly ahead is the share of draws."
-        ),
+        )
+        % {"of": clusters},
         gettext(
             "Elo: every model starts at 1500, K is 32, one pass over the games in the order played. What it says "
             "depends on that order: the figure shows the spread over 200 shuffled orders and over its last 100 games."
@@ -174,17 +176,20 @@ def _pairs_method() -> list[str]:
     ]
 
 
-def _scores_method() -> list[str]:
+def _scores_method(clusters: str) -> list[str]:
     return [
         gettext(
-            "A model's score is the mean of all its answers on the criterion. Intervals draw whole instructions with "
-            "replacement, all models together, so that a hard instruction moves them all."
-        ),
+            "A model's score is the mean of all its answers on the criterion. Intervals draw whole %(of)s with "
+            "replacement, all models together, so that a hard one moves them all; how much is stated of a model depends "
+            "on how many it has itself: an interval from %(least)d on, a range from 2 on, else nothing."
+        )
+        % {"of": clusters, "least": MIN_CLUSTERS},
         gettext(
             "Shared ranks: going down the means, a model shares its leader's rank while their paired t test over "
-            "instructions has p of 0.05 or more. Power: the same tests over all pairs of models at growing numbers of "
-            "instructions, averaged over 20 random orders."
-        ),
+            "%(of)s has p of 0.05 or more. Power: the same tests over all pairs of models at growing numbers of %(of)s, "
+            "averaged over 20 random orders."
+        )
+        % {"of": clusters},
     ]
 
 

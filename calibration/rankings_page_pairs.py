@@ -18,7 +18,7 @@ from calibration.stored_reports import Plain, missing
 def pair_blocks(report: Plain, clusters: str) -> list[Block]:
     """`clusters` is what the intervals draw whole, in the reader's language."""
     return [
-        _strength(report["strength"], clusters), ahead_block(report["strength"]),
+        _strength(report["strength"], clusters), ahead_block(report["strength"], clusters),
         _elo(report["elo"], report["strength"]), _points(report["points"], clusters), _davidson(report["davidson"]),
         _effects(report["effects"], clusters),
         position_block(report["position"]), length_block(report["length"]), *_categories(report["by_category"]),
@@ -29,10 +29,12 @@ def _strength(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Strength (Bradley-Terry)")
     if missing(found):
         return Block("strength", title, reason=reason_of(found))
-    rows = found["models"]
+    rows, kind = found["models"], found["interval_kind"]
     figure = ranges(
         [
-            RangeRow(row["model"], [Span(row["strength"], row["low"], row["high"])], note=rank_words(row))
+            RangeRow(
+                row["model"], [Span(row["strength"], row["low"], row["high"])], note=rank_words(row, kind)
+            )
             for row in rows
         ],
         title=title, x_title=gettext("Strength in Elo points"), series=[gettext("Bradley-Terry")],
@@ -40,29 +42,32 @@ def _strength(found: Mapping[str, Any], clusters: str) -> Block:
     table = Table(
         [Column(gettext("Model")), Column(gettext("Strength"), 1), Column(gettext("From"), 1), Column(gettext("To"), 1),
          Column(gettext("Rank"), 0), Column(gettext("Best rank"), 0), Column(gettext("Worst rank"), 0)],
-        [[row["model"], row["strength"], *stated({**row, "interval_kind": found["interval_kind"]}), row["rank"],
-          row["rank_low"], row["rank_high"]] for row in rows],
+        [[row["model"], row["strength"], *stated({**row, "interval_kind": kind}), row["rank"],
+          *stated({**row, "interval_kind": kind}, "rank_")] for row in rows],
     )  # fmt: skip
-    caption = ends_meaning(found["interval_kind"], found["clusters"], clusters)
+    caption = ends_meaning(kind, found["clusters"], clusters)
     return Block("strength", title, figure=figure, caption=caption, table=table)
 
 
-def rank_words(row: Mapping[str, Any]) -> str:
+def rank_words(row: Mapping[str, Any], kind: str) -> str:
+    """The ranks that are possible; '' where nothing is known of them."""
     low, high = row["rank_low"], row["rank_high"]
+    if kind == "none":
+        return ""
     if low == high:
         return gettext("rank %(rank)d") % {"rank": low}
     return gettext("rank %(low)d to %(high)d") % {"low": low, "high": high}
 
 
-def ahead_block(found: Mapping[str, Any]) -> Block:
-    """The probability that one model is truly ahead of another, for every two."""
+def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
+    """The probability that one model is truly ahead of another, for every two of which it can be stated."""
     title = gettext("Probability that one is truly ahead")
     if missing(found):
         return Block("ahead", title, reason=reason_of(found))
     if missing(found["ahead"]):
         return Block("ahead", title, reason=gettext(
-            "Fewer than 20 instructions: no probability is stated. Compare on more instructions."
-        ))  # fmt: skip
+            "Fewer than 20 %(of)s stand behind the models, so no probability is stated. Compare on more %(of)s."
+        ) % {"of": clusters})  # fmt: skip
     names = [row["model"] for row in found["models"]]
     count = len(names)
     shown: list[list[float | None]] = [
@@ -71,7 +76,7 @@ def ahead_block(found: Mapping[str, Any]) -> Block:
     figure = heat_map(names, shown, title=title)
     table = Table(
         [Column(gettext("Model")), Column(gettext("Other model")), Column(gettext("Probability ahead"), 3)],
-        [[names[i], names[j], found["ahead"][i][j]] for i in range(count) for j in range(count) if i < j],
+        [[names[i], names[j], shown[i][j]] for i in range(count) for j in range(i + 1, count)],
     )
     caption = gettext("Each cell: the probability that the row's model is truly better than the column's.")
     return Block("ahead", title, figure=figure, caption=caption, table=table, folded=True)

@@ -1,11 +1,17 @@
-"""Models by their mean score, with intervals over whole clusters: the ranking of stars and checklists. PURE."""
+"""Models by their mean score, with intervals over each model's own clusters: the ranking of stars and checklists. PURE."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.rank_intervals import ahead_chances, rank_ends, ranks
+from calibration.rank_intervals import (
+    ahead_chances,
+    clear_by_draws,
+    clear_by_leaving_out,
+    ends_of,
+    ranks,
+)
 from calibration.rating_tables import sum_by
 from calibration.resampling import (
     MIN_CLUSTERS,
@@ -22,10 +28,11 @@ from calibration.statistic_errors import TooFewRatings
 
 @dataclass(frozen=True)
 class MeanScores:
-    """Mean score of each of `models` (sorted), arrays (k,): ends over whole clusters as `interval_kind` says.
+    """Mean score of each of `models` (sorted), arrays (k,): ends over the model's own `clusters` as `kinds` says.
 
-    `rank_low` and `rank_high` hold each model's true rank with at least 95 % where the kind is "bootstrap95".
-    `sample` (draws, k) are the resampled means; `n` (k,) scores of each model.
+    `rank_low` and `rank_high` hold the true rank with at least 95 % where a model's kind is "bootstrap95"; models that
+    have no 95 % interval may then stand anywhere. Of a "leave_one_out_range" they are ranges as well, and with "none"
+    any rank is possible. `sample` (draws, number of "bootstrap95") are the resampled means; `n` (k,) scores of each.
     """
 
     models: tuple[Hashable, ...]
@@ -36,16 +43,19 @@ class MeanScores:
     rank_low: IntArray
     rank_high: IntArray
     n: IntArray
+    kinds: tuple[IntervalKind, ...]
+    clusters: IntArray
     sample: FloatArray
-    interval_kind: IntervalKind
-    clusters: int
-    draws: int
 
-    def ahead(self) -> FloatArray:
-        """Probability (k, k) that the line's model has truly the higher mean. Raises TooFewRatings without draws."""
-        if self.interval_kind != "bootstrap95":
-            raise TooFewRatings(self.clusters, MIN_CLUSTERS, "clusters with usable draws")
-        return ahead_chances(self.sample)
+    def ahead(self) -> tuple[IntArray, FloatArray]:
+        """Places (j,) of the models with a 95 % interval and the probability (j, j) that the line's mean is truly higher.
+
+        Raises TooFewRatings where there are fewer than two of them.
+        """
+        sure = _places(self.kinds, "bootstrap95")
+        if len(sure) < 2:
+            raise TooFewRatings(len(sure), 2, f"models with {MIN_CLUSTERS} clusters or more")
+        return sure, ahead_chances(self.sample)
 
 
 def mean_scores(
@@ -53,8 +63,8 @@ def mean_scores(
 ) -> MeanScores:
     """Mean of scores (n,) of each model, models and clusters (n,) labels; models must be sortable.
 
-    All models are resampled together, so that what a hard instruction does to all of them cancels from differences.
-    A draw in which some model has no score is dropped. Raises TooFewRatings under two models.
+    All models are resampled together, so that what a hard instruction does to all of them cancels from differences;
+    what is stated of a model depends on how many clusters it has itself. Raises TooFewRatings under two models.
     """
     values = np.asarray(scores, dtype=np.float64)
     names, model = np.unique(np.asarray(models), return_inverse=True)
@@ -69,35 +79,52 @@ def mean_scores(
     sums = sum_by(cell, m * k, values).reshape(m, k)
     sizes = sum_by(cell, m * k, np.ones_like(values)).reshape(m, k)
     mean = sums.sum(axis=0) / sizes.sum(axis=0)
-    sample, kind = _resampled(sums, sizes, draws, seed)
-    low, high = mean, mean
-    if kind == "bootstrap95":
-        low, high = percentile_ends(sample, m)
-    elif kind == "leave_one_out_range":
-        low, high = sample.min(axis=0), sample.max(axis=0)
-    rank_low, rank_high = rank_ends(mean, sample, kind, m)
+    own = (sizes > 0).sum(axis=0).astype(np.int64)
+    kinds: list[IntervalKind] = [_kind(int(count), draws) for count in own]
+    low, high, clear = mean.copy(), mean.copy(), np.zeros((k, k), dtype=np.int64)
+    some = np.flatnonzero((own > 1) & (draws > 0))
+    left = _left_out(sums[:, some], sizes[:, some])
+    clear[np.ix_(some, some)] = clear_by_leaving_out(mean[some], left)
+    low[some], high[some] = left.min(axis=0), left.max(axis=0)
+    sure = _places(kinds, "bootstrap95")
+    sample = _resampled(sums[:, sure], sizes[:, sure], draws, seed)
+    clear[sure] = 0
+    clear[np.ix_(sure, sure)] = clear_by_draws(mean[sure], sample, own[sure])
+    for column, place in enumerate(sure):
+        low[place], high[place] = percentile_ends(sample[:, column], int(own[place]))
+    rank_low, rank_high = ends_of(clear)
     return MeanScores(
         models=tuple(names.tolist()), mean=mean, low=low, high=high, rank=ranks(mean), rank_low=rank_low,
-        rank_high=rank_high, n=sizes.sum(axis=0).astype(np.int64), sample=sample, interval_kind=kind, clusters=m,
-        draws=len(sample) if kind == "bootstrap95" else 0,
+        rank_high=rank_high, n=sizes.sum(axis=0).astype(np.int64), kinds=tuple(kinds), clusters=own, sample=sample,
     )  # fmt: skip
 
 
-def _resampled(sums: FloatArray, sizes: FloatArray, draws: int, seed: int) -> tuple[FloatArray, IntervalKind]:
-    """Means (draws, k) of whole clusters drawn again, or with each left out under MIN_CLUSTERS of them."""
-    m = len(sums)
-    if m < 2 or draws == 0:
-        return np.empty((0, sums.shape[1])), "none"
-    few = m < MIN_CLUSTERS
-    counts = 1.0 - np.eye(m) if few else bootstrap_counts(m, draws, np.random.default_rng(seed))
+def _kind(clusters: int, draws: int) -> IntervalKind:
+    if clusters < 2 or draws == 0:
+        return "none"
+    return "bootstrap95" if clusters >= MIN_CLUSTERS else "leave_one_out_range"
+
+
+def _places(kinds: Sequence[IntervalKind], kind: IntervalKind) -> IntArray:
+    return np.array([place for place, one in enumerate(kinds) if one == kind], dtype=np.int64)
+
+
+def _left_out(sums: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Means (clusters, k) with each cluster left out, of models that have two clusters or more."""
+    return np.asarray((sums.sum(axis=0) - sums) / (sizes.sum(axis=0) - sizes))
+
+
+def _resampled(sums: FloatArray, sizes: FloatArray, draws: int, seed: int) -> FloatArray:
+    """Means (draws, k) of whole clusters drawn again, of models that have MIN_CLUSTERS or more.
+
+    A draw that misses all of a model's 20 clusters or more (at most 1 in 10^8) is dropped.
+    """
+    if not sums.shape[1]:
+        return np.empty((0, 0))
+    counts = bootstrap_counts(len(sums), draws, np.random.default_rng(seed))
     given = counts @ sizes
     usable = (given > 0).all(axis=1)
-    sample = (counts[usable] @ sums) / given[usable]
-    if few and len(sample):
-        return sample, "leave_one_out_range"
-    if not few and len(sample) >= draws / 2:
-        return sample, "bootstrap95"
-    return np.empty((0, sums.shape[1])), "none"
+    return np.asarray((counts[usable] @ sums) / given[usable])
 
 
 def complete_table(

@@ -45,6 +45,10 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
             "There are only %(n)d %(of)s, too few for a 95 %% interval; lines span what comes out when any one of "
             "them is left out."
         ) % {"n": clusters, "of": of}
+    if clusters > 1:
+        return gettext(
+            "No interval can be stated: most draws of the %(n)d %(of)s lack something that the value needs."
+        ) % {"n": clusters, "of": of}
     return gettext("No interval can be stated: everything comes from one cluster.")
 
 

@@ -101,7 +101,7 @@ def test_all_ties_put_every_model_on_the_same_strength():
     page = page_of(study)
     never_nan(page)
     assert (
-        "3 models share the first place: model0, model1, model2, each with a strength of 1500"
+        "3 models share the first place: model0, model1, model2, each with a strength of 1,500"
         in answer_of(page)
     )
 
@@ -166,7 +166,7 @@ def test_a_judges_verdicts_rank_models_when_asked():
     study = answered_study(instructions=21, judge="gpt-4o")
     judge = study.tasks.first().assignments.get(rater__kind="judge").rater
     found = report(study, by=judge.public_id)
-    assert found["n_raters"] == 1 and found["scores"]["clusters"] == 21
+    assert found["n_raters"] == 1 and [row["clusters"] for row in found["scores"]["models"]] == [21, 21]
     page = page_of(study, f"?by={judge.public_id}")
     assert f'<option value="{judge.public_id}" selected>' in page
 
@@ -212,15 +212,45 @@ def test_pandalm_is_ranked(shared_data):
     assert "llama-7b ranks first" in text_of(page_of(study))
 
 
+def test_recipes_rank_each_model_by_its_own_items(shared_data):
+    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
+         item="item_id", rater="annotator", criterion="criterion", value="score", model="system")  # fmt: skip
+    study = Study.objects.get(slug="recipes")
+    rows = {row["model"]: row for row in report(study)["scores"]["models"]}
+    kinds = {name: (row["interval_kind"], row["clusters"]) for name, row in rows.items()}
+    ranged = ("leave_one_out_range", 10)
+    assert kinds == {
+        "original": ranged, "no_context": ranged, "dependency": ranged, "context": ranged, "coref": ranged,
+        "coherence": ("none", 1), "grammaticality": ("none", 1),
+    }  # fmt: skip
+    assert all(row["low"] < row["mean"] < row["high"] for row in rows.values() if row["clusters"] == 10)
+    # Dependency (2.767) and context (2.727) change places when one item is left out; the fillers may stand anywhere.
+    assert rows["dependency"]["rank_high"] > rows["dependency"]["rank_low"] + 2
+    assert {
+        (rows[name]["rank_low"], rows[name]["rank_high"]) for name in ("coherence", "grammaticality")
+    } == {(1, 7)}
+    page = page_of(study)
+    never_nan(page)
+    said = text_of(page)
+    blocks = text_of(page[page.index('<p class="answer">') :])
+    assert "one cluster" not in said and "instruction" not in blocks
+    assert "Too few items for any interval: " in said and "coherence (1)" in said
+    table = page[page.index('id="means"') : page.index('id="ahead"')]
+    filler = text_of(table[table.index('<th scope="row">coherence') :].split("</tr>")[0]).split()
+    mean, rank = rows["coherence"]["mean"], rows["coherence"]["rank"]
+    assert filler[2:] == ["1", f"{mean:.3f}", "–", "–", str(rank), "–", "–"]
+
+
 class TestMeanScores:
     def test_means_and_ranks_by_hand(self):
         found = mean_scores(np.array([1.0, 3, 2, 2]), [1, 2, 1, 2], clusters=[0, 0, 1, 1], draws=0)
         assert found.mean.tolist() == [1.5, 2.5] and found.rank.tolist() == [2, 1]
-        assert found.interval_kind == "none" and found.low.tolist() == [1.5, 2.5]
+        assert found.kinds == ("none", "none") and found.low.tolist() == [1.5, 2.5]
+        assert (found.rank_low.tolist(), found.rank_high.tolist()) == ([1, 1], [2, 2])
 
     def test_few_clusters_give_the_range_over_leaving_one_out(self):
         found = mean_scores(np.array([1.0, 3, 2, 2]), [1, 2, 1, 2], clusters=[0, 0, 1, 1])
-        assert found.interval_kind == "leave_one_out_range"
+        assert set(found.kinds) == {"leave_one_out_range"} and found.clusters.tolist() == [2, 2]
         assert (found.low.tolist(), found.high.tolist()) == ([1, 2], [2, 3])
         with pytest.raises(TooFewRatings):
             found.ahead()
@@ -230,7 +260,42 @@ class TestMeanScores:
         hard = rng.normal(0, 5, 60)
         scores = np.concatenate([hard, hard + 0.3 + rng.normal(0, 0.2, 60)])
         found = mean_scores(scores, [1] * 60 + [2] * 60, clusters=[*range(60), *range(60)])
-        assert found.ahead()[1, 0] > 0.99 and found.high[0] > found.low[1]
+        places, chance = found.ahead()
+        assert places.tolist() == [0, 1] and chance[1, 0] > 0.99
+        assert found.high[0] > found.low[1]
+
+    def test_each_model_rests_on_its_own_clusters(self):
+        # Models 1 and 2 answer 30 instructions, 3 answers 3 of them, 4 answers one: by the rules an interval, an
+        # interval, the range over leaving one out (scores 0, 1, 5: means of two are .5, 2.5, 3) and nothing.
+        rng = np.random.default_rng(3)
+        one, two = 8 + rng.normal(0, 0.1, 30), 6 + rng.normal(0, 0.1, 30)
+        scores = np.concatenate([one, two, [0.0, 1, 5], [7.0]])
+        models, clusters = [1] * 30 + [2] * 30 + [3] * 3 + [4], [*range(30), *range(30), 0, 1, 2, 0]
+        found = mean_scores(scores, models, clusters=clusters)
+        assert found.kinds == ("bootstrap95", "bootstrap95", "leave_one_out_range", "none")
+        assert found.clusters.tolist() == [30, 30, 3, 1]
+        assert (found.low[2], found.high[2]) == (0.5, 3.0) and found.low[3] == found.high[3] == 7.0
+        alone = mean_scores(scores[:60], models[:60], clusters=clusters[:60])
+        assert found.low[:2].tolist() == alone.low.tolist() and found.high[:2].tolist() == alone.high.tolist()
+        # 1 is clearly ahead of 2; 3 and 4 have no interval, so that both may be ahead of them or behind them. 3 stays
+        # behind 1 and 2 whatever is left out; where 4 stands is unknown.
+        assert found.rank_low.tolist() == [1, 2, 3, 1] and found.rank_high.tolist() == [3, 4, 4, 4]
+        places, chance = found.ahead()
+        assert places.tolist() == [0, 1] and chance[0, 1] > 0.99
+
+    def test_the_ends_widen_with_few_own_clusters(self):
+        # The same 25 scores of model 1, beside a model 2 with as many or with 2,000 clusters: t(24), never t(1999).
+        rng = np.random.default_rng(5)
+        one, two = rng.normal(5, 1, 25), rng.normal(5, 1, 2000)
+        few = mean_scores(
+            np.concatenate([one, two[:25]]), [1] * 25 + [2] * 25, clusters=np.arange(50), draws=4000
+        )
+        many = mean_scores(
+            np.concatenate([one, two]), [1] * 25 + [2] * 2000, clusters=np.arange(2025), draws=4000
+        )
+        for found in (few, many):
+            reach = 2.064 * one.std(ddof=1) / 5
+            assert (found.high[0] - found.low[0]) / 2 == pytest.approx(reach, rel=0.04)
 
     def test_one_model_is_not_a_ranking(self):
         with pytest.raises(TooFewRatings):
