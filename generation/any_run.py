@@ -29,6 +29,9 @@ class AnyRun(models.Model):
     budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
     manifest = models.JSONField(default=dict, blank=True)
     message = models.TextField(blank=True)
+    estimated = models.BooleanField(
+        default=False, help_text=_("Some tokens of this run were not counted by its endpoint but estimated.")
+    )
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)

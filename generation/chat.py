@@ -22,6 +22,7 @@ from generation.bodies import (
     read_choices,
     read_models,
     read_vectors,
+    tokens_counted,
 )
 from generation.connections import Answer, Connections, answer_of, events_with_data
 from generation.engine import CallFailed
@@ -245,7 +246,9 @@ class OpenAIChat:
         reply = with_tokens(read_completion(completion, time.monotonic() - started), request)
         scores = completion.get("prompt_logprobs") if isinstance(completion, dict) else None
         if not isinstance(scores, list):
-            raise ServerFailed(failure_words.NO_PROMPT_SCORES())
+            failed = ServerFailed(failure_words.NO_PROMPT_SCORES())
+            failed.came = reply
+            raise failed
         return PromptScores(reply, scores)
 
     async def gives_log_probabilities(self, request: Request) -> bool:
@@ -383,6 +386,14 @@ def with_tokens(reply: Reply, request: Request) -> Reply:
     return _with_guesses(reply, request, reply.text)
 
 
+def _counted(completion: object, seconds: float) -> Reply | None:
+    """What an answer of no use says that it cost; None where it says nothing of that."""
+    if not isinstance(completion, Mapping):
+        return None
+    read, written = (tokens_counted(completion, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Reply("", BROKEN_OFF, read, written, seconds) if read or written else None
+
+
 def _so_far(read: StreamedCompletion, request: Request, started: float) -> Reply | None:
     """What came of a text before its stream failed, its tokens guessed where they were not counted by then."""
     if not (read.written or read.output_tokens):
@@ -413,8 +424,12 @@ def read_completion(completion: object, seconds: float) -> Reply:
 
 def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
     """Every choice of a completion, at least one; the tokens are counted with the first. Raises ServerFailed."""
-    with _bodies_read():
-        read = read_choices(completion)
+    try:
+        with _bodies_read():
+            read = read_choices(completion)
+    except ServerFailed as error:
+        error.came = _counted(completion, seconds)
+        raise
     return tuple(
         Reply(
             text=choice.text,

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from generation.any_run import AnyRun
 from generation.chat import Chat, OpenAIChat, Refused, key_named
 from generation.engine import Pace
 from generation.failure_words import NO_ADDRESS, NO_ENDPOINT
@@ -89,8 +90,11 @@ def remember_context(model: LanguageModel, endpoint: Endpoint, tokens: int) -> N
         )
 
 
-def remember_uncounted(endpoint: Endpoint) -> None:
-    """Keeps that the server does not say how many tokens it read and wrote, so that they are estimated."""
+def remember_uncounted(endpoint: Endpoint, run: AnyRun) -> None:
+    """Keeps that the server did not say how many tokens it read and wrote, so that those of the run are estimated."""
+    if not run.estimated:
+        run.estimated = True
+        type(run)._default_manager.filter(pk=run.pk).update(estimated=True)
     if not endpoint.capabilities.get("uncounted"):
         _remember(endpoint, lambda _known: {"uncounted": True})
 

@@ -43,17 +43,32 @@ class Kept:
     output_tokens: int
     seconds: float
     cost: str
+    calls: int = 1
 
     @classmethod
     def of(cls, item: int, reply: Reply, cost: Decimal, request_hash: str = "") -> "Kept":
-        read, written = reply.input_tokens, reply.output_tokens
         return cls(
-            item, request_hash, reply.text, reply.finish_reason, read, written, reply.seconds, str(cost)
+            item=item,
+            request_hash=request_hash,
+            text=reply.text,
+            finish_reason=reply.finish_reason,
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+            seconds=reply.seconds,
+            cost=str(cost),
+            calls=reply.calls,
         )
 
     @property
     def reply(self) -> Reply:
-        return Reply(self.text, self.finish_reason, self.input_tokens, self.output_tokens, self.seconds)
+        return Reply(
+            self.text,
+            self.finish_reason,
+            self.input_tokens,
+            self.output_tokens,
+            self.seconds,
+            calls=self.calls,
+        )
 
 
 class Journal:

@@ -52,7 +52,7 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
         left=time_left(progress.waiting, per_minute) if running else "",
         rows=_rows(run, progress),
         slowest=_slowest(run),
-        uncounted=uncounted_of(models_of(run)),
+        uncounted=uncounted_of(models_of(run)) if run.estimated else "",
         broken_off=broken_off_in_words(progress.broken_off),
     )
 

@@ -264,7 +264,7 @@ class GenerationWorklist:
     def _answered(self, held: Held, reply: chat.Reply) -> None:
         record_response(held.item, reply, self.prices)
         if reply.estimated:
-            remember_uncounted(self.endpoint)
+            remember_uncounted(self.endpoint, self.run)
         self.answered += 1
         self.put_off.answered()
         del self.held[held.item.pk]

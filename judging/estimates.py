@@ -92,7 +92,8 @@ def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Sp
             asked += 1
     if not asked:
         return NOTHING, len(tasks)
-    return Spend(1, round(total.tokens / asked), total.money / asked), len(tasks) - asked
+    mean = Spend(round(total.calls / asked), round(total.tokens / asked), total.money / asked)
+    return mean, len(tasks) - asked
 
 
 def _mean_reply(judge: Judge) -> Spend | None:
@@ -100,14 +101,14 @@ def _mean_reply(judge: Judge) -> Spend | None:
     newest = Reply.objects.filter(item__assignment__rater=judge.rater_id, reused_from=None, error="")
     means = Reply.objects.filter(
         pk__in=newest.order_by("-pk").values_list("pk", flat=True)[:EARLIER_REPLIES]
-    ).aggregate(read=Avg("input_tokens"), written=Avg("output_tokens"), money=Avg("cost"))
+    ).aggregate(calls=Avg("calls"), read=Avg("input_tokens"), written=Avg("output_tokens"), money=Avg("cost"))
     if means["read"] is None:
         return None
-    return Spend(1, round(means["read"] + means["written"]), Decimal(means["money"]))
+    return Spend(round(means["calls"]), round(means["read"] + means["written"]), Decimal(means["money"]))
 
 
 def _times(one: Spend, count: int) -> Spend:
-    return Spend(count, one.tokens * count, one.money * count)
+    return Spend(one.calls * count, one.tokens * count, one.money * count)
 
 
 def _prices(judge: Judge) -> Prices:

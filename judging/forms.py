@@ -130,7 +130,8 @@ class RunForm(BudgetForm):
         if not self.errors and not (chosen or given.get("model") or rule):
             self.add_error("judges", _("Choose at least one judge, or a model."))
         many = (len(chosen) if chosen else 0) + bool(given.get("model")) > 1
-        methods = [one.method for one in chosen or ()] + [given["method"]] * bool(rule and given.get("model"))
+        methods = [one.method for one in chosen or ()]
+        methods += [given["method"]] if rule and given.get("model") else []
         if many and any(map(needs_no_call, methods)):
             self.add_error("judges", _("A rule decides alone: choose it without other judges."))
         return given

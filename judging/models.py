@@ -165,7 +165,10 @@ class BudgetShare(AnyShare):
 
 
 class Reply(models.Model):
-    """What came back for one attempt, kept whole. `request_hash` covers model, messages, parameters, repeat."""
+    """What came back for one attempt, kept whole. `request_hash` covers model, messages, parameters, repeat.
+
+    `calls` were made for it: one, but for methods that ask the writers' own models.
+    """
 
     item = models.ForeignKey(PlannedItem, models.CASCADE, related_name="replies")
     attempt = models.PositiveIntegerField(default=0)
@@ -176,6 +179,7 @@ class Reply(models.Model):
     reused_from = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="reuses")
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    calls = models.PositiveSmallIntegerField(default=1)
     cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     seconds = models.FloatField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)

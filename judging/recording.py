@@ -12,6 +12,7 @@ from accounts.public_ids import new_public_id
 from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score
 from generation import chat
+from generation.engine import CallFailed
 from generation.inserting import Inserting
 from generation.interchange.table import storable
 from generation.spending import Prices
@@ -34,6 +35,7 @@ REPLY_COLUMNS = (
     "reused_from_id",
     "input_tokens",
     "output_tokens",
+    "calls",
     "cost",
     "seconds",
 )
@@ -58,15 +60,23 @@ def reply_row(
         finish_reason=storable(reply.finish_reason)[:30],
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,
+        calls=reply.calls,
         cost=cost,
         seconds=reply.seconds,
     )
 
 
-def failure_row(item: PlannedItem, error: Exception, *, request_hash: str, attempt: int) -> Reply:
-    """One attempt that brought none, not yet stored; the endpoint's words are kept."""
+def failure_row(
+    item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices
+) -> Reply:
+    """One attempt that brought none, not yet stored; the endpoint's words are kept, and what it cost all the same."""
     words = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
-    return Reply(item=item, attempt=attempt, request_hash=request_hash, error=words)
+    if error.came is None:
+        return Reply(item=item, attempt=attempt, request_hash=request_hash, error=words)
+    cost = cost_of(error.came, prices)
+    paid = reply_row(item, error.came, request_hash=request_hash, attempt=attempt, cost=cost)
+    paid.error = words
+    return paid
 
 
 def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:

@@ -2,13 +2,13 @@
 
 from decimal import Decimal
 
-from django.db.models import Count, Q
+from django.db.models import Q, Sum
 
 from generation.run_progress import sums_of
 from generation.spending import Spend
 from judging.models import JudgeRun, Reply
 
-PAID = Count("pk", filter=Q(reused_from=None))
+PAID = Sum("calls", filter=Q(reused_from=None), default=0)
 
 
 def spent_of(run: JudgeRun) -> Spend:

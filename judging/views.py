@@ -183,7 +183,9 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
     return {
         "run": run,
         "panel": panel,
-        "uncounted": uncounted_of(one.language_model for one in jurors if one.language_model is not None),
+        "uncounted": uncounted_of(one.language_model for one in jurors if one.language_model is not None)
+        if run.estimated
+        else "",
         "leads": leads,
         "offers": panel.offers,
         "jurors": jurors,

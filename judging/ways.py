@@ -1,6 +1,7 @@
 """How a question reaches a model and comes back, for each kind of call that a method makes."""
 
 import asyncio
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -299,6 +300,28 @@ def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
     return {"dimensions": len(vectors[0]), "vectors": flat}
 
 
+Place = tuple[str, int]
+"""A prompt, and the writer that is asked about it."""
+NO_CALL = chat.Reply("", "", 0, 0, 0.0, calls=0)
+ONE_CALL = chat.Reply("", "", 0, 0, 0.0)
+
+
+def _together(one: chat.Reply, other: chat.Reply) -> chat.Reply:
+    """What both have cost."""
+    return replace(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        seconds=one.seconds + other.seconds,
+        estimated=one.estimated or other.estimated,
+        calls=one.calls + other.calls,
+    )
+
+
+def _prompt_of(messages: Sequence[chat.Message]) -> str:
+    return json.dumps(list(messages), sort_keys=True)
+
+
 class LogProbabilityWay:
     """Two calls to each writer's own endpoint, once for an instruction and a writer, however many pairs ask."""
 
@@ -310,9 +333,9 @@ class LogProbabilityWay:
         self.prices = Prices()
         self._models: dict[int, LanguageModel] = {}
         self._chats: dict[int, Chat] = {}
-        self._known: dict[tuple[str, int], dict[str, Any]] = {}
-        # What was paid for and stands in no reply yet, as where the other writer failed.
-        self._owed: dict[tuple[str, int], chat.Reply] = {}
+        self._known: dict[Place, dict[str, Any]] = {}
+        # What was paid for and stands in no reply yet.
+        self._owed: dict[Place, chat.Reply] = {}
         self._chat_for: ChatMaker | None = None
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
@@ -345,7 +368,9 @@ class LogProbabilityWay:
         )
         read = 4 * (sum(estimated_tokens(message["content"]) for message in held.messages) + 1)
         money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in writers)
-        return Asked(held.item.pk, request, hashed, Spend(1, read, money), held.question, writers)
+        prompt = _prompt_of(held.messages)
+        calls = 2 * sum((prompt, pk) not in self._known for pk in writers)
+        return Asked(held.item.pk, request, hashed, Spend(calls, read, money), held.question, writers)
 
     def shorten(self, held: Held, words: str) -> bool:
         return False
@@ -355,57 +380,70 @@ class LogProbabilityWay:
 
     async def send(self, asked: Asked) -> chat.Reply:
         """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
-        prompt = json.dumps(list(asked.request.messages), sort_keys=True)
-        places = [(prompt, pk) for pk in asked.writers]
+        places = [(_prompt_of(asked.request.messages), pk) for pk in asked.writers]
         for place in places:
             if place not in self._known:
-                self._known[place], self._owed[place] = await self._score(place[1], asked)
+                try:
+                    self._known[place] = await self._score(place, asked)
+                except chat.ChatError as error:
+                    if error.came is not None or not error.patient:
+                        self._owe(place, error.came or ONE_CALL)
+                    paid = self._paid(places, "")
+                    error.came = paid if paid.calls else None
+                    raise
         said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
+        return self._paid(places, json.dumps(said))
+
+    def _owe(self, place: Place, used: chat.Reply) -> None:
+        self._owed[place] = _together(self._owed.get(place, NO_CALL), used)
+
+    def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
+        """The text with everything that calls about these places have cost and no reply has told yet."""
         owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
+        money = (
+            prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed
+        )
+        whole = functools.reduce(_together, (used for _model, used in owed), NO_CALL)
         return PricedReply(
-            json.dumps(said),
+            text,
             "stop",
-            sum(used.input_tokens for _model, used in owed),
-            sum(used.output_tokens for _model, used in owed),
-            sum(used.seconds for _model, used in owed),
-            cost=sum(
-                (
-                    prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens)
-                    for model, used in owed
-                ),
-                Decimal(0),
-            ),
+            whole.input_tokens,
+            whole.output_tokens,
+            whole.seconds,
+            estimated=whole.estimated,
+            calls=whole.calls,
+            cost=sum(money, Decimal(0)),
         )
 
-    async def _score(self, pk: int, asked: Asked) -> tuple[dict[str, Any], chat.Reply]:
-        """The reference under one writer, and what that cost."""
+    async def _score(self, place: Place, asked: Asked) -> dict[str, Any]:
+        """The reference under one writer; what its calls cost is owed."""
+        pk = place[1]
         model = self._models[pk]
         if pk not in self._chats:
             assert self._chat_for is not None
             self._chats[pk] = self._chat_for(model)
         prefix = perplexity.prefix_messages(asked.question)
-        used = chat.Reply("", "", 0, 0, 0.0)
         await self._take_turn(model, asked)
         try:
-            used = first = await self._chats[pk].complete(
+            first = await self._chats[pk].complete(
                 chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
             )
+            self._owe(place, first)
             scored = await self._chats[pk].prompt_log_probabilities(
                 chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS))
             )
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
+            if isinstance(error, Refused):
+                self._owe(place, ONE_CALL)
             lack = reply_words.NOT_SERVED_WHY(model=model.name, words=str(error)[:120])
-            return {"unscored": lack}, used
+            return {"unscored": lack}
         except perplexity.NoLogProbabilities as error:
-            raise ServerFailed(*error.args) from error
-        used = replace(
-            first,
-            input_tokens=first.input_tokens + scored.reply.input_tokens,
-            output_tokens=first.output_tokens + scored.reply.output_tokens,
-            seconds=first.seconds + scored.reply.seconds,
-        )
-        return {"total": found.total, "tokens": found.tokens, "model": model.name}, used
+            failed = ServerFailed(*error.args)
+            failed.came = scored.reply
+            raise failed from error
+        self._owe(place, scored.reply)
+        return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
     async def _take_turn(self, model: LanguageModel, asked: Asked) -> None:
         """Waits until the writer's own endpoint, which the engine does not know, may be called twice."""

@@ -126,7 +126,8 @@ class Worklist:
         self.journal.stored(keys)
 
     def cost_of(self, reply: chat.Reply) -> Spend:
-        return Spend(1, reply.input_tokens + reply.output_tokens, cost_of(reply, self.prices))
+        tokens = reply.input_tokens + reply.output_tokens
+        return Spend(reply.calls, tokens, cost_of(reply, self.prices))
 
     @property
     def in_hand(self) -> Spend:
@@ -246,7 +247,7 @@ class Worklist:
         )
         self.ledger.replies.append(row)
         if reply.estimated and self.way.endpoint is not None:
-            remember_uncounted(self.way.endpoint)
+            remember_uncounted(self.way.endpoint, self.run)
         held.attempts += 1
         self.answered += 1
         self.put_off.answered()
@@ -280,8 +281,15 @@ class Worklist:
         held.last_error = str(error)
         if error.patient:
             self.put_off.delayed(held.last_error)
-            return
-        row = failure_row(held.item, error, request_hash=held.asked.request_hash, attempt=held.attempts)
+            if error.came is None:
+                return
+        row = failure_row(
+            held.item,
+            error,
+            request_hash=held.asked.request_hash,
+            attempt=held.attempts,
+            prices=self.prices,
+        )
         self.ledger.replies.append(row)
         held.attempts += 1
 
@@ -333,7 +341,7 @@ class Worklist:
 def _cost_of(replies: Sequence[Reply]) -> Spend:
     paid = [reply for reply in replies if reply.reused_from_id is None]
     return Spend(
-        len(paid),
+        sum(reply.calls for reply in paid),
         sum(reply.input_tokens + reply.output_tokens for reply in paid),
         sum((Decimal(reply.cost) for reply in paid), Decimal(0)),
     )

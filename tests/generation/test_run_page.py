@@ -120,6 +120,10 @@ def test_responses_without_a_word_and_tokens_that_nobody_counted_are_said(client
     page = client.get(reverse("generation:run", args=[run.public_id])).content.decode()
     assert "1 response is empty" in page
     assert "local does not say how many tokens it read and wrote" in page
+    # Another run at the same endpoint, whose tokens were counted, does not say so.
+    type(run).objects.update(estimated=False)
+    page = client.get(reverse("generation:run", args=[run.public_id])).content.decode()
+    assert "does not say how many tokens" not in page
 
 
 def test_a_failure_of_the_program_itself_is_not_laid_at_the_endpoints_door(client, run):

@@ -23,7 +23,7 @@ from judging.plans import Asking, NothingToJudge, plan_run
 from judging.runs import progress_of, retry_unscored, start_run
 from judging.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace
-from tests.generation.hostile_server import HostileServer, fails, good_answer, says
+from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 
 pytestmark = pytest.mark.django_db
 QUICK = Shift(concurrency=4, retry=Retry(tries=2, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
@@ -236,8 +236,6 @@ def test_embeddings_prefer_the_text_nearer_to_the_reference():
         def vector(text):
             return [1.0, 0.1 * len(text)] if "careful" in text else [1.0, -5.0]
 
-        from tests.generation.hostile_server import Act
-
         data = [{"index": i, "embedding": vector(text)} for i, text in enumerate(request["input"])]
         return Act(body={"data": data, "usage": {"prompt_tokens": 30}})
 
@@ -306,6 +304,41 @@ def test_likelihood_counts_what_a_writer_cost_though_the_other_failed_or_refused
     # Two calls to the first writer and the first of two to the other, three tokens each.
     assert (progress.unscored, progress.input_tokens) == (1, 9)
     assert progress.money == Decimal("0.009")
+    assert progress.calls == len(server.requests) == 5
+
+
+def test_a_likelihood_is_as_many_calls_as_are_made_for_it_and_a_budget_holds_for_all_of_them():
+    def scores(request, n):
+        return says("", read=3)
+
+    study = make_pair_study(instructions=2)
+    judge = create_rule_judge(workspace=study.workspace, method="perplexity")
+    with HostileServer(scores) as server:
+        where = Endpoint.objects.create(
+            workspace=study.workspace, name="writers", base_url=server.base_url, input_price=Decimal(1000)
+        )
+        LanguageModel.objects.filter(name__startswith="writer").update(endpoint=where)
+        budget = Ceiling(calls=9)
+        run = judged(plan_run(judge=judge, study=study, budget=budget))
+        progress = progress_of(run, clock=timezone.now)
+        # None of the answers has the log-probabilities that were asked for; each was paid all the same.
+        assert progress.calls == len(server.requests) <= 9
+        assert progress.input_tokens == 3 * len(server.requests)
+        assert progress.money == 3 * len(server.requests) * Decimal("0.001")
+    assert run.status in ("paused", "failed") and progress.scored == 0
+
+
+def test_an_answer_of_no_use_costs_what_it_says():
+    def useless(request, n):
+        return Act(body={"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
+
+    study = make_checklist_study(instructions=1)
+    with HostileServer(useless) as server:
+        judge = create_judge(model=served(study, server, input_price=Decimal(1000)))
+        progress = progress_of(judged(plan_run(judge=judge, study=study)), clock=timezone.now)
+    assert progress.calls == len(server.requests) > 0
+    assert progress.input_tokens + progress.output_tokens == 15 * progress.calls
+    assert progress.money == progress.calls * Decimal("0.01")
 
 
 def test_likelihood_keeps_to_each_writers_own_limit():
