@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from accounts.reader_language import is_programs_own
 from generation.any_run import AnyRun
 from generation.run_progress import RunProgress
 from generation.shifts import Shift
@@ -71,7 +72,8 @@ class RunCommand(BaseCommand):
             self.stdout.write(f"  error ({count} times): {words}")
         again = f"manage.py {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
-            raise CommandError(f"{self.stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
+            stopped = "The run stopped" if is_programs_own(run.message) else self.stopped
+            raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
         if run.status == AnyRun.Status.PAUSED:
             self.stdout.write(f"{run.message} Go on with: {again}")
         elif further := self.further(run, progress):
