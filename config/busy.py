@@ -1,13 +1,17 @@
-"""What a page says while another program, a large load above all, keeps the database from being written to."""
+"""What is said while the database cannot be used: another program keeps it from being written to, or it is away."""
 
+import sys
 from collections.abc import Callable
 
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.log import log_response
 from django.utils.translation import gettext as _
 
+from accounts import api_errors
 from accounts.api_errors import for_program, told
+from accounts.notices import asks_for_part, notice
 
 SECONDS = 30
 
@@ -22,11 +26,43 @@ class BusyDatabaseMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, OperationalError) or "locked" not in str(exception):
-            return None
-        headers = {"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
-        if for_program(request):
-            return told(
-                _("The database is busy with a large load; send this again in a while."), 503, headers
-            )
-        return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
+        return without_database(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answers what no view raised, too: the session, or a page about an error, may need the database as well."""
+    answer = without_database(request, sys.exc_info()[1])
+    return answer or api_errors.server_error(request)
+
+
+def without_database(request: HttpRequest, exception: BaseException | None) -> HttpResponse | None:
+    """None where the error is another; the log has one line for each request, without a traceback."""
+    if not isinstance(exception, OperationalError | InterfaceError):
+        return None
+    away = is_away()
+    if not away and "locked" not in str(exception):
+        return None
+    response = _answer(request, away=away)
+    reason = str(exception).strip().partition("\n")[0]
+    log_response("No database (%s): %s", reason, request.path, response=response, request=request)
+    return response
+
+
+def is_away() -> bool:
+    """Whether this thread has no connection to the database, after an error: it was cut, or none could be made."""
+    held = connection.connection
+    return held is None or bool(getattr(held, "closed", False))
+
+
+def _answer(request: HttpRequest, *, away: bool) -> HttpResponse:
+    headers = {"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
+    if not for_program(request) and not asks_for_part(request):
+        return HttpResponse(render_to_string("503.html", {"away": away}), status=503, headers=headers)
+    sentence = (
+        _("The database does not answer at the moment; send this again in a while.")
+        if away
+        else _("The database is busy with a large load; send this again in a while.")
+    )
+    if for_program(request):
+        return told(sentence, 503, headers)
+    return notice(request, sentence, 503, headers)

@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.htmx.HtmxResponseMiddleware",
+    "accounts.unsent_forms.KeepFormMiddleware",
     "config.addresses.NoNulMiddleware",
     "config.busy.BusyDatabaseMiddleware",
 ]
@@ -104,7 +105,12 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     # Statements sent by accounts.prepared are planned once for each connection; the others are not prepared.
-    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0, **DATABASES["default"].get("OPTIONS", {})}
+    # A server that is away is given up after some seconds, so that who waits for a page reads so.
+    DATABASES["default"]["OPTIONS"] = {
+        "prepare_threshold": 0,
+        "connect_timeout": 10,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work: Redis where REDIS_URL names it, else files beside the database.
@@ -194,6 +200,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+# The longest form is a rater's: a reason and quotations for each of 60 questions, in Chinese nine bytes a letter.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+CSRF_FAILURE_VIEW = "accounts.unsent_forms.form_refused"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -4,9 +4,9 @@ from django.urls import include, path
 from config.health import health
 from config.home import home
 
-handler400 = "accounts.api_errors.bad_request"
+handler400 = "config.refusals.bad_request"
 handler404 = "accounts.api_errors.page_not_found"
-handler500 = "accounts.api_errors.server_error"
+handler500 = "config.busy.server_error"
 urlpatterns = [
     path("", home, name="home"),
     path("", include("accounts.urls")),

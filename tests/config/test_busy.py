@@ -1,23 +1,94 @@
-"""While another program writes, a page that must write says so and asks to be tried again."""
+"""While the database cannot be used, a page says so and asks to be tried again."""
+
+import logging
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError
 
-from config import home
+from accounts import signed_in
+from config import busy, home
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
+BUSY, AWAY = "The database is busy", "The database does not answer"
+PART = {"HX-Request": "true", "HX-Current-URL": "http://testserver/"}
+
+
+@pytest.fixture
+def lead(client):
+    client.raise_request_exception = False
+    client.force_login(make_user("lead", make_workspace()))
+    return client
+
+
+@pytest.fixture
+def cut(monkeypatch):
+    """The database goes away: nothing that asks for the session or the account gets an answer."""
+
+    def refuses(*arguments, **options):
+        raise OperationalError("server closed the connection\nunexpectedly")
+
+    monkeypatch.setattr(signed_in._SESSION, "first", refuses)
+    monkeypatch.setattr(busy, "is_away", lambda: True)
+
 
 @pytest.mark.parametrize(("said", "status"), [("database is locked", 503), ("disk I/O error", 500)])
-def test_a_locked_database_is_no_error_of_the_server(client, monkeypatch, said, status):
+def test_a_locked_database_is_no_error_of_the_server(lead, monkeypatch, said, status):
     def refuses(*arguments, **options):
         raise OperationalError(said)
 
     monkeypatch.setattr(home, "render", refuses)
-    client.raise_request_exception = False
-    client.force_login(make_user("lead", make_workspace()))
-    answer = client.get("/")
+    answer = lead.get("/")
     assert answer.status_code == status
     assert answer.get("Retry-After") == ("30" if status == 503 else None)
-    assert ("The database is busy" in answer.content.decode()) == (status == 503)
+    assert (BUSY in answer.content.decode()) == (status == 503)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("get", "/"), ("post", "/library/endpoints/new/"), ("get", "/no-such-page/"), ("get", "/sign-in/")],
+)
+def test_a_database_that_is_away_is_no_error_of_the_server(lead, cut, method, path):
+    """A page about an error needs the session, too, and no view raises what happens there."""
+    answer = getattr(lead, method)(path)
+    page = answer.content.decode()
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert AWAY in page and "数据库没有响应" in page and BUSY not in page
+
+
+def test_a_program_reads_it_in_json(lead, cut):
+    answer = lead.get("/api/v1/studies/")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert "does not answer" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("method", "swap"), [("get", "none"), ("post", "innerHTML")])
+def test_a_part_of_a_page_gets_a_sentence_and_one_that_is_looked_at_stays(lead, cut, method, swap):
+    answer = getattr(lead, method)("/library/endpoints/new/", headers=PART)
+    assert (answer.status_code, answer["HX-Retarget"], answer["HX-Reswap"]) == (503, "#messages", swap)
+    assert "<html" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/no-such-page/"])
+def test_the_log_has_one_line_for_it(lead, cut, caplog, path):
+    with caplog.at_level(logging.WARNING):
+        lead.get(path)
+    said = [record for record in caplog.records if record.exc_info or "database" in record.getMessage()]
+    assert [record.getMessage() for record in said] == [f"No database (server closed the connection): {path}"]
+    assert said[0].exc_info is None
+
+
+@pytest.mark.parametrize(
+    ("held", "away"),
+    [
+        (None, True),
+        (SimpleNamespace(closed=True), True),
+        (SimpleNamespace(closed=False), False),
+        ("sqlite", False),
+    ],
+)
+def test_away_is_where_no_connection_is_held(monkeypatch, held, away):
+    monkeypatch.setattr(busy, "connection", SimpleNamespace(connection=held))
+    assert busy.is_away() is away
