@@ -1,5 +1,8 @@
 """The library's models and endpoints: lists, forms, and the button that tests what an endpoint can do."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib import messages
@@ -23,6 +26,9 @@ from generation.serving import ServingRefused
 from generation.serving_forms import EndpointForm, ModelForm
 
 TEST_SECONDS = 8.0
+MOST_TESTS = 2
+_tested: set[int] = set()
+_lock = threading.Lock()
 
 
 @require_safe
@@ -110,16 +116,44 @@ def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     led = _led(request)
     endpoint = _endpoint(led, pk)
     problem = ""
-    try:
-        probe_endpoint(endpoint, seconds=TEST_SECONDS)
-    except (NoAnswer, ChatError, ServingRefused) as error:
-        problem = for_reader(error)
+    with _test_of(endpoint) as wait:
+        try:
+            if not wait:
+                probe_endpoint(endpoint, seconds=TEST_SECONDS)
+        except (NoAnswer, ChatError, ServingRefused) as error:
+            problem = for_reader(error)
     if not getattr(request, "htmx", False):
-        if problem:
-            messages.error(request, f"{endpoint.name}: {problem}")
+        if problem or wait:
+            messages.error(request, f"{endpoint.name}: {problem or wait}")
         return redirect("generation:endpoints")
-    row = {**_row(endpoint, set(led.values_list("pk", flat=True))), "problem": problem}
+    row = {**_row(endpoint, set(led.values_list("pk", flat=True))), "problem": problem, "wait": wait}
     return render(request, "generation/endpoints.html#found", {"row": row})
+
+
+@contextmanager
+def _test_of(endpoint: Endpoint) -> Iterator[str]:
+    """Why the test must wait, empty where it may begin and is held to be going on until the end.
+
+    An endpoint that hangs holds a thread of this server for seconds; raters need the others.
+    """
+    with _lock:
+        wait = _why_wait(endpoint.pk)
+        if not wait:
+            _tested.add(endpoint.pk)
+    try:
+        yield wait
+    finally:
+        if not wait:
+            with _lock:
+                _tested.discard(endpoint.pk)
+
+
+def _why_wait(pk: int) -> str:
+    if pk in _tested:
+        return gettext("A test of it is going on; what it finds is on this page in some seconds.")
+    if len(_tested) >= MOST_TESTS:
+        return gettext("%(n)s other tests are going on; test it again in some seconds.") % {"n": MOST_TESTS}
+    return ""
 
 
 def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
@@ -145,7 +179,7 @@ def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
 
 def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
     lines = in_words(endpoint.capabilities) if endpoint.probed_at else []
-    return {"endpoint": endpoint, "lines": lines, "leads": endpoint.workspace_id in led, "problem": ""}
+    return {"endpoint": endpoint, "lines": lines, "leads": endpoint.workspace_id in led}
 
 
 def _saved(request: HttpRequest, form: Any, what: str) -> Any:
