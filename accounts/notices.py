@@ -12,7 +12,7 @@ def asks_for_part(request: HttpRequest) -> bool:
     The rating page's own script, which names no page that it stands on, goes by the status alone.
     """
     htmx = getattr(request, "htmx", None)
-    return bool(htmx) and htmx.current_url is not None
+    return htmx is not None and bool(htmx) and htmx.current_url is not None
 
 
 def notice(
