@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Rater, Study
+from annotation.models import Criterion, Rater, Score, Study
 from calibration.agreement import leave_one_out, outer_leave_one_out
 from calibration.comparison import Coefficient, Correlation, correlate
 from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
@@ -27,6 +27,12 @@ KIND = "judge against people"
 
 class NothingShared(NothingToRead):
     """No response has both a usable verdict of this judge and an overall score of a person."""
+
+
+def has_overall(study: Study) -> bool:
+    """Whether a person has given an overall score in this study."""
+    scores = Score.objects.filter(assignment__task__study=study, criterion__role=Criterion.Role.OVERALL)
+    return scores.exclude(assignment__rater__kind=Rater.Kind.JUDGE).exists()
 
 
 def judges_in(study: Study) -> list[Rater]:

@@ -14,6 +14,8 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Study
 from annotation.provenance import provenance_of
+from calibration.criterion_blocks import comparable, criterion_blocks, criterion_method, criterion_opening
+from calibration.criterion_matches import BY_CRITERION, criterion_settings
 from calibration.judge_blocks import (
     matches_blocks,
     matches_opening,
@@ -27,7 +29,7 @@ from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
 from judging import tasks
-from judging.comparison import judges_in, known_comparison, weighting_for
+from judging.comparison import has_overall, judges_in, known_comparison, weighting_for
 from judging.comparison_page import ComparisonPanel, comparison_blocks, comparison_panel
 from judging.judge_pages import addressed, depth_settings, judge_links
 
@@ -42,13 +44,18 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404(gettext("There is no such study."))
     about_verdicts = study.tasks.filter(Q(response_b__isnull=False) | Q(reviews__isnull=False)).exists()
     panels: list[ComparisonPanel] = []
+    shown: dict[str, Any] = {}
     if about_verdicts:
         shown, waiting = _blocks(request, study)
     else:
         panels, waiting = _panels(request, study)
-        shown = {}
+        silent = {panel.judge.public_id for panel in panels if panel.reason}
+        if silent and not waiting:
+            shown, waiting = _by_criterion(request, study, silent)
+            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("told", ())]
         if "file" in request.GET:
-            return panel_file(comparison_blocks(panels), request.GET["file"], study)
+            found = [*comparison_blocks(panels), *shown.get("blocks", [])]
+            return panel_file(found, request.GET["file"], study)
     context = {
         **shown,
         "study": study,
@@ -87,9 +94,28 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
     return {**shown, "opening": matches_opening(judges), "blocks": blocks}, False
 
 
+def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple[dict[str, Any], bool]:
+    """Of the judges that no overall score can be held against, agreement on each criterion; whether a worker is at it.
+
+    `told` are those of whom there is something to tell.
+    """
+    report = ready_report(study, BY_CRITERION, criterion_settings(), asked_before="waiting" in request.GET)
+    if report is None:
+        return {}, True
+    told = silent & comparable(report)
+    return {
+        "told": told,
+        "path": reverse("judging:judges", args=[study.slug]),
+        "opening": criterion_opening(study, report, told),
+        "blocks": criterion_blocks(study, report, told),
+        "method": criterion_method(study),
+        "code": ["calibration.agreement", "calibration.comparison"],
+    }, False
+
+
 def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
-    """A panel a judge; whether some are still being computed."""
-    weighting, slow = weighting_for(study), is_slow(study)
+    """A panel a judge; whether some are still being computed. Without overall scores there is nothing to compute."""
+    weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
     panels, missing = [], False
     for judge in judges_in(study):
         if slow and known_comparison(study, judge, weighting) is None:
