@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.charts import Bar, interval_bars
+from calibration.drawing import number
 from calibration.interval_words import ends_words, stated
 from calibration.report_words import criterion_name
 from calibration.resampling import MIN_CLUSTERS
@@ -84,13 +85,19 @@ def _extremes(study: Study, judge: str, known: Sequence[tuple[str, Mapping[str, 
     words = {
         "judge": judge, "best": criterion_name(study, ordered[0][0]), "high": rates[0],
         "worst": criterion_name(study, ordered[-1][0]), "low": rates[-1],
+        "high_chance": number(ordered[0][1]["chance"]), "low_chance": number(ordered[-1][1]["chance"]),
     }  # fmt: skip
     if len(ordered) == 1:
-        return gettext("%(judge)s gives people's answer on “%(best)s” %(high)s of the time.") % words
+        return (
+            gettext(
+                "%(judge)s gives people's answer on “%(best)s” %(high)s of the time (by chance %(high_chance)s)."
+            )
+            % words
+        )
     return (
         gettext(
-            "%(judge)s gives people's answer most often on “%(best)s”, %(high)s of the time, and least often on "
-            "“%(worst)s”, %(low)s."
+            "%(judge)s gives people's answer most often on “%(best)s”, %(high)s of the time (by chance "
+            "%(high_chance)s), and least often on “%(worst)s”, %(low)s (by chance %(low_chance)s)."
         )
         % words
     )

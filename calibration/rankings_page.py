@@ -116,12 +116,18 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
     unclear = gettext(
         "No model clearly leads: %(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s."
     )
-    said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
+    said = (clear if _leads(rows) else unclear) % {
         "first": rows[0]["model"], "second": rows[1]["model"],
         "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], rows[0]["interval_kind"], items=items),
         "other": number(rows[1]["mean"]),
     }  # fmt: skip
     return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the first is ahead of every model of whose mean anything is known; the others stand in a note."""
+    unknown = sum(row["interval_kind"] == "none" for row in rows[1:])
+    return rows[0]["interval_kind"] != "none" and bool(rows[0]["rank_high"] - unknown <= 1)
 
 
 def _about(report: Plain) -> str:

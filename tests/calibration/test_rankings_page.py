@@ -232,6 +232,7 @@ def test_recipes_rank_each_model_by_its_own_items(shared_data):
     page = page_of(study)
     never_nan(page)
     said = text_of(page)
+    assert answer_of(page).startswith("original has the highest mean score, 5.07 (5.02 to 5.14 when one item")
     blocks = text_of(page[page.index('<p class="answer">') :])
     assert "one cluster" not in said and "instruction" not in blocks
     assert "Too few items for any interval: " in said and "coherence (1)" in said

@@ -81,6 +81,7 @@ def test_without_an_overall_score_agreement_is_told_criterion_by_criterion():
     client = signed_in("lead", study.workspace)
     page = page_of(study)
     assert answer_of(page).startswith("gpt-4o gives people's answer most often on “")
+    assert answer_of(page).endswith("(by chance 0.00).")
     assert "checklist" not in text_of(page) and "nothing to hold the judge against" not in page
     assert "People among themselves" in page and "What needs an overall score, and what does not" in page
     rows = table_rows(client, study, "criteria-1.csv")
