@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibration.resampling import BoolArray, FloatArray, IntArray, IntervalKind, cluster_intervals
+from calibration.resampling import (
+    MIN_CLUSTERS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    IntervalKind,
+    cluster_intervals,
+)
 from calibration.statistic_errors import NoStatistic
 
 PASS_MARK = 75.0
@@ -158,7 +165,8 @@ def _places(keys: Sequence[int], category: IntArray) -> IntArray:
 class ScoreIntervals:
     """95 % intervals over whole instructions of models judged in every category, how made, over how many.
 
-    `averages` by model, `cells` by (model, category), `leads` of the leader's average less each other model's.
+    `averages` by model; `cells` by (model, category), where they are 95 % intervals only of categories that have
+    enough instructions of their own; `leads` of the leader's average less each other model's.
     """
 
     averages: Mapping[int, Interval]
@@ -222,10 +230,13 @@ def average_intervals(
         return ScoreIntervals({}, {}, "none", len(instructions))
     found = [Interval(float(low), float(high)) for low, high in zip(ends.low, ends.high, strict=True)]
     places = [(pk, key) for pk in pks for key in categories.tolist()]
+    own = (counts.reshape(len(instructions), -1, len(categories)).sum(axis=1) > 0).sum(axis=0)
+    stated = (own >= MIN_CLUSTERS) | (ends.kind != "bootstrap95")
+    shown = set(categories[stated].tolist())
     cells, leads = found[len(pks) : len(pks) + len(places)], found[len(pks) + len(places) :]
     return ScoreIntervals(
         dict(zip(pks, found[: len(pks)], strict=True)),
-        dict(zip(places, cells, strict=True)),
+        {place: cell for place, cell in zip(places, cells, strict=True) if place[1] in shown},
         ends.kind,
         len(instructions),
         {pk: lead for pk, lead in zip(pks, leads, strict=False) if pk != leader},

@@ -174,6 +174,20 @@ def test_an_average_lies_in_its_interval_and_few_instructions_state_no_95():
     )
 
 
+def test_a_category_of_few_instructions_states_no_95_beside_larger_ones():
+    rng = np.random.default_rng(5)
+    n = 100
+    model, instruction = np.arange(n) % 2, np.arange(n) // 2
+    category = np.where(instruction < 31, 1, 2)
+    found = average_intervals(
+        model=model, category=category, instruction=instruction, points=rng.normal(80, 6, n), draws=200
+    )
+    assert (found.kind, found.clusters) == ("bootstrap95", 50)
+    # 31 instructions in the one, 19 in the other.
+    assert set(found.cells) == {(0, 1), (1, 1)}
+    assert set(found.averages) == {0, 1}
+
+
 def test_ratios_pooled_or_by_category_by_hand():
     # Category 10: 3 of 5 and 1 of 5 stars: 4/10. Category 20: 2 of 2: 1. By category: mean .7; pooled: 6/12.
     entries = {
