@@ -73,11 +73,13 @@ class StreamedCompletion:
     finish_reason: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    model: str = ""
 
     def add(self, chunk: object) -> None:
         """Raises BadBody where the chunk is not one of a completion."""
         try:
             assert isinstance(chunk, Mapping)
+            self.model = self.model or model_named(chunk)
             self.input_tokens = tokens_counted(chunk, "prompt_tokens") or self.input_tokens
             self.output_tokens = tokens_counted(chunk, "completion_tokens") or self.output_tokens
             for choice in chunk.get("choices") or []:
@@ -116,11 +118,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Completion:
-    """At least one choice, and the tokens of all of them together."""
+    """At least one choice, the tokens of all of them together, and what the server calls the `model`, '' if nothing."""
 
     choices: tuple[Choice, ...]
     input_tokens: int
     output_tokens: int
+    model: str
 
 
 def read_choices(body: object) -> Completion:
@@ -132,7 +135,7 @@ def read_choices(body: object) -> Completion:
     except (AssertionError, LookupError, TypeError, AttributeError) as error:
         raise BadBody(failure_words.NO_COMPLETION(words=beginning(body, 2_000))) from error
     read, written = (tokens_counted(body, name) for name in ("prompt_tokens", "completion_tokens"))
-    return Completion(choices, read, written)
+    return Completion(choices, read, written, model_named(body))
 
 
 def _choice(choice: Mapping[str, Any]) -> Choice:
@@ -151,6 +154,12 @@ def text_in(content: object) -> str:
         raise TypeError(type(content))
     parts = [part for part in content if part["type"] == "text"]
     return "".join(part["text"] for part in parts)
+
+
+def model_named(body: Mapping[str, Any]) -> str:
+    """The model that a body says it is of; '' where it does not say."""
+    name = body.get("model")
+    return name if isinstance(name, str) else ""
 
 
 def tokens_counted(body: Mapping[str, Any], name: str) -> int:

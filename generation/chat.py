@@ -141,7 +141,8 @@ class Request:
 class Reply:
     """`seconds` is the time from sending to the whole reply. `estimated`: the server did not count the tokens.
 
-    `calls` were made for it, as where several models are asked about one thing.
+    `calls` were made for it, as where several models are asked about one thing. `served` is what the server calls the
+    model, '' where it does not say.
     """
 
     text: str
@@ -151,6 +152,7 @@ class Reply:
     seconds: float
     estimated: bool = False
     calls: int = 1
+    served: str = ""
 
 
 @dataclass(frozen=True)
@@ -326,7 +328,8 @@ class OpenAIChat:
         if not read.finish_reason:
             raise Unreachable(failure_words.BROKE_OFF(n=len(read.text)))
         reason = "refusal" if read.refused else read.finish_reason
-        return Reply(read.text, reason, read.input_tokens, read.output_tokens, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        return Reply(read.text, reason, read.input_tokens, read.output_tokens, seconds, served=read.model)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -437,6 +440,7 @@ def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
             input_tokens=0 if place else read.input_tokens,
             output_tokens=0 if place else read.output_tokens,
             seconds=seconds,
+            served=read.model,
         )
         for place, choice in enumerate(read.choices)
     )

@@ -1,6 +1,7 @@
 """Where a model is served: named endpoints, addresses, and the name of the variable that holds a key."""
 
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from accounts.models import Workspace
@@ -53,6 +54,13 @@ def checked_key_variable(name: str) -> str:
             )
         )
     return name
+
+
+def untested(models: Iterable[LanguageModel]) -> list[Endpoint]:
+    """Servers of these models of which nobody has found out yet what they can do, by name."""
+    served = {model.endpoint for model in models if model.endpoint is not None}
+    unknown = (one for one in served if one.kind == Endpoint.Kind.OPENAI and one.probed_at is None)
+    return sorted(unknown, key=lambda one: one.name)
 
 
 def looks_like_a_key(text: str) -> bool:

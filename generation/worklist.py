@@ -31,6 +31,7 @@ from generation.purse import Purse
 from generation.put_off import PutOff
 from generation.recording import note_attempt, record_broken, record_failure, record_response
 from generation.sampling import NEW_TOKENS
+from generation.served_names import remember_served
 from generation.spending import MILLIONTH, NOTHING, Ceiling, Spend
 from generation.spent import spent_of
 from generation.stations import seems_down
@@ -263,6 +264,7 @@ class GenerationWorklist:
 
     def _answered(self, held: Held, reply: chat.Reply) -> None:
         record_response(held.item, reply, self.prices)
+        remember_served(self.run, reply.served)
         if reply.estimated:
             remember_uncounted(self.endpoint, self.run)
         self.answered += 1

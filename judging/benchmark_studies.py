@@ -81,7 +81,8 @@ def slug_of_benchmark(benchmark: Benchmark, experiment: str) -> str:
 
 def nothing_of(benchmark: Benchmark) -> NothingToJudge:
     return NothingToJudge(
-        f"Benchmark {benchmark.slug} has no response with a text and a rubric; load its responses and its rubrics first."
+        f"Benchmark {benchmark.slug} has no response with a text and a rubric; load its responses first, and where the "
+        "benchmark brings no rubric, make a study of it in the browser with questions of your own and judge that."
     )
 
 

@@ -29,6 +29,7 @@ class Why(StrEnum):
     """Why there is no verdict; the first part of every reason that is stored."""
 
     PROSE = "prose"
+    EMPTY = "empty"
     UNREADABLE = "unreadable"
     CUT_OFF = "cut_off"
     MISSING = "missing_item"
@@ -64,6 +65,21 @@ class Unscored:
     def reason(self) -> str:
         """As stored, at most 300 characters: 'off_scale: item ...'."""
         return f"{self.why}: {self.detail}"[:300]
+
+
+FILTERED = "content_filter"
+"""The finish reason of a reply that the endpoint itself held back; asking again brings the same."""
+
+
+def without_words(finish_reason: str) -> Unscored:
+    """Why a reply of no words is none."""
+    if finish_reason == FILTERED:
+        return Unscored(Why.REFUSED, reply_words.HELD_BACK())
+    if finish_reason == "refusal":
+        return Unscored(Why.REFUSED, reply_words.DECLINED())
+    if finish_reason == "length":
+        return Unscored(Why.CUT_OFF, reply_words.TOKENS_USED_UP())
+    return Unscored(Why.EMPTY, reply_words.ENDED_WITHOUT(reason=finish_reason or "stop"))
 
 
 class Members(dict[str, Any]):

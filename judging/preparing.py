@@ -76,7 +76,10 @@ def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
     assert target.benchmark is not None
     name, kind = f"benchmark {target.benchmark.slug}", NEEDS[leader.method].task_kind
     if kind not in target.kinds:
-        return f"The study of {name} has no tasks of kind {kind}, which is what the {leader.method} method judges."
+        return (
+            f"The study of {name} has no tasks of kind {kind}, which is what the {leader.method} method judges; make a "
+            "study of such tasks in the browser and judge that."
+        )
     if only_rated and not target.rated:
         return f"People have rated nothing of {name} yet; judge all of it without --only-rated."
     return f"{leader} has answered everything of {name} that people have rated already."

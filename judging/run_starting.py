@@ -17,6 +17,7 @@ from annotation.models import Study
 from annotation.provenance import provenance_of
 from generation.endpoints import NoEndpoint
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
+from generation.serving import untested
 from judging.benchmark_studies import NothingToJudge, choice_in_words
 from judging.estimates import Estimate, estimate_run
 from judging.forms import RunForm
@@ -39,7 +40,8 @@ NOTHING_LEFT = gettext_lazy(
 )
 NOTHING_RATED = gettext_lazy("People have rated nothing here yet; judge everything instead.")
 NO_RUBRIC = gettext_lazy(
-    "This benchmark has no response with a text and a rubric; load its responses and its rubrics first."
+    "This benchmark has no response with a text and a rubric; load its responses first, and where it brings no rubric, "
+    "make a study of it with questions of your own and judge that."
 )
 MIXED_SCALES = gettext_lazy(
     "A rubric of this study has items on different scales; a checklist judge needs one scale for all its items."
@@ -108,6 +110,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
             if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
                 messages.warning(request, said)
             return redirect("judging:run", made.public_id)
+    context["untested"] = untested(models)
     context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
     status = 422 if form.is_bound and form.errors else 200
     htmx = getattr(request, "htmx", False) and request.POST.get("action") == PREVIEW

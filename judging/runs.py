@@ -158,6 +158,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
 # What a reason's first word means to a reader; marked here for translation, translated where it is shown.
 REASON_TEXTS = {
     "prose": gettext_noop("Prose instead of an answer"),
+    "empty": gettext_noop("An empty answer"),
     "unreadable": gettext_noop("Unreadable answer"),
     "cut_off": gettext_noop("Cut off before the end"),
     "missing_item": gettext_noop("A question left out"),

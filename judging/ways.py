@@ -32,7 +32,7 @@ from judging.methods import embedding, method_named, pairs, perplexity
 from judging.methods.guided import GuidedQuestion
 from judging.methods.needs import NEEDS, Transport
 from judging.models import Judge, PlannedItem
-from judging.parsing import Unscored, Verdict, Why
+from judging.parsing import Unscored, Verdict, Why, without_words
 from judging.prompts import Item, estimated_tokens, least_tokens, request_hash
 
 ChatMaker = Callable[[LanguageModel], Chat]
@@ -224,6 +224,8 @@ class ChatWay:
             await self._chat.close()
 
     def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+        if not reply.text.strip():
+            return without_words(reply.finish_reason)
         return self.method.parse(reply.text, held.question.items, reply.finish_reason)
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]:

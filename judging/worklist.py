@@ -18,6 +18,7 @@ from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock
 from generation.purse import Purse
 from generation.put_off import PutOff
+from generation.served_names import remember_served
 from generation.spending import NOTHING, Ceiling, Spend
 from generation.stations import seems_down
 from judging import reply_words
@@ -25,7 +26,7 @@ from judging.asked_items import AskedItems, replies_of
 from judging.leases import lease_items, release, renew
 from judging.methods.needs import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
-from judging.parsing import Unscored, Verdict, Why
+from judging.parsing import FILTERED, Unscored, Verdict, Why
 from judging.questions import Questions
 from judging.recording import Ledger, cost_of, failure_row, reply_row, reuse_row
 from judging.spent import spent_of
@@ -246,6 +247,7 @@ class Worklist:
             cost=cost_of(reply, self.prices),
         )
         self.ledger.replies.append(row)
+        remember_served(self.run, reply.served)
         if reply.estimated and self.way.endpoint is not None:
             remember_uncounted(self.way.endpoint, self.run)
         held.attempts += 1
@@ -265,7 +267,8 @@ class Worklist:
                 self.ledger.close(held.item, canonical(held.item, verdict))
                 return True
             case Unscored() as unscored:
-                if not self.way.corrects or held.replies >= self.settings.get("attempts", ATTEMPTS):
+                most = self.settings.get("attempts", ATTEMPTS)
+                if not self.way.corrects or held.replies >= most or reply.finish_reason == FILTERED:
                     self.ledger.close(held.item, unscored)
                     return True
                 first = held.messages[: _first_turn(held.messages)]

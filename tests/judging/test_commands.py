@@ -23,6 +23,7 @@ def test_a_study_is_judged_at_an_address(server, capsys):
     call_command("judge", study.slug, model="m1", base_url=server.base_url, no_canaries=True, concurrency=2)
     shown = capsys.readouterr().out
     assert "is finished: 4 of 4 scored, 0 unscored, 0 left; 4 calls" in shown
+    assert "never tested" in shown and "probe_endpoint '" in shown
     assert Endpoint.objects.get().base_url == server.base_url
     assert Judge.objects.get().rater.label == "m1 checklist"
     assert Assignment.objects.filter(task__study=study, status="submitted").count() == 4

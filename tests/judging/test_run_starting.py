@@ -75,6 +75,14 @@ def test_a_jury_is_started_with_its_repeats_and_planted_texts(lead, study, model
     assert "0 of 24 questions are answered" in page_of(lead.get(answer["Location"]))
 
 
+def test_endpoints_that_nobody_tested_are_named_with_the_way_to_test_them(lead, study, models):
+    endpoint = models[0].endpoint
+    link = f'<a href="{reverse("generation:edit_endpoint", args=[endpoint.pk])}">somewhere</a>'
+    assert link in page_of(lead.get(address(study)))
+    Endpoint.objects.update(probed_at=timezone.now())
+    assert "Never tested" not in page_of(lead.get(address(study)))
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_sent_twice_it_is_one_run_and_asked_otherwise_or_later_it_is_another(lead, study, models, whole):
     place = reverse("judging:judge_benchmark", args=[study.benchmark.slug]) if whole else address(study)

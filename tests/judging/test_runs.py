@@ -107,6 +107,23 @@ def test_an_unusable_answer_is_asked_again_and_then_unscored(bad, why):
     assert [reply.text for reply in item.replies.all()] == [bad] * 3
 
 
+@pytest.mark.parametrize(
+    ("finish_reason", "reason", "calls"),
+    [
+        ("content_filter", "refused: the endpoint's filter held the reply back", 1),
+        ("tool_calls", "empty: the reply ended (tool_calls) without a word", 3),
+        ("stop", "empty: the reply ended (stop) without a word", 3),
+        ("length", "cut_off: the reply reached its token limit before the answer was complete", 3),
+    ],
+)
+def test_a_reply_without_a_word_is_called_by_what_ended_it(finish_reason, reason, calls):
+    with HostileServer(lambda request, n: says(" ", finish_reason=finish_reason)) as server:
+        run = work_on(make_run(server, make_study(instructions=1, models=1)), shift=QUICK)
+        assert len(server.requests) == calls
+    assert run.status == "finished"
+    assert run.items.get().reason == reason
+
+
 def test_a_corrected_answer_counts():
     def play(request, n):
         return says("Well.") if len(request["messages"]) == 2 else good_answer(request, 0.25)

@@ -99,7 +99,7 @@ def test_the_endpoints_own_words_stay_as_they_are_and_only_they_are_called_so(le
     ("reply", "stored"),
     [
         ("Prose.", "no JSON in: Prose."),
-        ("", "no JSON in: an empty reply"),
+        ("", "the reply ended (stop) without a word"),
         ('{"item0": ', "the JSON breaks off at: {&quot;item0&quot;:"),
         ('{"item0": {"score": 0.3}, "item1": {"score": 0.5}, "item2": {"score": 0.5}}', "which is none of"),
         ('{"item0": {"score": 0.5}}', "questions answered; "),

@@ -14,6 +14,7 @@ from generation.management.run_command import Look, RunCommand, add_run_options,
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.run_states import stopping_at_faults
+from generation.serving import untested
 from judging.benchmark_studies import choice_in_words
 from judging.combining import How
 from judging.judges import (
@@ -161,6 +162,11 @@ class Command(RunCommand):
         run = plan_target(judge=judges[0], target=target, wish=wish)
         if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
             self.stdout.write(said)
+        for endpoint in untested(judge.language_model for judge in judges if judge.language_model):
+            self.stdout.write(
+                f"Endpoint {endpoint.name} was never tested, so the answer's schema stands in the prompt; whether it obeys "
+                f"one is found out by: manage.py probe_endpoint '{endpoint.name}'"
+            )
         return run
 
     def _resumed(self, options: dict[str, Any]) -> JudgeRun:
