@@ -63,8 +63,8 @@ def refusal(tmp_path, table, *more):
 def test_a_criterion_of_neither_rubric_is_refused_with_those_of_both(library, tmp_path):
     said = refusal(tmp_path, TABLE.replace("fluency", "flow"))
     assert said == (
-        "r.csv line 5: no rubric for this item has a criterion 'flow'; there are accuracy, fluency, informativeness, "
-        "logicality of rubric llmeval2-subjective; correctness, explanation_correctness of rubric llmeval2-objective."
+        "r.csv line 5: no rubric for this item has a criterion 'flow'; there are correctness, explanation_correctness of "
+        "rubric llmeval2-objective; accuracy, fluency, informativeness, logicality of rubric llmeval2-subjective."
     )
 
 
