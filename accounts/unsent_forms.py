@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import requires_csrf_token
 
@@ -69,6 +70,10 @@ def unsent_form(request: HttpRequest) -> UnsentForm | None:
         return None
     if PACKED in sent:
         return UnsentForm.unpacked(sent[PACKED])
+    if request.path == reverse(
+        "set_language"
+    ):  # leads back to the page it was sent from, which would be itself
+        return None
     if request.FILES or any(SECRET.search(name) for name in sent):
         return None
     fields = ((name, str(value)) for name, values in sent.lists() if name != TOKEN for value in values)
@@ -96,7 +101,8 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
                 "This page is older than your present sign-in, so nothing was changed; open it again and retry."
             ),
         )
-    form = unsent_form(request)
+    # Who has no account, or a browser without cookies, is helped by the page alone.
+    form = unsent_form(request) if request.user.is_authenticated else None
     if form is not None:
         return offer_again(request, form, status=403)
     context = {"own": from_own_page(request), "page": _page_before(request)}

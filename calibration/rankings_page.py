@@ -127,7 +127,8 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
 def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the first is ahead of every model of whose mean anything is known; the others stand in a note."""
     unknown = sum(row["interval_kind"] == "none" for row in rows[1:])
-    return rows[0]["interval_kind"] != "none" and bool(rows[0]["rank_high"] - unknown <= 1)
+    ahead = bool(rows[0]["rank_high"] - unknown <= 1)
+    return rows[0]["interval_kind"] != "none" and unknown < max(1, len(rows) - 1) and ahead
 
 
 def _about(report: Plain) -> str:

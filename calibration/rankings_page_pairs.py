@@ -66,7 +66,7 @@ def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
         return Block("ahead", title, reason=reason_of(found))
     if missing(found["ahead"]):
         return Block("ahead", title, reason=gettext(
-            "Fewer than 20 %(of)s stand behind the models, so no probability is stated. Compare on more %(of)s."
+            "Too few %(of)s stand behind any two models, so no probability is stated. Compare on more %(of)s."
         ) % {"of": clusters})  # fmt: skip
     names = [row["model"] for row in found["models"]]
     count = len(names)

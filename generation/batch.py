@@ -73,6 +73,8 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
     with stopping_at_faults(run, clock=clock):
         away = ""
         for model in models_of(run):
+            if run.status != GenerationRun.Status.RUNNING:
+                return total
             try:
                 endpoint = endpoint_of(model)
                 if endpoint.kind != Endpoint.Kind.OPENAI:

@@ -290,7 +290,7 @@ class OpenAIChat:
                 words = failure_words.NOT_DONE(seconds=f"{request.longest_seconds:g}", n=len(read.text))
                 raise TimedOut(words) from error
         except ChatError as error:
-            error.came = _so_far(read, request, started)
+            error.came = error.came or _so_far(read, request, started)
             raise
 
     async def _read_stream(

@@ -69,7 +69,7 @@ FAULT = Wording(
     "Plumbline itself failed (%(kind)s: %(words)s); the worker's log has the whole of it. Report that, or put it right "
     "and resume."
 )
-PUT_OFF = Wording("The endpoint puts calls off; they are sent again later. Its words: %(words)s")
+PUT_OFF = Wording("Calls are put off for now and sent again later: %(words)s")
 OVER_BUDGET = Wording("The next call might cross the budget; raise it and resume.")
 BATCH_OVER_BUDGET = Wording("The next batch might cross the budget; raise it and resume.")
 INTERRUPTED = Wording("Interrupted; everything generated so far is kept.")

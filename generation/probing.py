@@ -46,7 +46,7 @@ QUESTION = ({"role": "user", "content": "How are you today?"},)
 ANSWER_TOKENS = 64
 NEWER_NAME, THINKING_TOKENS = "max_completion_tokens", 2048
 GONE = (Unreachable, TimedOut, Unauthorised, Forbidden, NoMoney, RateLimited)
-KEPT = ("script",)
+KEPT = ("script", "uncounted")
 USUAL_END = "/v1"
 
 

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from generation.any_run import AnyRun
 from generation.failure_words import PUT_OFF
 from generation.interchange.table import storable
@@ -10,6 +12,7 @@ from generation.leases import Clock
 A_WHILE = timedelta(seconds=5)
 """So long nothing but delays must come before it is worth a word: now and then a call is put off anywhere."""
 LONGEST_QUOTED = 500
+BEGINNING = PUT_OFF.msgid.partition("%(")[0]
 
 
 class PutOff:
@@ -17,7 +20,8 @@ class PutOff:
 
     def __init__(self, run: AnyRun, clock: Clock) -> None:
         self._run, self._clock = run, clock
-        self._words = self._told = ""
+        self._words = ""
+        self._told: str | None = None
         self._since: datetime | None = None
 
     def answered(self) -> None:
@@ -34,12 +38,14 @@ class PutOff:
 
     def leave(self) -> None:
         """Takes back what was said, unless the run was given another message meanwhile."""
+        self.answered()
         self._say("")
 
     def _say(self, words: str) -> None:
         said = storable(words)
         if said == self._told:
             return
+        # What a worker said that was killed goes as well; any other message stays.
         found = type(self._run)._default_manager.filter(pk=self._run.pk, status=AnyRun.Status.RUNNING)
-        found.filter(message__in=["", self._told]).update(message=said)
+        found.filter(Q(message="") | Q(message__startswith=BEGINNING)).update(message=said)
         self._told = said

@@ -14,7 +14,8 @@ LONGEST_NAME = 200
 def remember_served(run: AnyRun, name: str) -> None:
     """Adds the name to the run's manifest where it is new to it."""
     name = storable(name)[:LONGEST_NAME]
-    if not name or name in served_names(run):
+    known = served_names(run)
+    if not name or name in known or len(known) >= MOST_NAMES:
         return
     with transaction.atomic():
         stored = type(run)._default_manager.select_for_update(no_key=True).only("manifest").get(pk=run.pk)
@@ -22,7 +23,7 @@ def remember_served(run: AnyRun, name: str) -> None:
         if name not in names and len(names) < MOST_NAMES:
             stored.manifest = {**stored.manifest, SERVED: [*names, name]}
             stored.save(update_fields=["manifest"])
-    run.manifest[SERVED] = list(dict.fromkeys([*served_names(stored), name]))
+    run.manifest[SERVED] = served_names(stored)
 
 
 def served_names(run: AnyRun) -> list[str]:

@@ -65,6 +65,8 @@ async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMa
             places[endpoint.pk].open(model, chat_for)
         except (ChatError, NoEndpoint) as error:
             problems.append(str(error))
+    for place in places.values():
+        place.worklist.beside = [other.worklist for other in places.values()]
     stations = [place.station(shift) for place in places.values() if place.chats]
     if problems and not stations:
         await sync_to_async(fail_run)(run, _joined(problems), clock=clock)

@@ -72,7 +72,7 @@ class GenerationWorklist:
     """The items of `models`, all at one endpoint. `gave_up` holds its words once going on makes no sense.
 
     `refused` is the most that one of the calls could cost which the engine withheld. `outdated`: the endpoint's terms
-    were changed, so that another worklist is to go on.
+    were changed, so that another worklist is to go on; so it does where that is so of one `beside` it, in this process.
     """
 
     run: GenerationRun
@@ -86,6 +86,7 @@ class GenerationWorklist:
     models: tuple[int, ...] = ()
     refused: Spend = NOTHING
     outdated: bool = False
+    beside: Sequence["GenerationWorklist"] = ()
 
     def __post_init__(self) -> None:
         self.prices = prices_of(self.endpoint)
@@ -205,8 +206,8 @@ class GenerationWorklist:
             return False
         self.purse.look(Ceiling(*budget))
         self.put_off.tell()
-        self.outdated = not terms_stand(self.endpoint)
-        return not self.outdated
+        self.outdated = self.outdated or not terms_stand(self.endpoint)
+        return not any(one.outdated for one in (self, *self.beside))
 
     def hold(self, item: GenerationItem) -> Held | None:
         """Takes the item up with its conversation; None where nothing can be asked."""

@@ -24,7 +24,7 @@ from generation.models import MAIN_EXPERIMENT
 from judging.export import export_study
 from judging.leaderboards import UnknownJudge, judge_named, leaderboard
 from judging.models import Judge, JudgeRun
-from judging.runs import NotPossible, Progress, cancel_run, pause_run, progress_of, start_run
+from judging.runs import NotPossible, Progress, cancel_run, keep_left, pause_run, progress_of, start_run
 from judging.scoring import NoVerdicts, WithoutWeight
 from judging.tasks import enqueue
 from judging.weightings import EQUAL, MissingWeights, UnknownWeights
@@ -111,6 +111,7 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     found = _run_to_read(request, public_id)
     if not workspaces_led_by(user).filter(pk=found.judge.workspace_id).exists():
         raise PermissionDenied("Only owners and leads of this workspace steer its runs.")
+    keep_left(found)
     try:
         with transaction.atomic():
             if verb == "start":

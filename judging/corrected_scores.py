@@ -54,14 +54,15 @@ class Corrected:
 def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: Rule) -> Corrected:
     """One model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
 
-    Where the judge scored nothing beyond, people's own score stands. Raises TooFewRatings where a category has no
-    response that people scored, under two instructions, or where no category has two.
+    Where the judge scored less than two instructions beyond in some category, people's own score stands. Raises
+    TooFewRatings where a category has no response that people scored, under two instructions, or where no category has
+    two.
     """
     wanted = np.unique(np.concatenate([judge.column, judge_only.column]))
     missing = np.setdiff1d(wanted, people.column)
     if missing.size or not len(people):
         raise TooFewRatings(wanted.size - missing.size, wanted.size, "categories with people's scores")
-    alone = not len(judge_only) or np.setdiff1d(wanted, judge_only.column).size > 0
+    alone = not _helps(judge_only, wanted, rule)
     human = pseudo_values(people, rule)
     strata = strata_of([people, judge_only], rule)
     found = prediction_powered_mean(
@@ -84,6 +85,14 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
         value, low, high, powered.interval_kind, found.power, found.n, found.effective_n,
         people_value, people_low, people_high,
     )  # fmt: skip
+
+
+def _helps(judge_only: Entries, wanted: IntArray, rule: Rule) -> bool:
+    """Whether the error of the judge's own mean can be told: from one instruction alone it looks like none."""
+    parts = [judge_only.instruction]
+    if not rule.pooled:
+        parts = [judge_only.instruction[judge_only.column == column] for column in wanted]
+    return all(np.unique(part).size >= 2 for part in parts)
 
 
 def strata_of(parts: Sequence[Entries], rule: Rule) -> list[IntArray]:

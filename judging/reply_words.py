@@ -9,8 +9,9 @@ COUNT = r"\d+"
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 
 DECLINED = Wording("the model declined")
+TOKENS_UNKNOWN = Wording("The endpoint does not count the tokens that it reads, which a likelihood needs.")
 HELD_BACK = Wording("the endpoint's filter held the reply back")
-ENDED_WITHOUT = Wording("the reply ended (%(reason)s) without a word", reason=r"[a-z_]+")
+ENDED_WITHOUT = Wording("the reply ended (%(reason)s) without a word", reason=r"\w+")
 TOKENS_USED_UP = Wording("the reply reached its token limit before the answer was complete")
 NO_JSON = Wording("no JSON in: %(start)s")
 EMPTY_REPLY = Wording("an empty reply")

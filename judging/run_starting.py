@@ -110,7 +110,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
             if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
                 messages.warning(request, said)
             return redirect("judging:run", made.public_id)
-    context["untested"] = untested(models)
+    context["untested"] = untested(models.select_related("endpoint"))
     context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
     status = 422 if form.is_bound and form.errors else 200
     htmx = getattr(request, "htmx", False) and request.POST.get("action") == PREVIEW

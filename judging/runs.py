@@ -57,10 +57,18 @@ def start_run(run: JudgeRun, *, clock: Clock, user: User | None = None) -> None:
 
     What a run that is still being prepared is made of is noted once it has all its items.
     """
-    with suppress(JournalFailed):
-        # Before what a killed worker had set aside comes free. Where this fails, the worker that begins says so.
-        store_left(run, store_replies)
+    # Before what a killed worker had set aside comes free.
+    keep_left(run)
     begin(run, (lambda _run: {}) if run.preparing else manifest_at_start, clock=clock, user=user)
+
+
+def keep_left(run: JudgeRun) -> None:
+    """Stores what killed workers left. Not in a transaction that may yet be undone, for their files go at once.
+
+    Where this fails, the worker that begins says so.
+    """
+    with suppress(JournalFailed):
+        store_left(run, store_replies)
 
 
 def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:

@@ -165,8 +165,8 @@ def _places(keys: Sequence[int], category: IntArray) -> IntArray:
 class ScoreIntervals:
     """95 % intervals over whole instructions of models judged in every category, how made, over how many.
 
-    `averages` by model; `cells` by (model, category), where they are 95 % intervals only of categories that have
-    enough instructions of their own; `leads` of the leader's average less each other model's.
+    `averages` by model; `cells` by (model, category); where they are 95 % intervals only of those that have enough
+    instructions of their own; `leads` of the leader's average less each other model's.
     """
 
     averages: Mapping[int, Interval]
@@ -230,14 +230,16 @@ def average_intervals(
         return ScoreIntervals({}, {}, "none", len(instructions))
     found = [Interval(float(low), float(high)) for low, high in zip(ends.low, ends.high, strict=True)]
     places = [(pk, key) for pk in pks for key in categories.tolist()]
-    own = (counts.reshape(len(instructions), -1, len(categories)).sum(axis=1) > 0).sum(axis=0)
-    stated = (own >= MIN_CLUSTERS) | (ends.kind != "bootstrap95")
-    shown = set(categories[stated].tolist())
+    whole = counts.reshape(len(instructions), len(pks), len(categories)).sum(axis=2)
+    enough = [(had > 0).sum(axis=0) >= MIN_CLUSTERS for had in (whole, counts)]
+    if ends.kind != "bootstrap95":
+        enough = [np.ones_like(one) for one in enough]
+    stated = {pk for pk, one in zip(pks, enough[0], strict=True) if one}
     cells, leads = found[len(pks) : len(pks) + len(places)], found[len(pks) + len(places) :]
     return ScoreIntervals(
-        dict(zip(pks, found[: len(pks)], strict=True)),
-        {place: cell for place, cell in zip(places, cells, strict=True) if place[1] in shown},
+        {pk: one for pk, one in zip(pks, found[: len(pks)], strict=True) if pk in stated},
+        {place: cell for place, cell, one in zip(places, cells, enough[1], strict=True) if one},
         ends.kind,
         len(instructions),
-        {pk: lead for pk, lead in zip(pks, leads, strict=False) if pk != leader},
+        {pk: lead for pk, lead in zip(pks, leads, strict=False) if pk != leader and {pk, leader} <= stated},
     )

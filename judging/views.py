@@ -28,7 +28,7 @@ from judging.models import JudgeRun, PlannedItem
 from judging.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.run_page import run_panel
 from judging.run_reports import items_csv, manifest_file, run_report
-from judging.runs import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored
+from judging.runs import NotPossible, cancel_run, keep_left, pause_run, raise_budget, retry_unscored
 from judging.runs import start_run as start
 from judging.settled_runs import jurors_of
 from judging.tasks import enqueue
@@ -75,6 +75,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
         raise PermissionDenied
     action = request.POST.get("action", "")
+    keep_left(found)
     try:
         with transaction.atomic():
             if action == "pause":

@@ -392,6 +392,8 @@ class LogProbabilityWay:
                         self._owe(place, error.came or ONE_CALL)
                     paid = self._paid(places, "")
                     error.came = paid if paid.calls else None
+                    # That another writer's endpoint has answered says nothing of this one's.
+                    error.unsent = False
                     raise
         said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
         return self._paid(places, json.dumps(said))
@@ -431,6 +433,8 @@ class LogProbabilityWay:
                 chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
             )
             self._owe(place, first)
+            if first.estimated:
+                raise ServerFailed(reply_words.TOKENS_UNKNOWN())
             scored = await self._chats[pk].prompt_log_probabilities(
                 chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS))
             )

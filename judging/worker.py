@@ -91,6 +91,8 @@ async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) 
             await worklist.way.close()
         await sync_to_async(fail_run)(run, str(error), clock=clock)
         return False
+    for worklist in worklists:
+        worklist.beside = worklists
     stations = [_station(worklist, shift) for worklist in worklists]
     await work_at(stations)
     await sync_to_async(_close)(run, stations, shift, clock)

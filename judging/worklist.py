@@ -42,7 +42,7 @@ class Worklist:
     """`gave_up` holds the endpoint's words once going on makes no sense.
 
     `refused` is the most that one of the calls could cost which the engine withheld. `outdated`: the endpoint's terms
-    were changed, so that another worklist is to go on.
+    were changed, so that another worklist is to go on; so it does where that is so of one `beside` it, in this process.
     """
 
     run: JudgeRun
@@ -56,6 +56,7 @@ class Worklist:
     failing: list[int] = field(default_factory=list)
     refused: Spend = NOTHING
     outdated: bool = False
+    beside: Sequence["Worklist"] = ()
 
     def __post_init__(self) -> None:
         self.asked_judge = self.judge or self.run.judge
@@ -176,8 +177,9 @@ class Worklist:
             return False
         self.purse.look(Ceiling(*budget))
         self.put_off.tell()
-        self.outdated = self.way.endpoint is not None and not terms_stand(self.way.endpoint)
-        return not self.outdated
+        if self.way.endpoint is not None and not terms_stand(self.way.endpoint):
+            self.outdated = True
+        return not any(one.outdated for one in (self, *self.beside))
 
     def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
         """The item with its conversation; None where it could be closed without a call."""

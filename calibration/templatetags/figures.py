@@ -19,8 +19,8 @@ def figure(value: Any, digits: int = 2) -> str:
 
 @register.filter
 def grouped(value: Any) -> str:
-    """A whole number with its thousands apart: 18,342; '' for a missing one."""
-    return "" if value is None or value == "" else f"{int(value):,}".replace("-", "−")
+    """A number, rounded to a whole one, with its thousands apart: 18,342; '' for a missing one."""
+    return "" if value is None or value == "" else f"{round(Decimal(str(value))):,}".replace("-", "−")
 
 
 @register.filter

@@ -101,3 +101,10 @@ def test_a_failure_without_a_wait_names_none():
     ):
         ask(server)
     assert raised.value.retry_after is None
+
+
+def test_a_whole_answer_of_no_use_to_a_stream_tells_what_it_cost():
+    useless = Act(body={"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
+    with HostileServer(lambda request, n: useless) as server, pytest.raises(ServerFailed) as raised:
+        ask(server)
+    assert (raised.value.came.input_tokens, raised.value.came.output_tokens) == (10, 5)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from generation.chat import OpenAIChat, RateLimited, Request, Unreachable
 from generation.engine import Answered, Call, CallFailed, Failed, Retried
 from generation.models import GenerationRun
-from generation.put_off import A_WHILE
+from generation.put_off import A_WHILE, PutOff
 from generation.run_states import pause_run
 from generation.worklist import GenerationWorklist
 from judging.models import JudgeRun
@@ -128,3 +128,20 @@ def test_what_else_a_run_says_stays():
     run.refresh_from_db()
     assert (run.status, run.message) == (GenerationRun.Status.PAUSED, "Over.")
     assert not JudgeRun.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_a_worker_said_that_was_killed_goes_with_the_next():
+    clock = Clock()
+    with HostileServer(lambda request, n: completion("x")) as server:
+        run = started(server)
+    PutOff(run, clock).tell()
+    dead, other = PutOff(run, clock), PutOff(run, clock)
+    dead.delayed("429")
+    clock.now += A_WHILE
+    dead.tell()
+    run.refresh_from_db()
+    assert run.message == "Calls are put off for now and sent again later: 429"
+    other.tell()
+    run.refresh_from_db()
+    assert run.message == ""

@@ -3,14 +3,16 @@
 from decimal import Decimal
 
 import pytest
+from django.utils import timezone
 
 from generation.models import Endpoint, Response
 from generation.shifts import Shift
 from generation.spent import spent_of as texts_spent
 from generation.worker import work_on as write_on
-from judging.models import Reply
+from judging.models import JudgeRun, Reply
 from judging.spent import spent_of
 from judging.worker import work_on
+from judging.worklist import Worklist
 from tests.generation.hostile_server import Act, HostileServer, good_answer, says_or_streams
 from tests.generation.test_left_texts import started
 from tests.judging.test_runs import make_run
@@ -22,7 +24,7 @@ OLD, NEW = Decimal("0.0004"), Decimal("0.4")
 
 
 def slowly(answer):
-    return lambda request, number: Act(**{**vars(answer(request)), "seconds": 0.2})
+    return lambda request, number: Act(**{**vars(answer(request)), "seconds": 0.4})
 
 
 def changing(other):
@@ -53,3 +55,17 @@ def test_new_terms_hold_for_what_is_asked_from_then_on(kind):
     assert len(before.requests) + len(after.requests) == ITEMS[kind]
     assert (Reply if judges else Response).objects.count() == ITEMS[kind]
     assert spent.money == len(before.requests) * OLD + len(after.requests) * NEW
+
+
+def test_terms_that_are_put_back_still_begin_anew_and_so_does_what_stands_beside():
+    with HostileServer(slowly(good_answer)) as server:
+        run = make_run(server, input_price=Decimal(2), output_price=Decimal(10))
+    run = JudgeRun.objects.select_related("judge__language_model__endpoint").get(pk=run.pk)
+    one, other = Worklist(run, "a", timezone.now), Worklist(run, "b", timezone.now)
+    one.beside = other.beside = [one, other]
+    assert one.still_running() and other.still_running()
+    Endpoint.objects.update(input_price=3)
+    assert not one.still_running()
+    Endpoint.objects.update(input_price=2)
+    assert not one.still_running() and not other.still_running()
+    assert (one.outdated, other.outdated) == (True, False)

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import OperationalError
+from django.urls import reverse
 from django.utils import timezone
 
 from generation.endpoints import open_chat
@@ -22,6 +23,7 @@ from judging.runs import cancel_run, start_run
 from judging.spent import spent_of
 from judging.worker import work_on
 from judging.worklist import Worklist
+from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, good_answer, says
 from tests.judging.test_runs import QUICK, make_run
 
@@ -168,4 +170,19 @@ def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_th
         assert work_on(run, shift=Shift(concurrency=1)).status == "finished"
         assert len(server.requests) == 8
     assert spent_of(run).calls == 8
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_what_came_is_kept_though_the_run_can_no_longer_be_resumed(folder, client, way):
+    with HostileServer(lambda request, n: good_answer(request)) as server:
+        run = make_run(server)
+        killed(run, 3)
+    cancel_run(run, clock=timezone.now)
+    client.force_login(make_user("lead"))
+    if way == "page":
+        client.post(reverse("judging:control_run", args=[run.public_id]), {"action": "resume"})
+    else:
+        client.post(f"/api/v1/runs/{run.public_id}/start/")
+    assert spent_of(run).calls == 3
     assert not list(folder.iterdir())

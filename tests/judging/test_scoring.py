@@ -188,6 +188,19 @@ def test_a_category_of_few_instructions_states_no_95_beside_larger_ones():
     assert set(found.averages) == {0, 1}
 
 
+def test_a_model_of_few_instructions_states_no_95_beside_others():
+    rng = np.random.default_rng(6)
+    instruction = np.concatenate([np.arange(100), np.arange(100), np.arange(12)])
+    model = np.repeat([0, 1, 2], [100, 100, 12])
+    found = average_intervals(
+        model=model, category=np.zeros(212, dtype=int), instruction=instruction,
+        points=rng.normal(80, 6, 212), leader=0, draws=200,
+    )  # fmt: skip
+    assert found.kind == "bootstrap95"
+    assert set(found.averages) == {0, 1} and set(found.cells) == {(0, 0), (1, 0)}
+    assert set(found.leads) == {1}
+
+
 def test_ratios_pooled_or_by_category_by_hand():
     # Category 10: 3 of 5 and 1 of 5 stars: 4/10. Category 20: 2 of 2: 1. By category: mean .7; pooled: 6/12.
     entries = {
