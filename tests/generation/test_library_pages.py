@@ -313,11 +313,11 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
         run = GenerationRun.objects.get()
         assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
         page = lead.get(url("run", run.public_id)).content.decode()
-        assert "0 of 4 responses are written; the run goes on." in page and "every 2s" in page
+        assert "0 of 4 responses are written; the run goes on." in page and 'hx-trigger="every ' in page
         work_on(run, shift=QUICK)
     part = lead.get(url("run", run.public_id), headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part and "4 of 4 responses are written; the run is finished." in part
-    assert "every 2s" not in part
+    assert 'hx-trigger="every ' not in part
     assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
     assert run.created_by is not None
 
