@@ -6,10 +6,11 @@ however often it is found.
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from generation.any_run import AnyRun
-from generation.journal import Kept, left_behind, runs_left_behind
+from generation.journal import JournalFailed, Kept, left_behind, runs_left_behind
 from generation.leases import Clock, new_worker_name, release_dead
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,15 @@ def store_left(run: Run, store: Store[Run]) -> int:
             raise
         left.forget()
     return stored
+
+
+def keep_left(run: Run, store: Store[Run]) -> None:
+    """Stores what was left behind. Not in a transaction that may yet be undone, for the files go at once.
+
+    Where this fails, the worker that begins says so.
+    """
+    with suppress(JournalFailed):
+        store_left(run, store)
 
 
 def store_all_left(runs: type[Run], store: Store[Run]) -> None:

@@ -1,20 +1,18 @@
 """The life of a generation run: started, paused, resumed, cancelled, failed, finished, retried; and how far it is."""
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Q, Sum
 
 from accounts.models import User
+from generation import recovery
 from generation.chat import BROKEN_OFF
-from generation.journal import JournalFailed
 from generation.leases import Clock, live_leases
 from generation.left_replies import store_replies
 from generation.manifests import manifest_at_end, manifest_at_start
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
-from generation.recovery import store_left
 from generation.run_progress import RunProgress, most_frequent
 from generation.run_states import (
     NotPossible,
@@ -56,12 +54,8 @@ def start_run(run: GenerationRun, *, clock: Clock, user: User | None = None) -> 
 
 
 def keep_left(run: GenerationRun) -> None:
-    """Stores what killed workers left. Not in a transaction that may yet be undone, for their files go at once.
-
-    Where this fails, the worker that begins says so.
-    """
-    with suppress(JournalFailed):
-        store_left(run, store_replies)
+    """As recovery.keep_left."""
+    recovery.keep_left(run, store_replies)
 
 
 def retry_failed(run: GenerationRun, *, clock: Clock, user: User | None = None) -> int:

@@ -1,7 +1,6 @@
 """The life of a run: started, paused, resumed, cancelled, failed, finished; and how far it is."""
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -11,10 +10,8 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
-from generation import run_states
-from generation.journal import JournalFailed
+from generation import recovery, run_states
 from generation.leases import Clock, live_leases
-from generation.recovery import store_left
 from generation.run_progress import RunProgress, most_frequent, sums_of
 from generation.run_states import (
     NotPossible,
@@ -41,6 +38,7 @@ __all__ = [
     "cancel_run",
     "fail_run",
     "finish_if_done",
+    "keep_left",
     "nobody_works",
     "pause_run",
     "progress_of",
@@ -63,12 +61,8 @@ def start_run(run: JudgeRun, *, clock: Clock, user: User | None = None) -> None:
 
 
 def keep_left(run: JudgeRun) -> None:
-    """Stores what killed workers left. Not in a transaction that may yet be undone, for their files go at once.
-
-    Where this fails, the worker that begins says so.
-    """
-    with suppress(JournalFailed):
-        store_left(run, store_replies)
+    """As recovery.keep_left."""
+    recovery.keep_left(run, store_replies)
 
 
 def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:
