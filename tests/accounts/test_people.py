@@ -274,12 +274,14 @@ def test_a_handed_out_password_is_changed_before_its_account_leads(client, lab, 
     change_role(membership=membership(ann, lab), role="analyst", by=owner)
     _token, secret = issue_token(user=ann, name="kept by whoever knew the password")
     client.login(username="ann@lab", password=account.password)
+    assert "handed out to you by somebody else" in client.get("/account/").content.decode()
     own = {
         "old_password": account.password,
         "new_password1": "my own words 5",
         "new_password2": "my own words 5",
     }
     assert client.post("/account/password/", own).status_code == 302
+    assert "handed out to you by somebody else" not in client.get("/account/").content.decode()
     assert Client().get("/api/v1/studies/", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
     change_role(membership=membership(ann, lab), role="lead", by=owner)
     assert client.get("/people/lab/").status_code == 200
