@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
+from accounts.people import own_password_chosen
 from accounts.permissions import leads_somewhere
 from accounts.tokens import issue_token, revoke_token
 
@@ -69,7 +70,9 @@ class PasswordPage(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, _("Your password is changed."))
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        own_password_chosen(cast(User, self.request.user))
+        return response
 
 
 change_password = PasswordPage.as_view()

@@ -3,7 +3,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import ApiToken, Event, Membership, User, Workspace
+from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
 
 
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -23,10 +23,22 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
 
     inlines = [OwnMembershipInline]
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
-    readonly_fields = ["public_id"]
+    readonly_fields = ["public_id", "made_in", "password_given", "demonstration"]
     fieldsets = [
         *(UserAdmin.fieldsets or ()),
-        (_("Plumbline"), {"fields": ["public_id", "language", "preferences"]}),
+        (
+            _("Plumbline"),
+            {
+                "fields": [
+                    "public_id",
+                    "language",
+                    "preferences",
+                    "made_in",
+                    "password_given",
+                    "demonstration",
+                ]
+            },
+        ),
     ]
 
 
@@ -76,4 +88,29 @@ class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields = ["public_id", "user", "name", "may_change", "created_at", "used_at"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Invitations are made and withdrawn on the page People; here they are seen."""
+
+    list_display = [
+        "workspace",
+        "role",
+        "note",
+        "made_by",
+        "made_at",
+        "expires_at",
+        "accepted_by",
+        "withdrawn_at",
+    ]
+    list_select_related = ["workspace", "made_by", "accepted_by"]
+    list_filter = ["workspace", "role"]
+    exclude = ["digest"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         return False

@@ -9,6 +9,14 @@ class User(AbstractUser):
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     language = models.CharField(max_length=10, blank=True)
     preferences = models.JSONField(default=dict, blank=True)
+    made_in = models.ForeignKey(
+        "Workspace", models.SET_NULL, null=True, blank=True, related_name="accounts_made"
+    )
+    """The workspace in which the account was made; its leads may renew the password while it belongs there alone."""
+    password_given = models.BooleanField(default=False)
+    """Whether somebody else drew the password and handed it on, and its owner has not chosen another since."""
+    demonstration = models.BooleanField(default=False)
+    """Made by the demo command with a password that everybody knows; refused in production."""
 
     def __str__(self) -> str:
         return self.get_full_name() or self.username
@@ -47,6 +55,48 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.workspace} · {self.get_role_display()}"
+
+
+class Invitation(models.Model):
+    """Lets the one person who accepts it into the workspace, in this role. Of its link only a digest is kept."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role.choices)
+    note = models.CharField(max_length=100, blank=True)
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(User, models.CASCADE, related_name="invitations_made")
+    made_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="invitations_accepted"
+    )
+
+    class Meta:
+        ordering = ["-made_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.workspace} · {self.get_role_display()}"
+
+
+class SignInAttempt(models.Model):
+    """One attempt to sign in that has not succeeded. Who and from where are kept as keyed hashes, for minutes."""
+
+    visitor = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["visitor", "at"], name="sign_in_by_visitor"),
+            models.Index(fields=["address", "at"], name="sign_in_by_address"),
+            models.Index(fields=["at"], name="sign_in_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M}"
 
 
 class ApiToken(models.Model):

@@ -5,6 +5,8 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from accounts.models import ApiToken, User
 
 Clock = Callable[[], datetime]
@@ -26,7 +28,7 @@ def token_behind(secret: str, *, clock: Clock) -> ApiToken | None:
         .filter(digest=digest_of(secret), revoked_at=None, user__is_active=True)
         .first()
     )
-    if token is None:
+    if token is None or (token.user.demonstration and not settings.LOCAL):
         return None
     now = clock()
     if token.used_at is None or now - token.used_at > REMEMBER_USE_EVERY:
@@ -36,6 +38,11 @@ def token_behind(secret: str, *, clock: Clock) -> ApiToken | None:
 
 def revoke_token(*, token: ApiToken, clock: Clock) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock())
+
+
+def revoke_all_tokens(user: User, *, clock: Clock) -> int:
+    """How many tokens of the user opened something until now."""
+    return ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=clock())
 
 
 def digest_of(secret: str) -> str:

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from accounts import account_pages, people_pages, views
+from accounts import account_pages, invitation_pages, people_pages, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -10,6 +10,8 @@ urlpatterns = [
     path("account/", account_pages.account, name="account"),
     path("account/password/", account_pages.change_password, name="change_password"),
     path("account/tokens/<str:public_id>/revoke/", account_pages.revoke, name="revoke_token"),
+    # invitation/
+    path("invitation/<str:token>/", invitation_pages.invitation, name="invitation"),
     # people/
     path("people/", people_pages.people, name="people"),
     path("people/<slug:slug>/", people_pages.people, name="people_of"),
@@ -17,5 +19,10 @@ urlpatterns = [
         r"^people/(?P<slug>[-\w]+)/(?P<public_id>[^/]+)/(?P<verb>role|password|remove)/$",
         people_pages.change_person,
         name="change_person",
+    ),
+    path(
+        "people/<slug:slug>/invitations/<str:public_id>/withdraw/",
+        people_pages.withdraw_invitation,
+        name="withdraw_invitation",
     ),
 ]

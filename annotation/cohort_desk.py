@@ -17,12 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
+from accounts.people import NewAccount, PeopleRefused
 from accounts.permissions import results_page, workspaces_led_by
 from annotation import skipped
 from annotation.check_plan import CONTROL, GOLD, QUALIFICATION, check_policies
 from annotation.cohorts import (
     OUTCOMES,
-    NewAccount,
     change_codes,
     erase_identity,
     make_accounts,
@@ -157,6 +157,7 @@ def _render(
     *,
     form: CohortForm | None = None,
     accounts: list[NewAccount] | None = None,
+    known: list[str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     reasons = dict(SKIP_REASONS)
@@ -174,6 +175,7 @@ def _render(
         "nobody": nobody,
         "form": form or CohortForm(),
         "accounts": accounts or [],
+        "known_accounts": known or [],
         "plan": check_policies(study),
     }
     return render(request, "annotation/cohorts.html", context, status=status)
@@ -227,10 +229,15 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             messages.success(request, _("The completion codes are changed."))
         case "accounts":
             form = AccountsForm(request.POST)
-            if form.is_valid():
-                made = make_accounts(cohort, form.cleaned_data["usernames"], by=user)
-                return _render(request, study, accounts=made)
-            messages.error(request, str(form.errors["usernames"][0]))
+            if not form.is_valid():
+                messages.error(request, str(form.errors["usernames"][0]))
+                return redirect("annotation:cohorts", study.slug)
+            try:
+                made, known = make_accounts(cohort, form.cleaned_data["usernames"], by=user)
+            except PeopleRefused as refusal:
+                messages.error(request, str(refusal))
+                return redirect("annotation:cohorts", study.slug)
+            return _render(request, study, accounts=made, known=known)
         case _:
             raise Http404
     return redirect("annotation:cohorts", study.slug)

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from accounts import people
 from accounts.models import Event, Membership, User
 from accounts.public_ids import new_public_id
 from annotation.handout import Progress
@@ -64,14 +65,6 @@ class Completion:
     outcome: str
     code: str
     address: str
-
-
-@dataclass(frozen=True)
-class NewAccount:
-    """An account just made; the password is known only now."""
-
-    username: str
-    password: str
 
 
 def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
@@ -316,24 +309,19 @@ def erase_identity(rater: Rater, *, by: User | None) -> bool:
     return bool(erased or linked)
 
 
-def make_accounts(cohort: Cohort, usernames: list[str], *, by: User | None) -> list[NewAccount]:
-    """Accounts for raters on site, each with a drawn password, as members of the study's workspace.
+def make_accounts(
+    cohort: Cohort, names: list[str], *, by: User | None
+) -> tuple[list[people.NewAccount], list[str]]:
+    """Accounts for raters on site, members of the study's workspace, and the names that it has accounts of already.
 
-    Names that have an account already become members too, and are left out of what is returned.
+    Nothing changes about an account that exists. Raises people.PeopleRefused.
     """
-    made = []
     members = Membership.objects.filter(workspace_id=cohort.study.workspace_id)
     with transaction.atomic():
         before = members.count()
-        for username in usernames:
-            user = User.objects.filter(username=username).first()
-            if user is None:
-                password = "-".join(secrets.token_hex(2) for _part in range(4))
-                user = User.objects.create_user(username, password=password)
-                made.append(NewAccount(username, password))
-            Membership.objects.get_or_create(
-                workspace_id=cohort.study.workspace_id, user=user, defaults={"role": Membership.Role.RATER}
-            )
+        made, known = people.make_accounts(
+            workspace=cohort.study.workspace, names=names, role=Membership.Role.RATER, by=by
+        )
         after = {"accounts_made": len(made), "members": members.count()}
         _log(cohort, by, "make_accounts", before={"members": before}, after=after)
-    return made
+    return made, known

@@ -13,19 +13,48 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from accounts.models import Membership, User, Workspace
+from accounts.signed_in import DEMONSTRATION_PASSWORD
 from annotation.handout import make_seats
-from annotation.models import Assignment, Criterion, Guideline, Rater, Rubric, Score, Seat, Study, Task
+from annotation.models import (
+    Assignment,
+    Cohort,
+    Criterion,
+    Guideline,
+    Rater,
+    Rubric,
+    Score,
+    Seat,
+    Study,
+    Task,
+)
 from calibration.simulation import one_factor_loadings, simulate_checklist
-from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
+from generation.models import (
+    Benchmark,
+    Category,
+    Endpoint,
+    GenerationRun,
+    Instruction,
+    LanguageModel,
+    Response,
+)
 from generation.textmetrics import word_count
+from judging.models import Judge
 from judging.reply_words import SCRIPTED
 
 SLUG = "demo"
 BENCHMARK = "plumbline-demo"
-PASSWORD = "plumb line demo"
+PASSWORD = DEMONSTRATION_PASSWORD
+JUDGE = "scripted-judge"
+ENDPOINT = "scripted"
+SOURCE = "fixtures/demo; ratings simulated after HelloBench (arXiv 2409.16191), tables 17 to 19"
+ACCOUNTS = (("lead", "Lena", Membership.Role.OWNER), ("rater", "Rui", Membership.Role.RATER))
+USERNAMES = tuple(username for username, _first_name, _role in ACCOUNTS)
+NAMED = 3
+"""So many of each kind of other work are named in a refusal."""
 SIMULATED_RATERS = 5
 OVERLAP = SIMULATED_RATERS + 1
 READING_WORDS_A_MINUTE = 220.0
@@ -51,27 +80,92 @@ def read_texts(folder: Path) -> Iterator[Text]:
         yield Text(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def make_people(workspace: Workspace) -> list[tuple[User, str]]:
-    """The two accounts of the demonstration, with their roles."""
+def other_work(folder: Path, *, migrated: bool) -> list[str]:
+    """What the database holds that no demonstration made, a line for each kind: "studies: pilot, spring".
+
+    What its own two accounts answer, fit and run in its study counts as trying it out. A database whose tables are
+    not up to date is asked too, by the columns that it has had from the start.
+    """
+    own = [row["name"] for row in _read(folder / "benchmark.json")["models"]]
+    benchmarks, rubrics, guidelines = _library(folder.parent)
+    real = Rater.objects.filter(kind=Rater.Kind.PERSON, provenance=Rater.Provenance.REAL)
+    users = User.objects.exclude(username__in=USERNAMES)
+    asked: list[tuple[str, QuerySet[Any], str]] = [
+        ("workspaces", Workspace.objects.exclude(pk__in=_own_workspace()), "slug"),
+        ("accounts", users | User.objects.filter(demonstration=False) if migrated else users, "username"),
+        ("studies", Study.objects.exclude(slug=SLUG, source=SOURCE), "slug"),
+        ("cohorts", Cohort.objects.all(), "name"),
+        ("raters", real.exclude(user__username__in=USERNAMES), "label"),
+        ("benchmarks", Benchmark.objects.exclude(slug__in=benchmarks), "slug"),
+        ("rubrics", Rubric.objects.exclude(key__in=rubrics), "key"),
+        ("guidelines", Guideline.objects.exclude(key__in=guidelines), "key"),
+        ("instructions", Instruction.objects.exclude(benchmark__slug=BENCHMARK), "external_id"),
+        ("models", LanguageModel.objects.exclude(name__in=[*own, JUDGE]), "name"),
+        ("model servers", Endpoint.objects.exclude(name=ENDPOINT, kind=Endpoint.Kind.SCRIPTED), "name"),
+        ("generation runs", GenerationRun.objects.all(), "name"),
+        ("judges", Judge.objects.exclude(rater__label=JUDGE), "rater__label"),
+    ]
+    tables = set(connection.introspection.table_names())
+    found = []
+    for what, rows, name in asked:
+        if rows.model._meta.db_table not in tables:
+            continue
+        names = list(rows.order_by("pk").values_list(name, flat=True).distinct()[: NAMED + 1])
+        if names:
+            more = ", ..." if len(names) > NAMED else ""
+            found.append(f"{what}: {', '.join(map(str, names[:NAMED]))}{more}")
+    return found
+
+
+def _own_workspace() -> list[int]:
+    """The demonstration's workspace; before there is one, the only workspace, in which it would be made."""
+    tables = connection.introspection.table_names()
+    if Workspace._meta.db_table not in tables or Study._meta.db_table not in tables:
+        return []
+    of_study = list(Study.objects.filter(slug=SLUG, source=SOURCE).values_list("workspace", flat=True)[:1])
+    return of_study or list(Workspace.objects.order_by("pk").values_list("pk", flat=True)[:1])
+
+
+def _library(fixtures: Path) -> tuple[list[str], list[str], list[str]]:
+    """Slugs of benchmarks, keys of rubrics and keys of guidelines that come with the program."""
+    benchmarks = [BENCHMARK, *(_read(path)["slug"] for path in (fixtures / "taxonomies").glob("*.json"))]
+    files = [_read(path) for path in (fixtures / "rubrics").glob("*.json")]
+    rubrics = [
+        f"{file['benchmark']}-{rubric['key']}" if file["benchmark"] else str(rubric["key"])
+        for file in files
+        for rubric in file["rubrics"]
+    ]
+    return (
+        benchmarks,
+        rubrics,
+        [path.name.partition(".")[0] for path in (fixtures / "guidelines").glob("*.md")],
+    )
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def make_people(workspace: Workspace) -> list[User]:
+    """The two accounts of the demonstration, its lead first. Neither administers the server."""
     made = []
-    for username, first_name, role in (
-        ("lead", "Lena", Membership.Role.OWNER),
-        ("rater", "Rui", Membership.Role.RATER),
-    ):
-        user, new = User.objects.get_or_create(username=username, defaults={"first_name": first_name})
+    for username, first_name, role in ACCOUNTS:
+        user, new = User.objects.get_or_create(
+            username=username,
+            defaults={"first_name": first_name, "demonstration": True, "made_in": workspace},
+        )
         if new:
             user.set_password(PASSWORD)
-            user.is_staff = user.is_superuser = role == Membership.Role.OWNER
             user.save()
         Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
-        made.append((user, str(Membership.Role(role).label)))
+        made.append(user)
     return made
 
 
 def load_texts(workspace: Workspace, folder: Path) -> Benchmark:
     """Instructions, fictional models and their responses, once."""
     benchmark = Benchmark.objects.get(workspace=workspace, slug=BENCHMARK)
-    described = json.loads((folder / "benchmark.json").read_text(encoding="utf-8"))
+    described = _read(folder / "benchmark.json")
     categories = {category.key: category for category in Category.objects.filter(benchmark=benchmark)}
     models = {
         row["name"]: LanguageModel.objects.get_or_create(
@@ -128,7 +222,7 @@ def make_study(benchmark: Benchmark, *, lead: User, seed: int) -> Study:
         policies={"overlap": OVERLAP, "order": "spread"},
         seed=seed,
         created_by=lead,
-        source="fixtures/demo; ratings simulated after HelloBench (arXiv 2409.16191), tables 17 to 19",
+        source=SOURCE,
     )
     rubrics = {rubric.category_id: rubric for rubric in Rubric.objects.filter(benchmark=benchmark)}
     responses = Response.objects.filter(instruction__benchmark=benchmark).select_related("instruction")
@@ -157,8 +251,8 @@ class Published:
 
 def published_statistics(fixtures: Path) -> Published:
     """Means over a category's subcategories whose checklists have the demonstration's number of items."""
-    tables = json.loads((fixtures / "published" / "hellobench.json").read_text(encoding="utf-8"))
-    taxonomy = json.loads((fixtures / "taxonomies" / "hellobench.json").read_text(encoding="utf-8"))
+    tables = _read(fixtures / "published" / "hellobench.json")
+    taxonomy = _read(fixtures / "taxonomies" / "hellobench.json")
     items = {"open_ended_qa": 7, "summarization": 6, "heuristic_text_generation": 5}
     weights, mse = {}, {}
     for category in taxonomy["categories"]:
@@ -284,11 +378,11 @@ def make_scripted_model(study: Study, folder: Path, *, seed: int) -> LanguageMod
                 key: {"score": value, "reason": str(SCRIPTED[value]())} for key, value in seen.items()
             }
     endpoint, _made = Endpoint.objects.get_or_create(
-        workspace=study.workspace, name="scripted", defaults={"kind": Endpoint.Kind.SCRIPTED}
+        workspace=study.workspace, name=ENDPOINT, defaults={"kind": Endpoint.Kind.SCRIPTED}
     )
     model, _made = LanguageModel.objects.update_or_create(
         workspace=study.workspace,
-        name="scripted-judge",
+        name=JUDGE,
         defaults={
             "endpoint": endpoint,
             "fictional": True,

@@ -4,11 +4,15 @@ import re
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from accounts.invitations import accept, invite
 from accounts.models import Event, Membership, User
-from accounts.people import PeopleRefused, add_person, change_role, new_password, remove_person
-from tests.factories import make_user, make_workspace
+from accounts.people import PeopleRefused, change_role, make_accounts, new_password, remove_person
+from accounts.tokens import issue_token
+from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -32,16 +36,41 @@ def membership(user, workspace):
     return Membership.objects.get(user=user, workspace=workspace)
 
 
-def test_a_person_added_signs_in_with_the_password_shown_once(client, lab, owner):
-    client.force_login(owner)
-    page = client.post(reverse("accounts:people_of", args=["lab"]), {"username": "anna", "role": "analyst"})
-    (password,) = re.findall(r"<p><code>(.+?)</code></p>", page.content.decode())
-    assert password not in client.get("/people/lab/").content.decode()
-    assert "anna" in client.get("/people/").content.decode()
+def make_on_page(client, names, role="rater", slug="lab"):
+    sent = {"do": "accounts", "accounts-names": names, "accounts-role": role}
+    return client.post(reverse("accounts:people_of", args=[slug]), sent)
+
+
+def accounts_on(page):
+    """(name, password) of each new account that the page shows."""
+    rows = r'<th scope="row">(\S+)</th>\s*<td><code>(.+?)</code>'
+    return re.findall(rows, page.content.decode())
+
+
+def renew(client, user, slug="lab"):
+    return client.post(reverse("accounts:change_person", args=[slug, user.public_id, "password"]))
+
+
+def keeps_the_password(user):
+    user.refresh_from_db()
+    return user.check_password("plumb line 12")
+
+
+def test_five_raters_are_made_in_one_go_and_sign_in_with_the_passwords_shown_once(client, lab, lead):
+    client.force_login(lead)
+    page = make_on_page(client, "ann\nbob\n cai \n\ndan\neva\nann")
+    made = dict(accounts_on(page))
+    assert list(made) == ["ann@lab", "bob@lab", "cai@lab", "dan@lab", "eva@lab"]
+    again = client.get("/people/lab/").content.decode()
+    assert "eva@lab" in again
+    assert not any(password in again for password in made.values())
     client.logout()
-    assert client.login(username="anna", password=password)
-    assert client.get("/studies/").status_code == 200
-    assert client.get("/people/").status_code == 403
+    for name, password in made.items():
+        assert client.post("/sign-in/", {"username": name, "password": password})["Location"] == "/"
+        assert client.get("/").status_code == 200
+        client.post("/sign-out/")
+    assert {user.made_in for user in User.objects.filter(username__in=made)} == {lab}
+    assert set(Membership.objects.filter(user__username__in=made).values_list("role", flat=True)) == {"rater"}
 
 
 def test_only_who_leads_sees_the_page(client, lab, owner):
@@ -63,14 +92,25 @@ def test_a_lead_gives_roles_below_and_touches_neither_owners_nor_leads(client, l
     assert membership(rita, lab).role == "analyst"
     with pytest.raises(PeopleRefused, match="not yours to give"):
         change_role(membership=membership(rita, lab), role="lead", by=lead)
-    with pytest.raises(PeopleRefused, match="not yours to give"):
-        add_person(workspace=lab, username="new", role="owner", by=lead)
+    for role in ("owner", "lead"):
+        with pytest.raises(PeopleRefused, match="not yours to give"):
+            make_accounts(workspace=lab, names=["new"], role=role, by=lead)
     for refused in (new_password, remove_person):
         with pytest.raises(PeopleRefused, match="Only an owner"):
             refused(membership=membership(owner, lab), by=lead)
-    assert not User.objects.filter(username="new").exists()
+    assert not User.objects.filter(username__startswith="new").exists()
     client.force_login(lead)
     assert 'value="owner"' not in client.get("/people/lab/").content.decode()
+    for sent in (
+        {"do": "accounts", "accounts-names": "new"},
+        {"do": "invite", "invite-note": "n", "invite-days": "7"},
+    ):
+        prefix = "accounts" if sent["do"] == "accounts" else "invite"
+        assert client.post("/people/lab/", {**sent, f"{prefix}-role": "owner"}).status_code == 422
+    assert client.post("/people/lab/", {"do": "adopt"}).status_code == 404
+    address = reverse("accounts:change_person", args=["lab", lead.public_id, "role"])
+    client.post(address, {"role": "owner"})
+    assert membership(lead, lab).role == "lead"
 
 
 def test_a_workspace_keeps_an_owner(lab, owner):
@@ -84,40 +124,193 @@ def test_a_workspace_keeps_an_owner(lab, owner):
     assert User.objects.filter(pk=owner.pk).exists()
 
 
-def test_a_password_is_not_renewed_where_the_account_opens_more_than_the_asker_rules(lab, owner):
-    both = make_user("analyst", lab, username="both")
-    Membership.objects.create(workspace=make_workspace("other"), user=both, role="owner")
-    staff = make_user("analyst", lab, username="stan", is_staff=True)
-    for user in (both, staff):
-        with pytest.raises(PeopleRefused, match="opens more than this workspace"):
+def test_adding_an_existing_name_gives_nothing_over_its_account(client, lab, owner):
+    """The attack: add somebody else's account by its name, renew its password, sign in as its owner."""
+    elsewhere = make_workspace("other")
+    victim = make_user("lead", elsewhere, username="otto")
+    idle = make_user(username="idle")
+    client.force_login(owner)
+    for user in (victim, idle):
+        client.post("/people/lab/", {"username": user.username, "role": "rater"})
+        page = make_on_page(client, user.username)
+        assert [name for name, _password in accounts_on(page)] == [f"{user.username}@lab"]
+        assert renew(client, user).status_code == 404
+        assert not Membership.objects.filter(user=user, workspace=lab).exists()
+        assert keeps_the_password(user)
+
+
+def test_a_password_is_renewed_only_where_the_account_was_made_and_belongs_alone(client, lab, owner, lead):
+    made, _known = make_accounts(workspace=lab, names=["ann"], role="rater", by=lead)
+    ann = User.objects.get(username="ann@lab")
+    client.force_login(lead)
+    page = renew(client, ann)
+    ((name, password),) = accounts_on(page)
+    ann.refresh_from_db()
+    assert (name, ann.check_password(password), ann.check_password(made[0].password)) == (
+        "ann@lab",
+        True,
+        False,
+    )
+
+    came_in = make_user("rater", lab, username="came-in")
+    made_elsewhere = make_user("rater", lab, username="away", made_in=make_workspace("other"))
+    both = make_user("rater", lab, username="both", made_in=lab)
+    Membership.objects.create(workspace=make_workspace("other"), user=both, role="rater")
+    staff = make_user("rater", lab, username="stan", is_staff=True, made_in=lab)
+    root = make_user("rater", lab, username="root", is_superuser=True, made_in=lab)
+    for user in (came_in, made_elsewhere, both, staff, root):
+        page = renew(client, user)
+        assert page.status_code == 302
+        assert "opens more than it" in client.get(page["Location"]).content.decode()
+        assert keeps_the_password(user)
+        with pytest.raises(PeopleRefused, match=r"manage\.py add_person"):
             new_password(membership=membership(user, lab), by=owner)
-        user.refresh_from_db()
-        assert user.check_password("plumb line 12")
-    plain = make_user("analyst", lab)
-    password = new_password(membership=membership(plain, lab), by=owner)
-    plain.refresh_from_db()
-    assert plain.check_password(password)
+    html = client.get("/people/lab/").content.decode()
+    assert re.findall(r'aria-label="New password for (\S+)"', html) == ["ann@lab"]
 
 
-def test_who_has_an_account_keeps_the_password_and_who_is_there_is_said_so(lab, owner):
-    known = make_user("lead", make_workspace("other"), username="otto")
-    assert add_person(workspace=lab, username="otto", role="analyst", by=owner) == (known, "")
-    known.refresh_from_db()
-    assert known.check_password("plumb line 12")
-    with pytest.raises(PeopleRefused, match="belongs to this workspace already"):
-        add_person(workspace=lab, username="otto", role="analyst", by=owner)
+def test_an_owners_password_is_renewed_by_nobody_on_a_page(lab, owner):
+    second = make_user("owner", lab, username="second", made_in=lab)
+    with pytest.raises(PeopleRefused, match="opens more than it"):
+        new_password(membership=membership(second, lab), by=owner)
+    assert keeps_the_password(second)
+    assert new_password(membership=membership(second, lab), by=None)
+
+
+@pytest.mark.parametrize("tie", ["rater", "event", "left"])
+def test_an_account_that_did_anything_elsewhere_is_never_renewed_again(lab, lead, tie):
+    user = make_user("rater", lab, username="ann@lab", made_in=lab)
+    assert new_password(membership=membership(user, lab), by=lead)
+    elsewhere = make_workspace("other")
+    match tie:
+        case "rater":
+            make_rater(make_checklist_study(workspace=elsewhere), user=user)
+        case "event":
+            Event.objects.create(
+                workspace=elsewhere, actor=user, verb="made", object_type="study", object_id="1"
+            )
+        case "left":
+            boss = make_user("owner", elsewhere)
+            invitation, _secret = invite(
+                workspace=elsewhere, role="rater", note="", days=7, by=boss, clock=timezone.now
+            )
+            accept(invitation=invitation, user=user, clock=timezone.now)
+            remove_person(membership=membership(user, elsewhere), by=boss)
+    with pytest.raises(PeopleRefused, match="opens more than it"):
+        new_password(membership=membership(user, lab), by=lead)
+
+
+def test_the_answer_to_a_new_name_is_the_same_whether_the_name_exists(client, lab, lead):
+    """Names are tried one after the other: nothing but the name itself and the password differs in what comes back."""
+    make_user("lead", make_workspace("other"), username="otto")
+    User.objects.create_user("otto@other", password="plumb line 12", made_in=make_workspace("other"))
+    client.force_login(lead)
+
+    def answer(name):
+        page = make_on_page(client, name)
+        ((made, password),) = accounts_on(page)
+        added = Membership.objects.get(user__username=made)
+        html = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", page.content.decode())
+        for own in (password, added.user.public_id, made.partition("@")[0]):
+            html = html.replace(own, "")
+        remove_person(membership=added, by=lead)
+        return page.status_code, html
+
+    assert answer("otto") == answer("qqqq")
+
+
+def test_a_name_taken_by_the_operator_gets_a_number_and_one_of_ours_is_left(client, lab, lead):
+    theirs = make_user(username="ann@lab")
+    client.force_login(lead)
+    assert [name for name, _ in accounts_on(make_on_page(client, "ann"))] == ["ann2@lab"]
+    assert keeps_the_password(theirs)
+    assert [name for name, _ in accounts_on(make_on_page(client, "bob"))] == ["bob@lab"]
+    bob = User.objects.get(username="bob@lab")
+    before = bob.password
+    page = make_on_page(client, "bob\ncai")
+    assert [name for name, _ in accounts_on(page)] == ["cai@lab"]
+    assert "left as they are: bob@lab." in page.content.decode()
+    bob.refresh_from_db()
+    assert bob.password == before
+
+
+def test_a_new_password_ends_sessions_and_tokens(client, lab, lead):
+    user = make_user("analyst", lab, username="ana@lab", made_in=lab)
+    _token, secret = issue_token(user=user, name="script")
+    client.force_login(user)
+    assert client.get("/studies/").status_code == 200
+    bearer = {"Authorization": f"Bearer {secret}"}
+    program = Client()
+    assert program.get("/api/v1/studies/", headers=bearer).status_code == 200
+    new_password(membership=membership(user, lab), by=lead)
+    assert client.get("/studies/").status_code == 302
+    assert program.get("/api/v1/studies/", headers=bearer).status_code == 401
+
+
+def test_who_is_removed_sees_nothing_more_by_session_or_token(client, lab, owner):
+    lab_study = make_checklist_study(workspace=lab)
+    user = make_user("lead", lab, username="lea")
+    _token, secret = issue_token(user=user, name="script", may_change=True)
+    bearer = {"Authorization": f"Bearer {secret}"}
+    client.force_login(user)
+    assert lab_study.slug in client.get("/studies/").content.decode()
+    remove_person(membership=membership(user, lab), by=owner)
+    assert client.get("/studies/").status_code == 403
+    assert client.get("/people/lab/").status_code == 404
+    program = Client()
+    assert program.get("/api/v1/studies/", headers=bearer).status_code == 401
+    # A later role does not bring the token back.
+    Membership.objects.create(workspace=lab, user=user, role="analyst")
+    assert program.get("/api/v1/studies/", headers=bearer).status_code == 401
+
+
+def test_a_handed_out_password_is_changed_before_its_account_leads(client, lab, owner, lead):
+    """The attack: a lead makes an account, has an owner promote it, and signs in as it by the password they drew."""
+    (account,), _known = make_accounts(workspace=lab, names=["ann"], role="rater", by=lead)
+    ann = User.objects.get(username="ann@lab")
+    for role in ("owner", "lead"):
+        with pytest.raises(PeopleRefused, match="handed out"):
+            change_role(membership=membership(ann, lab), role=role, by=owner)
+    change_role(membership=membership(ann, lab), role="analyst", by=owner)
+    _token, secret = issue_token(user=ann, name="kept by whoever knew the password")
+    client.login(username="ann@lab", password=account.password)
+    assert "handed out to you by somebody else" in client.get("/account/").content.decode()
+    own = {
+        "old_password": account.password,
+        "new_password1": "my own words 5",
+        "new_password2": "my own words 5",
+    }
+    assert client.post("/account/password/", own).status_code == 302
+    assert "handed out to you by somebody else" not in client.get("/account/").content.decode()
+    assert Client().get("/api/v1/studies/", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+    change_role(membership=membership(ann, lab), role="lead", by=owner)
+    assert client.get("/people/lab/").status_code == 200
+
+
+def test_owners_and_leads_are_not_made_with_a_handed_out_password(lab, owner):
+    for role in ("owner", "lead"):
+        with pytest.raises(PeopleRefused, match="choose their own password"):
+            make_accounts(workspace=lab, names=["new"], role=role, by=owner)
+    assert User.objects.count() == 1
+
+
+def test_a_hundred_names_at_once_are_refused_whole(lab, lead):
+    with pytest.raises(PeopleRefused, match="At most 50"):
+        make_accounts(workspace=lab, names=[f"n{n}" for n in range(51)], role="rater", by=lead)
+    assert User.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", ["two words", "semi;colon", "x" * 151])
 def test_a_name_that_cannot_be_makes_nothing(client, lab, owner, name):
     client.force_login(owner)
-    page = client.post("/people/lab/", {"username": name, "role": "analyst"})
+    page = make_on_page(client, f"fine\n{name}")
     assert page.status_code == 422
     assert User.objects.count() == 1
 
 
 def test_everything_is_in_the_log_without_a_password(lab, owner):
-    user, password = add_person(workspace=lab, username="anna", role="analyst", by=owner)
+    (account,), _known = make_accounts(workspace=lab, names=["anna"], role="analyst", by=owner)
+    user, password = User.objects.get(username="anna@lab"), account.password
     change_role(membership=membership(user, lab), role="reviewer", by=owner)
     again = new_password(membership=membership(user, lab), by=owner)
     remove_person(membership=membership(user, lab), by=owner)
@@ -138,6 +331,10 @@ def test_the_first_owner_is_made_by_command(client, capsys):
     call_command("add_person", "olga", "--new-password")
     assert not client.login(username="olga", password=password)
     with pytest.raises(CommandError, match="belongs to this workspace already"):
-        call_command("add_person", "olga")
-    with pytest.raises(CommandError, match="Nobody in workspace main is called 'otto'"):
-        call_command("add_person", "otto", "--new-password")
+        call_command("add_person", "olga", "--workspace", "main")
+    known = make_user("lead", make_workspace("other"), username="otto")
+    call_command("add_person", "otto", "--workspace", "main", "--role", "analyst")
+    assert "had an account and now belongs to main too" in capsys.readouterr().out
+    assert keeps_the_password(known)
+    with pytest.raises(CommandError, match="Nobody in workspace main is called 'nina'"):
+        call_command("add_person", "nina", "--new-password", "--workspace", "main")

@@ -261,10 +261,13 @@ class TestTheLeadsPage:
         cohort = make_cohort(study, "here", "onsite")
         change = self.address(study, "change_cohort", cohort.pk)
         html = lead.post(change, {"do": "accounts", "usernames": "ann\nbob\nann"}).content.decode()
-        assert User.objects.filter(username__in=["ann", "bob"]).count() == 2
+        assert User.objects.filter(username__in=["ann@lab", "bob@lab"]).count() == 2
         password = html.split("<code>")[1].split("</code>")[0]
-        assert User.objects.get(username="ann").check_password(password)
-        assert Membership.objects.get(user__username="bob").role == "rater"
+        assert User.objects.get(username="ann@lab").check_password(password)
+        assert Membership.objects.get(user__username="bob@lab").role == "rater"
+        html = lead.post(change, {"do": "accounts", "usernames": "ann"}).content.decode()
+        assert "left as they are: ann@lab." in html
+        assert User.objects.get(username="ann@lab").check_password(password)
         assert lead.post(change, {"do": "accounts", "usernames": "no spaces"}).status_code == 302
         lead.post(change, {"do": "revoke"})
         assert "link revoked" in lead.get(self.address(study)).content.decode()
@@ -275,11 +278,14 @@ class TestTheLeadsPage:
         assert cohort.codes == {"pass": "P1", "fail": "F1", "screened_out": "S1"}
         assert lead.post(change, {"do": "odd"}).status_code == 404
 
-    def test_an_account_that_exists_keeps_its_password(self, study):
+    def test_an_account_that_exists_is_neither_changed_nor_taken_in(self, study):
         cohort = make_cohort(study, "here", "onsite")
         user = make_user(username="old")
-        assert make_accounts(cohort, ["old"], by=None) == []
-        assert Membership.objects.filter(user=user, workspace=study.workspace).exists()
+        made, known = make_accounts(cohort, ["old"], by=None)
+        assert ([account.username for account in made], known) == (["old@lab"], [])
+        assert not Membership.objects.filter(user=user).exists()
+        user.refresh_from_db()
+        assert user.check_password("plumb line 12")
 
     def test_people_are_paused_let_on_and_forgotten(self, lead, study, crowd):
         rater = enter(crowd)

@@ -6,7 +6,9 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
+from accounts.invitations import invite
 from accounts.models import Membership, User
 from annotation.cohorts import make_cohort
 from annotation.controls import mark_gold
@@ -32,7 +34,8 @@ AWAY = "leads to another address"
 SAME = "shows what another address shows, and only while a study of near-copies is a draft"
 NOT_PAGES = {
     SENT: {
-        "accounts:change_person", "accounts:revoke_token", "accounts:sign_out", "annotation:appeal",
+        "accounts:change_person", "accounts:revoke_token", "accounts:sign_out", "accounts:withdraw_invitation",
+        "annotation:appeal",
         "annotation:change_cohort", "annotation:change_rater", "annotation:change_self_naming",
         "annotation:change_status", "annotation:correct_time", "annotation:hold", "annotation:launch",
         "annotation:more_answers", "annotation:preview_draft", "annotation:preview_hold", "annotation:preview_skip",
@@ -74,7 +77,9 @@ OF_BENCHMARKS = {
     "generation:benchmark", "generation:start_run", "judging:leaderboard", "judging:compare_models",
     "judging:compare_item", "judging:judge_benchmark", "judging:text_page",
 }  # fmt: skip
-OF_WORKSPACES = {"accounts:people_of", "accounts:change_person"}
+OF_WORKSPACES = {"accounts:people_of", "accounts:change_person", "accounts:withdraw_invitation"}
+INVITED: dict[str, str] = {}
+"""The secret of an invitation that nobody has accepted, which only its making tells."""
 OF_PAIRS = {"annotation:preview_differences"}
 PUBLIC = {
     "generation:instruction": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
@@ -123,7 +128,7 @@ def parts_of(name):
         "verb": "role",
         "flag_id": 1,
         "cohort_id": 1,
-        "token": Cohort.objects.get().entry_token,
+        "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get().entry_token,
         "task_id": study.tasks.first().public_id,
         "rater_id": Rater.objects.filter(kind="person", study=study).first().public_id,
         "assignment_id": _assignment_of(name),
@@ -162,6 +167,10 @@ def make_every_row():
     _draft(workspace)
     _near_copies(workspace)
     _practised(workspace)
+    lead = User.objects.get(username="lead")
+    _invitation, INVITED["secret"] = invite(
+        workspace=workspace, role="analyst", note="Ana", days=7, by=lead, clock=timezone.now
+    )
     rater = client_of("rater")
     for slug in (SLUG, "pairs"):
         rater.post(reverse("annotation:start", args=[slug]))

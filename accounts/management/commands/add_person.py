@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 password = new_password(membership=membership, by=None)
             else:
                 _user, password = add_person(
-                    workspace=workspace, username=options["name"], role=options["role"], by=None
+                    workspace=workspace, username=options["name"], role=options["role"]
                 )
         except (UnknownWorkspace, PeopleRefused) as error:
             raise CommandError(str(error)) from error

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from rich.console import Console
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from accounts.workspaces import workspace_for_command
 from annotation.library import load_rubrics
 from annotation.models import Study
@@ -21,12 +21,15 @@ from calibration.models import Fit
 from generation.loading import load_taxonomy
 from judging.demonstration import (
     BENCHMARK,
+    JUDGE,
     PASSWORD,
     SLUG,
+    USERNAMES,
     load_texts,
     make_people,
     make_scripted_model,
     make_study,
+    other_work,
     published_statistics,
     simulate_raters,
 )
@@ -34,7 +37,6 @@ from judging.demonstration import (
 FIXTURES = settings.BASE_DIR / "fixtures"
 SEED = 20_24
 FIT_NAME = "demo"
-JUDGE = "scripted-judge"
 RATED_FROM = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
@@ -50,8 +52,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         console = Console(file=self.stdout, highlight=False)  # type: ignore[arg-type] # it writes, which is enough
-        with console.status("Preparing the database"):
-            call_command("migrate", verbosity=0)
+        _prepare_database(console)
         workspace = _workspace()
         console.print(
             "[bold]1. Ratings in[/bold] (benchmarks, rubrics, guideline; then the study and its raters)"
@@ -80,21 +81,60 @@ class Command(BaseCommand):
         call_command("compare_judge", SLUG, judge=JUDGE, workspace=workspace.slug, stdout=self.stdout)
         console.print()
         console.print("Ratings are simulated and the judge is scripted; every page that shows them says so.")
-        console.print(
-            f"Sign in as [bold]lead[/bold] or as [bold]rater[/bold], password [bold]{PASSWORD}[/bold]."
-        )
+        _say_logins(console)
         if options["no_serve"]:
             console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
             return
+        if options["host"] not in ("127.0.0.1", "localhost", "::1"):
+            console.print(
+                "Whoever reaches this address can sign in with these names and change everything here."
+            )
         call_command("serve", host=options["host"], port=options["port"], stdout=self.stdout)
 
 
+def _prepare_database(console: Console) -> None:
+    """Bring the tables up to date where that is allowed; raises CommandError."""
+    if not settings.LOCAL:
+        raise CommandError(
+            "The demonstration is not allowed in production mode, because everybody knows its passwords; run it with "
+            "PLUMBLINE_MODE=local and a database of its own."
+        )
+    # Asked before as well as after, so that other work is left as it was, tables included.
+    _refuse_other_work(migrated=False)
+    with console.status("Preparing the database"):
+        call_command("migrate", verbosity=0)
+    _refuse_other_work(migrated=True)
+
+
+def _refuse_other_work(*, migrated: bool) -> None:
+    found = other_work(FIXTURES / "demo", migrated=migrated)
+    if found:
+        raise CommandError(
+            f"This database holds more than a demonstration ({'; '.join(found)}), so the demonstration is not put "
+            "into it. Serve it with `make serve`, or give the demonstration a database of its own by another "
+            "PLUMBLINE_DATA_DIR (or DATABASE_URL, where that is set): PLUMBLINE_DATA_DIR=var/demo make demo."
+        )
+
+
 def _workspace() -> Workspace:
-    if Study.objects.filter(slug=SLUG).exists():
-        return Study.objects.get(slug=SLUG).workspace
-    if Workspace.objects.count() > 1:
-        return Workspace.objects.get_or_create(slug="demo", defaults={"name": "Demonstration"})[0]
-    return workspace_for_command()
+    study = Study.objects.filter(slug=SLUG).first()
+    return study.workspace if study is not None else workspace_for_command()
+
+
+def _say_logins(console: Console) -> None:
+    """Only what works is said: somebody may have changed a password while trying the demonstration out."""
+    known = {
+        user.username: user.check_password(PASSWORD) for user in User.objects.filter(username__in=USERNAMES)
+    }
+    working = " or as ".join(f"[bold]{name}[/bold]" for name in USERNAMES if known.get(name))
+    if working:
+        console.print(f"Sign in as {working}, password [bold]{PASSWORD}[/bold].")
+    for name in USERNAMES:
+        if not known.get(name):
+            console.print(
+                f"The password of {name} was changed here; draw another with: manage.py add_person {name} "
+                "--new-password"
+            )
 
 
 @transaction.atomic
@@ -112,7 +152,7 @@ def _make_once(workspace: Workspace) -> str:
         json.loads((FIXTURES / "rubrics" / f"{BENCHMARK}.json").read_text(encoding="utf-8")),
     )
     load_texts(workspace, FIXTURES / "demo")
-    study = make_study(benchmark, lead=people[0][0], seed=SEED)
+    study = make_study(benchmark, lead=people[0], seed=SEED)
     answers = simulate_raters(
         study, FIXTURES / "demo", published=published_statistics(FIXTURES), seed=SEED, start=RATED_FROM
     )
