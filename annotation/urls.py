@@ -6,6 +6,7 @@ from annotation import (
     desk,
     joining,
     known_answers,
+    other_browsers,
     rater_desk,
     rubric_pages,
     self_naming_pages,
@@ -42,6 +43,7 @@ urlpatterns = [
     path("rate/<str:assignment_id>/time/", joining.correct_time, name="correct_time"),
     path("done/<slug:slug>/", views.done, name="done"),
     path("done/<slug:slug>/appeal/", joining.appeal_pause, name="appeal"),
+    path("done/<slug:slug>/other-browser/", other_browsers.other_browser, name="other_browser"),
     path("join/<str:token>/", joining.join_study, name="join"),
     # studies/
     path("studies/", desk.studies, name="studies"),
