@@ -245,7 +245,7 @@ def join(
         with transaction.atomic():
             rater = make_rater(study, user=user, cohort=cohort)
             if crowd:
-                take_in(rater, crowd, browser=browser, clock=clock)
+                take_in(rater, crowd, cohort, browser=browser, clock=clock)
             if crowd or nickname or user:
                 RaterIdentity.objects.create(
                     rater=rater,
@@ -283,7 +283,7 @@ def turn_away(cohort: Cohort, crowd: CrowdId, *, browser: str, clock: Clock) -> 
     try:
         with transaction.atomic():
             rater = make_rater(cohort.study, cohort=cohort)
-            take_in(rater, crowd, browser=browser, clock=clock)
+            take_in(rater, crowd, cohort, browser=browser, clock=clock)
             standing = ensure_standing(rater)
             standing.state = Standing.State.SCREENED_OUT
             standing.save()
@@ -300,7 +300,8 @@ def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool)
     Who was stopped gets the code of a failure at once, so that nobody waits for an appeal to be paid. A part that
     comes to less than the study's minimum has a code of its own, and another where the study had no more tasks.
     """
-    cohort = rater.cohort
+    participant = getattr(rater, "participant", None)
+    cohort = participant.cohort if participant is not None and participant.cohort else rater.cohort
     if cohort is None or cohort.kind != Cohort.Kind.CROWD:
         return None
     standing = standing_of(rater)

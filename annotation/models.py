@@ -599,11 +599,13 @@ class Participant(models.Model):
     """A crowd worker's place in a study: one participant, one rater, whoever asks for the second.
 
     `mark` is a keyed hash of the platform's participant id, `submission` one of the platform's submission id, `browser`
-    one of the secret kept by the browser that began. Earlier answers are not shown to a submission begun later.
+    one of the secret kept by the browser that began. `cohort` is the door of the submission under way; answers given
+    before it began are not shown in it.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="participants")
     rater = models.OneToOneField(Rater, models.CASCADE, related_name="participant")
+    cohort = models.ForeignKey(Cohort, models.SET_NULL, null=True, blank=True, related_name="participants")
     mark = models.CharField(max_length=64)
     submission = models.CharField(max_length=64, blank=True, db_index=True)
     browser = models.CharField(max_length=64, blank=True)

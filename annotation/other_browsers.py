@@ -121,7 +121,7 @@ def _begin_anew(arrival: Arrival, rater: Rater | None) -> HttpResponse:
 def _by_platform(arrival: Arrival, crowd: CrowdId, participant: Participant) -> HttpResponse | Rater:
     """A participant known by the platform's id: on as their rater where something shows that it is they."""
     rater = participant.rater
-    renewed = is_new_submission(participant, crowd)
+    renewed = is_new_submission(participant, crowd, arrival.cohort)
     if rater in arrival.held and not renewed:
         return rater
     secret = browser_secret(arrival.request)
@@ -152,7 +152,7 @@ def _ask_for_proof(arrival: Arrival, crowd: CrowdId, participant: Participant, s
 
 
 def _admit(arrival: Arrival, crowd: CrowdId, participant: Participant, proof: Proof) -> HttpResponse:
-    go_on(participant, crowd, proof, clock=timezone.now)
+    go_on(participant, crowd, arrival.cohort, proof, clock=timezone.now)
     return _in(arrival, participant.rater)
 
 

@@ -19,7 +19,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import Event, User
-from annotation.models import Assignment, BrowserRequest, Participant, Rater, RaterIdentity, Study
+from annotation.models import Assignment, BrowserRequest, Cohort, Participant, Rater, RaterIdentity, Study
 
 Clock = Callable[[], datetime]
 
@@ -78,26 +78,33 @@ def participant_of(study: Study, crowd: CrowdId) -> Participant | None:
     """The participant of this id in the study, by whichever cohort they came in; those from before have it made here."""
     mark = keyed_hash(study, "participant", crowd.key)
     known = Participant.objects.filter(study=study, mark=mark)
-    found = known.select_related("rater__standing", "rater__cohort").first()
+    found = known.select_related("study", "rater__standing", "rater__cohort").first()
     if found is not None:
         return found
-    identity = RaterIdentity.objects.filter(rater__study=study, key=crowd.key).select_related("rater").first()
+    identity = (
+        RaterIdentity.objects.filter(rater__study=study, key=crowd.key)
+        .select_related("rater__study", "cohort")
+        .first()
+    )
     if identity is None or Participant.objects.filter(rater=identity.rater).exists():
         return None
     before = CrowdId(crowd.platform, crowd.key, identity.particulars)
     try:
         with transaction.atomic():
-            return take_in(identity.rater, before, browser="")
+            return take_in(identity.rater, before, identity.cohort, browser="")
     except IntegrityError:  # made by another request at this moment
-        return known.select_related("rater__standing", "rater__cohort").first()
+        return known.select_related("study", "rater__standing", "rater__cohort").first()
 
 
-def take_in(rater: Rater, crowd: CrowdId, *, browser: str, clock: Clock | None = None) -> Participant:
+def take_in(
+    rater: Rater, crowd: CrowdId, cohort: Cohort | None, *, browser: str, clock: Clock | None = None
+) -> Participant:
     """Bind a participant's id to the rater, the browser and the submission; raises IntegrityError where it is taken."""
     assert rater.study is not None
     return Participant.objects.create(
         study=rater.study,
         rater=rater,
+        cohort=cohort,
         mark=keyed_hash(rater.study, "participant", crowd.key),
         submission=keyed_hash(rater.study, "submission", crowd.submission),
         browser=keyed_hash(rater.study, "browser", browser),
@@ -105,10 +112,12 @@ def take_in(rater: Rater, crowd: CrowdId, *, browser: str, clock: Clock | None =
     )
 
 
-def is_new_submission(participant: Participant, crowd: CrowdId) -> bool:
-    """Whether the link is of another submission than the one under way, as far as both are known."""
+def is_new_submission(participant: Participant, crowd: CrowdId, cohort: Cohort) -> bool:
+    """Whether the link is of another submission than the one under way, or by another cohort, as far as both are known."""
     submission = keyed_hash(participant.study, "submission", crowd.submission)
-    return bool(submission and participant.submission) and submission != participant.submission
+    if submission and participant.submission:
+        return submission != participant.submission
+    return participant.cohort_id not in (None, cohort.pk)
 
 
 def proof_of(participant: Participant, crowd: CrowdId, *, browser: str, signed: bool) -> Proof | None:
@@ -133,15 +142,15 @@ def _is_same_submission(participant: Participant, crowd: CrowdId) -> bool:
     return not others.exclude(pk=participant.pk).exists()
 
 
-def go_on(participant: Participant, crowd: CrowdId, proof: Proof, *, clock: Clock) -> None:
+def go_on(participant: Participant, crowd: CrowdId, cohort: Cohort, proof: Proof, *, clock: Clock) -> None:
     """Enter that another browser goes on, and begin the link's submission where it is a new one."""
     rater = participant.rater
-    renewed = is_new_submission(participant, crowd)
+    renewed = is_new_submission(participant, crowd, cohort)
     with transaction.atomic():
         if renewed:
             participant.submission = keyed_hash(participant.study, "submission", crowd.submission)
-            participant.began_at = clock()
-            participant.save(update_fields=["submission", "began_at"])
+            participant.began_at, participant.cohort = clock(), cohort
+            participant.save(update_fields=["submission", "began_at", "cohort"])
             RaterIdentity.objects.filter(rater=rater).update(particulars=crowd.particulars)
         if proof is not Proof.BROWSER or renewed:
             _log(rater, None, "go_on", {"by": str(proof), "new_submission": renewed})

@@ -23,7 +23,7 @@ from annotation.models import Assignment, Cohort, Rater, Seat, Study
 COOKIE = "plumbline-rater"
 COOKIE_SALT = "annotation.participation"
 CAME_COOKIE = "plumbline-came-in"
-CAME_SECONDS = 1800
+CAME_SECONDS = 60
 BROWSER_COOKIE = "plumbline-browser"
 COOKIE_SECONDS = 180 * 86400
 MOST_RATERS_A_BROWSER = 12
@@ -99,7 +99,7 @@ def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:
 
 
 def note_coming(response: HttpResponse, rater: Rater, address: str) -> HttpResponse:
-    """Have the next page of this way in know who is on it, so that it does not ask who they are."""
+    """Have the page that a form leads on to know who sent it, so that it does not ask who they are."""
     _set_names(response, CAME_COOKIE, f"{rater.public_id} {address}", CAME_SECONDS)
     return response
 

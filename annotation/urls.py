@@ -81,6 +81,8 @@ urlpatterns = [
     path("studies/<slug:slug>/guideline/", views.guideline, name="guideline"),
     path("studies/<slug:slug>/cohorts/", cohort_desk.cohorts, name="cohorts"),
     path("studies/<slug:slug>/cohorts/<int:cohort_id>/", cohort_desk.change_cohort, name="change_cohort"),
+    path("studies/<slug:slug>/minimum/", cohort_desk.change_minimum, name="change_minimum"),
+    path("studies/<slug:slug>/browsers/<int:request_id>/", cohort_desk.answer_browser, name="answer_browser"),
     path("studies/<slug:slug>/raters/<str:rater_id>/stand/", cohort_desk.change_rater, name="change_rater"),
     path("studies/<slug:slug>/skipped/<str:task_id>/", cohort_desk.set_aside, name="set_aside"),
 ]

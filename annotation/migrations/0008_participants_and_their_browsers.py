@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
                 ('code', models.CharField(blank=True, max_length=64)),
                 ('code_until', models.DateTimeField(blank=True, null=True)),
                 ('code_tries', models.PositiveSmallIntegerField(default=0)),
+                ('cohort', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='participants', to='annotation.cohort')),
                 ('rater', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='participant', to='annotation.rater')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='participants', to='annotation.study')),
             ],

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from accounts.models import Event, Membership, User
 from annotation.cohorts import (
+    AlreadyIn,
     CrowdId,
     LinkClosed,
     NoCrowdId,
@@ -67,6 +68,7 @@ def test_parameters_of_both_platforms_are_read():
         ({"PROLIFIC_PID": "x" * 65}, "garbled"),
         ({"workerId": "A1", "hitId": "<script>"}, "garbled"),
         ({"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}, "preview"),
+        ({"workerId": "A1", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "C3"}, "preview"),
     ],
 )
 def test_a_link_without_a_sound_worker_is_refused(parameters, message):
@@ -91,8 +93,8 @@ def test_a_link_runs_out_is_revoked_and_renewed(study):
 
 
 def test_codes_are_drawn_for_a_crowd_only(study, crowd):
-    assert set(crowd.codes) == {"pass", "fail", "screened_out"}
-    assert len(set(crowd.codes.values())) == 3
+    assert set(crowd.codes) == {"pass", "fail", "screened_out", "quota_full", "too_little"}
+    assert len(set(crowd.codes.values())) == 5
     assert new_codes() != new_codes()
     assert make_cohort(study, "here", "onsite").codes == {}
 
@@ -112,8 +114,12 @@ def test_who_joins_stands_apart_from_their_answers(study, crowd):
     assert len(rater.standing.consent_hash) == 64
 
 
-def test_a_worker_who_returns_is_the_same_rater(crowd):
-    assert enter(crowd) == enter(crowd)
+def test_a_worker_who_returns_is_no_second_rater(crowd):
+    enter(crowd)
+    with pytest.raises(AlreadyIn):
+        enter(crowd)
+    with pytest.raises(AlreadyIn):
+        enter(make_cohort(crowd.study, "second wave", "crowd"))
     assert enter(crowd, "other").pseudonym == "R2"
     assert Rater.objects.count() == 2
 
@@ -169,7 +175,7 @@ class TestCompletion:
         assert self.code(rater, study).outcome == "fail"
 
     def test_who_said_no_is_screened_out(self, study, crowd):
-        rater = turn_away(crowd)
+        rater = turn_away(crowd, CrowdId("prolific", "prolific:5f1a", {}), browser="", clock=clock())
         assert not RaterIdentity.objects.exists()
         assert self.code(rater, study).code == crowd.codes["screened_out"]
 
