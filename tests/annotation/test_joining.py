@@ -95,6 +95,21 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
     assert Score.objects.count() == 8
 
 
+def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, study, crowd):
+    assert "At least 2 answers." in client.get(link(crowd)).content.decode()
+    assignment = go_in(client, crowd)
+    while assignment is not None:
+        skip = reverse("annotation:skip_task", args=[assignment.public_id])
+        client.post(skip, {"reason": "broken"})
+        start(client, study)
+        assignment = Assignment.objects.filter(status="open").first()
+    html = client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+    assert crowd.codes["too_little"] in html
+    assert "You answered 0 of the 2 tasks asked for, and skipped 4." in html
+    assert crowd.codes["pass"] not in html
+    assert crowd.codes["screened_out"] not in html
+
+
 def test_the_way_in_speaks_chinese(client, study, crowd):
     client.cookies["django_language"] = "zh-hans"
     assert "我们请求您。" in client.get(link(crowd)).content.decode()
