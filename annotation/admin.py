@@ -15,6 +15,7 @@ from annotation.cohorts import erase_identity
 from annotation.handout import make_seats
 from annotation.models import (
     Assignment,
+    BrowserRequest,
     CheckOutcome,
     Cohort,
     Criterion,
@@ -23,6 +24,7 @@ from annotation.models import (
     Draft,
     Flag,
     Guideline,
+    Participant,
     Rater,
     RaterIdentity,
     Rubric,
@@ -232,6 +234,25 @@ class RaterIdentityAdmin(RecordAdmin):
     @admin.display(description=gettext_lazy("Platform"))
     def platform(self, identity: RaterIdentity) -> str:
         return identity.key.partition(":")[0]
+
+
+@admin.register(Participant)
+class ParticipantAdmin(RecordAdmin):
+    """Crowd participants; ids and secrets are keyed hashes and not shown."""
+
+    list_display = ("rater", "study", "began_at")
+    list_select_related = ("rater", "study")
+    fields = ("rater", "study", "began_at")
+
+
+@admin.register(BrowserRequest)
+class BrowserRequestAdmin(RecordAdmin):
+    """Read here; answered on the study's page of cohorts, where it enters the log."""
+
+    list_display = ("participant", "number", "state", "at")
+    list_filter = ("state",)
+    list_select_related = ("participant",)
+    fields = ("participant", "number", "state", "at")
 
 
 @admin.register(Standing)

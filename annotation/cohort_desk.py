@@ -19,11 +19,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import User
 from accounts.people import NewAccount, PeopleRefused
 from accounts.permissions import results_page, workspaces_led_by
-from annotation import skipped
+from annotation import minimum, skipped
 from annotation.check_plan import CONTROL, GOLD, QUALIFICATION, check_policies
 from annotation.cohorts import (
     OUTCOMES,
     change_codes,
+    change_platform_workspace,
     erase_identity,
     make_accounts,
     make_cohort,
@@ -31,11 +32,23 @@ from annotation.cohorts import (
     revoke_link,
 )
 from annotation.desk import study_to_read
-from annotation.forms import SKIP_REASONS, AccountsForm, CohortForm
+from annotation.forms import SKIP_REASONS, AccountsForm, CohortForm, MinimumForm, SignedLinksForm
 from annotation.handout import GIVEN
-from annotation.models import Assignment, CheckOutcome, Cohort, Flag, Rater, Standing, Study, Task
+from annotation.models import (
+    Assignment,
+    BrowserRequest,
+    CheckOutcome,
+    Cohort,
+    Flag,
+    Rater,
+    Standing,
+    Study,
+    Task,
+)
+from annotation.participants import settle, waiting_requests
 from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL, pause, resume
+from annotation.signed_links import NoKeys, prolific_keys
 
 MOST_RATERS_SHOWN = 200
 
@@ -172,6 +185,9 @@ def _render(
         "doors": doors(request, study),
         "people": people,
         "waiting": sum(bool(person.appeal) for person in people),
+        "browsers": waiting_requests(study),
+        "minimum": minimum.minimum_of(study),
+        "stated": study.policies.get("minimum") or {},
         "nobody": nobody,
         "form": form or CohortForm(),
         "accounts": accounts or [],
@@ -225,8 +241,10 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             messages.success(request, _("The cohort has a fresh link, for 30 days."))
         case "codes":
             codes = {name: str(request.POST.get(name, "")).strip()[:40] for name in OUTCOMES}
-            change_codes(cohort, codes, by=user)
+            change_codes(cohort, {name: code for name, code in codes.items() if code}, by=user)
             messages.success(request, _("The completion codes are changed."))
+        case "signed":
+            _change_signed(request, cohort)
         case "accounts":
             form = AccountsForm(request.POST)
             if not form.is_valid():
@@ -240,6 +258,69 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             return _render(request, study, accounts=made, known=known)
         case _:
             raise Http404
+    return redirect("annotation:cohorts", study.slug)
+
+
+def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
+    """Take in only whom Prolific's signature names, or anybody who has the link."""
+    form = SignedLinksForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("A workspace's id at Prolific has letters and digits only."))
+        return
+    workspace = form.cleaned_data["workspace"]
+    try:
+        if workspace:
+            prolific_keys()
+    except NoKeys:
+        messages.error(
+            request,
+            _(
+                "Signed links cannot be checked: the operator of this server must name the file of Prolific's keys "
+                "in PLUMBLINE_PROLIFIC_KEYS."
+            ),
+        )
+        return
+    change_platform_workspace(cohort, workspace, by=cast(User, request.user))
+    if workspace:
+        messages.success(request, _("The link takes in only participants whom Prolific's signature names."))
+    else:
+        messages.success(request, _("The link takes in participants without Prolific's signature, too."))
+
+
+@results_page
+@require_POST
+def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say what a part must come to before it is complete."""
+    study = _study_led(request, slug)
+    form = MinimumForm(request.POST)
+    if form.is_valid():
+        minimum.change_minimum(study, minimum.stated_in(form.cleaned_data), by=cast(User, request.user))
+        messages.success(request, _("What a complete part needs is changed."))
+    else:
+        messages.error(request, _("Nothing is changed: give whole numbers, checks as 1 to 100 percent."))
+    return redirect("annotation:cohorts", study.slug)
+
+
+@results_page
+@require_POST
+def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResponse:
+    """Let a browser that asks go on as a rater, or refuse it."""
+    study = _study_led(request, slug)
+    asked = get_object_or_404(
+        BrowserRequest.objects.select_related("participant__rater"),
+        participant__study=study,
+        pk=request_id,
+    )
+    admit = request.POST.get("do") == "admit"
+    if not admit and request.POST.get("do") != "refuse":
+        raise Http404
+    named = {"rater": asked.participant.rater.name, "number": asked.number}
+    if not settle(asked, admit=admit, by=cast(User, request.user)):
+        messages.info(request, _("Request %(number)s is answered already.") % named)
+    elif admit:
+        messages.success(request, _("The other browser may go on as %(rater)s.") % named)
+    else:
+        messages.success(request, _("Request %(number)s is refused.") % named)
     return redirect("annotation:cohorts", study.slug)
 
 

@@ -22,7 +22,9 @@ from accounts import people
 from accounts.models import Event, Membership, User
 from accounts.public_ids import new_public_id
 from annotation.handout import Progress
+from annotation.minimum import lacks_tasks, minimum_of, part_of, shortfalls
 from annotation.models import Cohort, DoorKnock, Rater, RaterIdentity, Standing, Study
+from annotation.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.participation import make_rater
 from annotation.qualification import ensure_standing, standing_of
 
@@ -31,8 +33,9 @@ Clock = Callable[[], datetime]
 CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40
 JOINS_AN_HOUR = 20
-OUTCOMES = ("pass", "fail", "screened_out")
-CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+OUTCOMES = ("pass", "fail", "screened_out", "quota_full", "too_little")
+STAND_IN = {"quota_full": "screened_out", "too_little": "fail"}
+"""Whose code is shown where a cohort has none for the outcome, as those from before have not."""
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
@@ -45,30 +48,28 @@ class NoCrowdId(ValueError):
     """The link lacks, or garbles, the parameters by which the crowd platform names its worker."""
 
 
+class AlreadyIn(Exception):
+    """This participant is a rater of the study already; who asks has yet to show that they are."""
+
+
 class TooManyKnocks(Exception):
     """From this address more people joined within the hour than the cohort allows."""
 
 
 @dataclass(frozen=True)
-class CrowdId:
-    """A worker as their platform names them: a key to recognise them by, and the rest of the link's parameters."""
-
-    platform: str
-    key: str
-    particulars: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Completion:
-    """How a crowd worker's part ended, and the code that tells their platform so."""
+    """How a crowd worker's part ended, the code that tells their platform so, and what the part lacks."""
 
     outcome: str
     code: str
     address: str
+    lacking: tuple[str, ...] = ()
 
 
 def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
-    """Who the platform says this is, from Prolific's or MTurk's parameters; raises NoCrowdId."""
+    """Who the platform says this is, from Prolific's or MTurk's parameters; raises NoCrowdId, in a preview too."""
+    if parameters.get("assignmentId") == MTURK_PREVIEW:
+        raise NoCrowdId(_("This is a preview. Accept the task on MTurk, then follow its link again."))
     layouts = {
         "prolific": ("PROLIFIC_PID", ("STUDY_ID", "SESSION_ID")),
         "mturk": ("workerId", ("assignmentId", "hitId")),
@@ -83,8 +84,6 @@ def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
                 _("The link from your platform is garbled. Open the study from the platform's page again.")
             )
         return CrowdId(platform, f"{platform}:{named}", given)
-    if parameters.get("assignmentId") == MTURK_PREVIEW:
-        raise NoCrowdId(_("This is a preview. Accept the task on MTurk, then follow its link again."))
     raise NoCrowdId(
         _(
             "The link lacks the number by which your platform knows you. Open the study from the platform's page."
@@ -122,12 +121,17 @@ def make_cohort(
     return cohort
 
 
-def check_link(cohort: Cohort, *, clock: Clock) -> None:
-    """Raises LinkClosed where the cohort's link takes nobody any more."""
+def check_not_revoked(cohort: Cohort) -> None:
+    """Raises LinkClosed where the lead took the link back: it answers nobody, who is in no more than who is new."""
     if cohort.revoked_at is not None:
         raise LinkClosed(
             _("This invitation was taken back. If you expected to take part, ask whoever sent it.")
         )
+
+
+def check_link(cohort: Cohort, *, clock: Clock) -> None:
+    """Raises LinkClosed where the cohort's link takes nobody any more."""
+    check_not_revoked(cohort)
     if cohort.expires_at is not None and cohort.expires_at <= clock():
         raise LinkClosed(_("This invitation has run out. If you expected to take part, ask whoever sent it."))
 
@@ -202,12 +206,16 @@ def knock(cohort: Cohort, address: str, *, clock: Clock) -> None:
     DoorKnock.objects.create(cohort=cohort, visitor=visitor, at=now)
 
 
-def known_worker(cohort: Cohort, crowd: CrowdId) -> Rater | None:
-    """The rater as whom this worker joined the cohort before."""
-    identity = (
-        RaterIdentity.objects.filter(cohort=cohort, key=crowd.key).select_related("rater__standing").first()
-    )
-    return identity.rater if identity else None
+def change_platform_workspace(cohort: Cohort, workspace: str, *, by: User | None) -> None:
+    """Take in only whom Prolific's signature names, from studies of this Prolific workspace; '' takes in anybody."""
+    before = cohort.platform_workspace
+    if workspace == before:
+        return
+    cohort.platform_workspace = workspace
+    with transaction.atomic():
+        cohort.save(update_fields=["platform_workspace"])
+        names = {"before": {"prolific_workspace": before}, "after": {"prolific_workspace": workspace}}
+        _log(cohort, by, "change_platform_workspace", **names)
 
 
 def join(
@@ -218,15 +226,19 @@ def join(
     user: User | None = None,
     crowd: CrowdId | None = None,
     nickname: str = "",
+    browser: str = "",
 ) -> Rater:
     """Let a person in who agreed to `consent`: a rater under a pseudonym, and who that is beside it.
 
-    Somebody who is in already stays the same rater.
+    An account that is in already stays the same rater. Raises AlreadyIn for a participant who is, since their id
+    alone does not show that it is they who ask.
     """
     study = cohort.study
     try:
         with transaction.atomic():
             rater = make_rater(study, user=user, cohort=cohort)
+            if crowd:
+                take_in(rater, crowd, cohort, browser=browser, clock=clock)
             if crowd or nickname or user:
                 RaterIdentity.objects.create(
                     rater=rater,
@@ -237,7 +249,8 @@ def join(
                 )
     except IntegrityError:
         known = Rater.objects.filter(study=study, user=user).first() if user else None
-        known = known or (known_worker(cohort, crowd) if crowd else None)
+        if known is None and crowd is not None and participant_of(study, crowd) is not None:
+            raise AlreadyIn from None
         if known is None:
             raise
         rater = known
@@ -255,43 +268,70 @@ def join(
     return rater
 
 
-def turn_away(cohort: Cohort) -> Rater:
-    """A place in the statistics for somebody who did not agree: a pseudonym, and nothing of who they are."""
-    rater = make_rater(cohort.study, cohort=cohort)
-    standing = ensure_standing(rater)
-    standing.state = Standing.State.SCREENED_OUT
-    standing.save()
+def turn_away(cohort: Cohort, crowd: CrowdId, *, browser: str, clock: Clock) -> Rater:
+    """A place in the statistics for somebody who did not agree: a pseudonym, and a keyed hash of the platform's id.
+
+    By the hash the same participant is known who comes again. Raises AlreadyIn as joining does.
+    """
+    try:
+        with transaction.atomic():
+            rater = make_rater(cohort.study, cohort=cohort)
+            take_in(rater, crowd, cohort, browser=browser, clock=clock)
+            standing = ensure_standing(rater)
+            standing.state = Standing.State.SCREENED_OUT
+            standing.save()
+    except IntegrityError:
+        if participant_of(cohort.study, crowd) is None:
+            raise
+        raise AlreadyIn from None
     return rater
 
 
 def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool) -> Completion | None:
     """The code a crowd worker is due now; None for other raters, and while their work is not complete.
 
-    Who was stopped gets the code of a failure at once, so that nobody waits for an appeal to be paid.
+    Who was stopped gets the code of a failure at once, so that nobody waits for an appeal to be paid. A part that
+    comes to less than the study's minimum has a code of its own, and another where the study had no more tasks.
     """
-    cohort = rater.cohort
+    participant = getattr(rater, "participant", None)
+    cohort = participant.cohort if participant is not None and participant.cohort else rater.cohort
     if cohort is None or cohort.kind != Cohort.Kind.CROWD:
         return None
     standing = standing_of(rater)
     state = standing.state if standing else Standing.State.RATING
+    lacking: list[str] = []
     if state == Standing.State.SCREENED_OUT:
         outcome = "screened_out"
     elif state in (Standing.State.FAILED, Standing.State.PAUSED):
         outcome = "fail"
-    elif not more and (progress.submitted or study.status == Study.Status.OPEN):
-        outcome = "pass" if progress.submitted else "screened_out"
-    else:
+    elif more:
         return None
-    code = str(cohort.codes.get(outcome, ""))
+    else:
+        part, minimum = part_of(rater), minimum_of(study)
+        lacking = shortfalls(part, minimum)
+        outcome = "pass"
+        if lacking:
+            outcome = "quota_full" if lacks_tasks(part, minimum) else "too_little"
+        if lacking and study.status == Study.Status.PAUSED:
+            return None
+    return _completion(cohort, rater, outcome, lacking)
+
+
+def _completion(cohort: Cohort, rater: Rater, outcome: str, lacking: list[str]) -> Completion | None:
+    code = str(cohort.codes.get(outcome) or cohort.codes.get(STAND_IN.get(outcome, ""), ""))
     if not code:
         return None
     identity = RaterIdentity.objects.filter(rater=rater).first()
     prolific = identity is not None and identity.key.startswith("prolific:")
-    return Completion(outcome, code, f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}" if prolific else "")
+    address = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}" if prolific else ""
+    return Completion(outcome, code, address, tuple(lacking))
 
 
 def erase_identity(rater: Rater, *, by: User | None) -> bool:
-    """Forget who the rater is; their answers stay, under the pseudonym. False where nothing was known."""
+    """Forget who the rater is; their answers stay, under the pseudonym. False where nothing was known.
+
+    A keyed hash of the platform's id stays, so that the same participant does not become a second rater.
+    """
     with transaction.atomic():
         erased, _rows = RaterIdentity.objects.filter(rater=rater).delete()
         linked = Rater.objects.filter(pk=rater.pk, user__isnull=False).update(user=None)

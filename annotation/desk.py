@@ -28,6 +28,7 @@ from annotation.desk_counts import (
 from annotation.desk_tallies import Counted, counted
 from annotation.models import Flag, Rater, Standing, Study
 from annotation.provenance import provenance_of
+from annotation.participants import waiting_requests
 from annotation.qualification import APPEAL
 from annotation.self_naming_scan import SELF_NAMING, is_decided
 from annotation.skipped import skipped_by_all
@@ -47,9 +48,11 @@ class Attention:
     stopped: int
     skipped: int
     naming: int = 0
+    browsers: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.notes_open or self.appeals or self.stopped or self.skipped or self.naming)
+        waiting = (self.notes_open, self.appeals, self.stopped, self.skipped, self.naming, self.browsers)
+        return any(waiting)
 
 
 def studies_read_by(user: User) -> QuerySet[Study]:
@@ -81,7 +84,7 @@ def study_to_lead(user: User, slug: str) -> Study:
 
 
 def attention_of(study: Study) -> Attention:
-    """Notes of raters, appeals, stopped raters, tasks that nobody could rate, models that name themselves; six queries."""
+    """Notes, appeals, stopped raters, browsers that ask, tasks nobody could rate, models named; seven queries."""
     counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
     kinds = dict(counted.values_list("kind").annotate(Count("pk")))
     appeals = kinds.pop(APPEAL, 0)
@@ -97,6 +100,7 @@ def attention_of(study: Study) -> Attention:
         stopped=stopped,
         skipped=len(skipped_by_all(study)),
         naming=0 if is_decided(study) else naming,
+        browsers=len(waiting_requests(study)),
     )
 
 

@@ -366,6 +366,20 @@ class CohortForm(forms.Form):
         return {language: text for language, text in texts.items() if text}
 
 
+class SignedLinksForm(forms.Form):
+    """The workspace at Prolific whose signed links a cohort takes; empty for links without a signature."""
+
+    workspace = forms.RegexField(r"^[A-Za-z0-9]+$", max_length=64, required=False)
+
+
+class MinimumForm(forms.Form):
+    """What a part must come to before it is complete."""
+
+    answers = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+    checks = forms.IntegerField(required=False, min_value=1, max_value=100)
+    minutes = forms.IntegerField(required=False, min_value=1, max_value=10_000)
+
+
 class AccountsForm(forms.Form):
     """Names of accounts to make, one a line."""
 

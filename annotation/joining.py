@@ -18,25 +18,39 @@ from accounts.localized import localized
 from accounts.models import User
 from annotation.check_plan import QUALIFICATION, TRAINING
 from annotation.cohorts import (
-    CrowdId,
+    AlreadyIn,
     LinkClosed,
     NoCrowdId,
     TooManyKnocks,
     check_link,
+    check_not_revoked,
     crowd_id,
     join,
     knock,
-    known_worker,
     turn_away,
 )
 from annotation.controls import check_tasks
 from annotation.feedback import feedback_on
 from annotation.forms import AppealForm, TimeForm
 from annotation.handout import has_more
+from annotation.minimum import minimum_words
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
-from annotation.participation import is_mine, rater_known, rater_page, remember_rater, study_to_rate
+from annotation.other_browsers import Arrival, arrive, refused_unsigned, who_is_here
+from annotation.participants import CrowdId, is_of_earlier_submission
+from annotation.participation import (
+    CAME_COOKIE,
+    browser_secret,
+    is_mine,
+    keep_secret,
+    note_coming,
+    rater_known,
+    rater_page,
+    remember_rater,
+    study_to_rate,
+)
 from annotation.qualification import CannotAppeal, appeal, ensure_standing, pass_mark, stage_of
 from annotation.rendering import render_text
+from annotation.signed_links import is_required
 from generation.models import Response
 
 
@@ -46,22 +60,6 @@ def _address_of(request: HttpRequest) -> str:
     if forwarded and not settings.LOCAL:
         return str(forwarded.rsplit(",", 1)[-1].strip())
     return str(request.META.get("REMOTE_ADDR", ""))
-
-
-def _known_here(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater | None:
-    """The visitor's rater of this cohort: the worker the link names, else who this browser or account is."""
-    if crowd is not None:
-        return known_worker(cohort, crowd) or _turned_away_here(request, cohort)
-    rater = rater_known(request, cohort.study)
-    if cohort.kind == Cohort.Kind.CROWD and rater is not None and rater.cohort_id != cohort.pk:
-        return None
-    return rater
-
-
-def _turned_away_here(request: HttpRequest, cohort: Cohort) -> Rater | None:
-    """Somebody who said no in this browser keeps their code for it."""
-    mine = Rater.objects.filter(is_mine(request), cohort=cohort, identity=None)
-    return mine.filter(standing__state=Standing.State.SCREENED_OUT).select_related("standing").first()
 
 
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
@@ -108,6 +106,7 @@ def _page(
         "consent": render_text(consent_text(cohort.study, cohort)),
         "payment": localized(study.policies.get("payment", {})),
         "quota": study.policies.get("quota"),
+        "minimum": minimum_words(study) if cohort.kind == Cohort.Kind.CROWD else [],
         "minutes": _minutes(study) if step != "guideline" else None,
         "asks_nickname": cohort.kind == Cohort.Kind.PUBLIC,
         "guideline": render_text(study.guideline.text) if step == "guideline" and study.guideline else None,
@@ -123,7 +122,14 @@ def _page(
 
 
 def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> HttpResponse:
-    context = {"study": cohort.study, "cohort": cohort, "step": "closed", "why": why}
+    in_already = rater_known(request, cohort.study) is not None
+    context = {
+        "study": cohort.study,
+        "cohort": cohort,
+        "step": "closed",
+        "why": why,
+        "in_already": in_already,
+    }
     return render(request, "annotation/join.html", context, status=status)
 
 
@@ -140,6 +146,7 @@ def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rate
         user=user,
         crowd=crowd,
         nickname=str(nickname),
+        browser=browser_secret(request),
     )
 
 
@@ -149,61 +156,90 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
     """One step of the way in: shown on GET, taken on POST. Who is in already goes on where they left off."""
     found = Cohort.objects.select_related("study__guideline", "study__workspace")
     cohort = get_object_or_404(found.exclude(study__status=Study.Status.DRAFT), entry_token=token)
-    crowd = None
+    crowd, garbled = None, ""
     try:
+        check_not_revoked(cohort)
         if cohort.kind == Cohort.Kind.CROWD:
             crowd = crowd_id({name: str(value) for name, value in request.GET.items()})
-        rater = _known_here(request, cohort, crowd)
-        if rater is None:
-            check_link(cohort, clock=timezone.now)
-    except NoCrowdId as problem:
-        rater = _known_here(request, cohort, None)
-        if rater is None:
-            return _closed(request, cohort, str(problem), 400)
     except LinkClosed as problem:
         return _closed(request, cohort, str(problem), 410)
-    if rater is None and cohort.kind == Cohort.Kind.ONSITE and not request.user.is_authenticated:
-        return redirect_to_login(request.get_full_path())
-    if rater is None and cohort.study.status != Study.Status.OPEN:
-        return _closed(request, cohort, _("The study is not open now. Follow the link again later."), 200)
+    except NoCrowdId as problem:
+        garbled = str(problem)
+    arrival = arrive(request, cohort, crowd)
+    rater = who_is_here(arrival)
+    if isinstance(rater, HttpResponse):
+        return rater
+    refusal = _no_entry(arrival, garbled) if rater is None else None
+    if refusal is not None:
+        return refusal
     if request.method == "POST":
         return _take_step(request, cohort, rater, crowd)
-    if rater is not None and ensure_standing(rater).state in (
-        Standing.State.PAUSED,
-        Standing.State.FAILED,
-        Standing.State.SCREENED_OUT,
-    ):
-        return _as(request, rater, redirect("annotation:done", cohort.study.slug))
-    response = _page(request, cohort, rater, _step(rater, cohort))
-    return _as(request, rater, response) if rater else response
+    response = _look(request, cohort, rater)
+    response.delete_cookie(CAME_COOKIE)
+    if rater is not None:
+        return _as(request, rater, response)
+    return response if crowd is None or browser_secret(request) else keep_secret(response)
+
+
+def _no_entry(arrival: Arrival, garbled: str) -> HttpResponse | None:
+    """Why somebody new cannot come in now, or None where they can."""
+    request, cohort = arrival.request, arrival.cohort
+    if garbled:
+        return _closed(request, cohort, garbled, 400)
+    try:
+        check_link(cohort, clock=timezone.now)
+    except LinkClosed as problem:
+        return _closed(request, cohort, str(problem), 410)
+    if cohort.kind == Cohort.Kind.ONSITE and not request.user.is_authenticated:
+        return redirect_to_login(request.get_full_path())
+    if is_required(cohort) and not arrival.signed:
+        return _closed(request, cohort, refused_unsigned(), 403)
+    if cohort.study.status != Study.Status.OPEN:
+        return _closed(request, cohort, _("The study is not open now. Follow the link again later."), 200)
+    return None
+
+
+def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResponse:
+    """The page of the step that comes now; who is stopped reads so on their own page."""
+    stopped = (Standing.State.PAUSED, Standing.State.FAILED, Standing.State.SCREENED_OUT)
+    if rater is not None and ensure_standing(rater).state in stopped:
+        return redirect("annotation:done", cohort.study.slug)
+    return _page(request, cohort, rater, _step(rater, cohort))
 
 
 def _take_step(
     request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None
 ) -> HttpResponse:
     step = _step(rater, cohort)
-    if step == "consent" and request.POST.get("answer") == "no":
-        return _declined(request, cohort, rater)
-    if step == "consent" and request.POST.get("answer") == "yes":
-        try:
+    try:
+        if step == "consent" and request.POST.get("answer") == "no":
+            return _declined(request, cohort, rater, crowd)
+        if step == "consent" and request.POST.get("answer") == "yes":
             rater = _let_in(request, cohort, crowd)
-        except TooManyKnocks as problem:
-            return _closed(request, cohort, str(problem), 429)
-    elif step == "guideline" and rater is not None and request.POST.get("read"):
+    except TooManyKnocks as problem:
+        return _closed(request, cohort, str(problem), 429)
+    except AlreadyIn:  # by another request at this moment, which may be somebody else's
+        return redirect(request.get_full_path())
+    if step == "guideline" and rater is not None and request.POST.get("read"):
         standing = ensure_standing(rater)
         standing.guideline_read_at = timezone.now()
         standing.save(update_fields=["guideline_read_at", "changed_at"])
     response = redirect(request.get_full_path())
-    return _as(request, rater, response) if rater else response
+    if rater is None:
+        return response
+    return _as(request, rater, note_coming(response, rater, request.get_full_path()))
 
 
-def _declined(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResponse:
-    """A crowd worker who says no gets a code; of anybody else nothing is kept."""
-    if cohort.kind != Cohort.Kind.CROWD or rater is not None:
+def _declined(
+    request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None
+) -> HttpResponse:
+    """A crowd worker who says no gets a code, and is known when they come again; of anybody else nothing is kept."""
+    if crowd is None or rater is not None:
         return _closed(
             request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200
         )
-    return _as(request, turn_away(cohort), redirect("annotation:done", cohort.study.slug))
+    away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
+    return _as(request, away, redirect("annotation:done", cohort.study.slug))
 
 
 def _as(request: HttpRequest, rater: Rater, response: HttpResponse) -> HttpResponse:
@@ -218,9 +254,15 @@ def feedback(request: HttpRequest, assignment_id: str) -> HttpResponse:
     """After a training task: what was expected, what was answered, and why."""
     mine = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
     assignment = mine.select_related(
-        "rater__standing", "task__study", "task__answer_rubric", "task__response_a__instruction"
+        "rater__standing",
+        "rater__participant",
+        "task__study",
+        "task__answer_rubric",
+        "task__response_a__instruction",
     ).first()
     if assignment is None or (assignment.task.gold or {}).get("purpose") != TRAINING:
+        raise Http404
+    if is_of_earlier_submission(assignment):
         raise Http404
     if assignment.status != Assignment.Status.CHECKED:
         return redirect("annotation:rate", assignment.public_id)
@@ -266,11 +308,13 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
     """Put one's own word beside the time that the page measured."""
     given = [Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED]
     assignment = get_object_or_404(
-        Assignment.objects.select_related("task__study"),
+        Assignment.objects.select_related("task__study", "rater__participant"),
         is_mine(request, "rater__"),
         Q(status__in=given),
         public_id=assignment_id,
     )
+    if is_of_earlier_submission(assignment):
+        raise Http404
     form = TimeForm(request.POST)
     if form.is_valid():
         TimeCorrection.objects.create(

@@ -4,7 +4,8 @@ A rater is known by the account they signed in with, or, without an account, by 
 raters this browser joined as.
 """
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -21,6 +22,9 @@ from annotation.models import Assignment, Cohort, Rater, Seat, Study
 
 COOKIE = "plumbline-rater"
 COOKIE_SALT = "annotation.participation"
+CAME_COOKIE = "plumbline-came-in"
+CAME_SECONDS = 60
+BROWSER_COOKIE = "plumbline-browser"
 COOKIE_SECONDS = 180 * 86400
 MOST_RATERS_A_BROWSER = 12
 NAME_ATTEMPTS = 200
@@ -44,19 +48,69 @@ def browser_raters(request: HttpRequest) -> list[str]:
     return [name for name in str(named).split(" ") if name]
 
 
-def remember_rater(request: HttpRequest, response: HttpResponse, rater: Rater) -> HttpResponse:
-    """Have the browser come back as this rater, too."""
-    names = [name for name in browser_raters(request) if name != rater.public_id] + [rater.public_id]
+def _set_names(response: HttpResponse, cookie: str, value: str, seconds: int) -> None:
+    secure = settings.SESSION_COOKIE_SECURE
     response.set_signed_cookie(
-        COOKIE,
-        " ".join(names[-MOST_RATERS_A_BROWSER:]),
-        salt=COOKIE_SALT,
-        max_age=COOKIE_SECONDS,
-        httponly=True,
-        samesite="Lax",
-        secure=settings.SESSION_COOKIE_SECURE,
+        cookie, value, salt=COOKIE_SALT, max_age=seconds, httponly=True, samesite="Lax", secure=secure
     )
+
+
+def remember_rater(
+    request: HttpRequest, response: HttpResponse, rater: Rater, *, forget: Iterable[str] = ()
+) -> HttpResponse:
+    """Have the browser come back as this rater, too, and no more as those to `forget`."""
+    left_out = {rater.public_id, *forget}
+    names = [name for name in browser_raters(request) if name not in left_out] + [rater.public_id]
+    _set_names(response, COOKIE, " ".join(names[-MOST_RATERS_A_BROWSER:]), COOKIE_SECONDS)
     return response
+
+
+def raters_held(request: HttpRequest, study: Study) -> list[Rater]:
+    """The study's raters without an account as whom this browser joined, the latest first."""
+    names = browser_raters(request)
+    if not names:
+        return []
+    found = Rater.objects.filter(study=study, user=None, public_id__in=names)
+    return list(found.select_related("standing", "cohort").order_by("-pk"))
+
+
+def end_sessions(request: HttpRequest, response: HttpResponse, raters: Iterable[Rater]) -> HttpResponse:
+    """Have the browser speak for these raters no more, nor be known as the one in which they began."""
+    ended = {rater.public_id for rater in raters}
+    names = [name for name in browser_raters(request) if name not in ended]
+    _set_names(response, COOKIE, " ".join(names), COOKIE_SECONDS)
+    response.delete_cookie(CAME_COOKIE)
+    return keep_secret(response, secrets.token_urlsafe(24))
+
+
+def browser_secret(request: HttpRequest) -> str:
+    """The secret by which this browser is known again, '' before it has one."""
+    try:
+        kept = request.get_signed_cookie(BROWSER_COOKIE, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
+    except BadSignature:
+        return ""
+    return str(kept)
+
+
+def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:
+    """Have the browser keep a secret, a fresh one where none is given; it names nobody."""
+    _set_names(response, BROWSER_COOKIE, secret or secrets.token_urlsafe(24), COOKIE_SECONDS)
+    return response
+
+
+def note_coming(response: HttpResponse, rater: Rater, address: str) -> HttpResponse:
+    """Have the page that a form leads on to know who sent it, so that it does not ask who they are."""
+    _set_names(response, CAME_COOKIE, f"{rater.public_id} {address}", CAME_SECONDS)
+    return response
+
+
+def is_coming(request: HttpRequest, rater: Rater) -> bool:
+    """Whether this rater came by a form of the page just before; a page that relies on it takes the note away."""
+    try:
+        named = request.get_signed_cookie(CAME_COOKIE, "", salt=COOKIE_SALT, max_age=CAME_SECONDS)
+    except BadSignature:
+        return False
+    return bool(named == f"{rater.public_id} {request.get_full_path()}")
 
 
 def is_mine(request: HttpRequest, prefix: str = "") -> Q:

@@ -241,7 +241,10 @@ def why_stopped(rater: Rater) -> str:
         return standing.message
     match standing.state, standing.cause:
         case Standing.State.SCREENED_OUT, _cause:
-            return _("You did not take part in this study, and nothing about you is kept.")
+            return _(
+                "You did not take part in this study. What is kept is a code computed from your participant id, so that "
+                "you are not invited twice."
+            )
         case Standing.State.FAILED, _cause:
             return _(
                 "Your answers to the qualification were too often not the ones agreed on for those texts."

@@ -6,6 +6,7 @@ from annotation import (
     desk,
     joining,
     known_answers,
+    other_browsers,
     rater_desk,
     rubric_pages,
     self_naming_pages,
@@ -42,6 +43,7 @@ urlpatterns = [
     path("rate/<str:assignment_id>/time/", joining.correct_time, name="correct_time"),
     path("done/<slug:slug>/", views.done, name="done"),
     path("done/<slug:slug>/appeal/", joining.appeal_pause, name="appeal"),
+    path("done/<slug:slug>/other-browser/", other_browsers.other_browser, name="other_browser"),
     path("join/<str:token>/", joining.join_study, name="join"),
     # studies/
     path("studies/", desk.studies, name="studies"),
@@ -79,6 +81,8 @@ urlpatterns = [
     path("studies/<slug:slug>/guideline/", views.guideline, name="guideline"),
     path("studies/<slug:slug>/cohorts/", cohort_desk.cohorts, name="cohorts"),
     path("studies/<slug:slug>/cohorts/<int:cohort_id>/", cohort_desk.change_cohort, name="change_cohort"),
+    path("studies/<slug:slug>/minimum/", cohort_desk.change_minimum, name="change_minimum"),
+    path("studies/<slug:slug>/browsers/<int:request_id>/", cohort_desk.answer_browser, name="answer_browser"),
     path("studies/<slug:slug>/raters/<str:rater_id>/stand/", cohort_desk.change_rater, name="change_rater"),
     path("studies/<slug:slug>/skipped/<str:task_id>/", cohort_desk.set_aside, name="set_aside"),
 ]

@@ -46,6 +46,7 @@ from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
 from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
 from annotation.panes import render_panes
+from annotation.participants import in_this_submission, is_of_earlier_submission
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
 from annotation.qualification import APPEAL, is_stopped, why_stopped
 from annotation.rail import render_blank, render_questions
@@ -62,7 +63,9 @@ def _own_assignment(request: HttpRequest, assignment_id: str) -> Assignment:
     assignment = assignment_of_user(request.user.pk, assignment_id) if request.user.is_authenticated else None
     if assignment is None:
         own = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
-        assignment = to_show(own).first()
+        assignment = to_show(own).select_related("rater__participant").first()
+        if assignment is not None and is_of_earlier_submission(assignment):
+            assignment = None
     if assignment is None:
         raise Http404
     return assignment
@@ -91,7 +94,8 @@ def _previous(assignment: Assignment) -> str:
     """The rater's answer before this open task, to go back to; '' where there is none."""
     if assignment.status != Assignment.Status.OPEN:
         return ""
-    given = Assignment.objects.filter(GIVEN, rater=assignment.rater_id).exclude(conditions__has_key=TRAINING)
+    given = Assignment.objects.filter(GIVEN, in_this_submission(assignment.rater), rater=assignment.rater_id)
+    given = given.exclude(conditions__has_key=TRAINING)
     return given.order_by("-submitted_at", "-pk").values_list("public_id", flat=True).first() or ""
 
 
@@ -459,7 +463,8 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
 def _latest_answers(rater: Rater, study: Study) -> QuerySet[Assignment]:
     """The rater's latest answers, to change: fewer than may come back as probes, which are to be given afresh."""
     shown = max(1, min(MOST_ANSWERS_SHOWN, plan_of(study).gap - 1))
-    given = with_own_time(Assignment.objects.filter(GIVEN, rater=rater).exclude(conditions__has_key=TRAINING))
+    own = Assignment.objects.filter(GIVEN, in_this_submission(rater), rater=rater)
+    given = with_own_time(own.exclude(conditions__has_key=TRAINING))
     latest: QuerySet[Assignment] = given.select_related("task__response_a__instruction")
     return latest.order_by("-submitted_at", "-pk")[:shown]
 
@@ -483,6 +488,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "stopped": why_stopped(rater) if rater else "",
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
         "completion": completion_of(rater, study, progress, more=more) if rater and progress else None,
+        "may_move": getattr(rater, "participant", None) is not None,
     }
     return render(request, "annotation/done.html", context)
 

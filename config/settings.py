@@ -28,6 +28,8 @@ ALLOWED_HOSTS = environment.words(
 if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
     raise ImproperlyConfigured("In production set PLUMBLINE_ALLOWED_HOSTS and leave PLUMBLINE_DEBUG off.")
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
+# The public keys (JWKS) by which Prolific signs secured study links, in a file that the operator keeps up to date.
+PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
 
 INSTALLED_APPS = [
     "django.contrib.admin",

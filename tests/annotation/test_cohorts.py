@@ -7,7 +7,9 @@ from django.db import IntegrityError
 from django.urls import reverse
 
 from accounts.models import Event, Membership, User
+from annotation.check_plan import BadPolicy
 from annotation.cohorts import (
+    AlreadyIn,
     CrowdId,
     LinkClosed,
     NoCrowdId,
@@ -25,8 +27,9 @@ from annotation.cohorts import (
     revoke_link,
     turn_away,
 )
-from annotation.handout import has_more, make_seats, next_assignment, progress_of
-from annotation.models import Assignment, Cohort, DoorKnock, Rater, RaterIdentity, Seat
+from annotation.handout import NoTaskLeft, has_more, make_seats, next_assignment, progress_of
+from annotation.minimum import minimum_of
+from annotation.models import Assignment, CheckOutcome, Cohort, DoorKnock, Rater, RaterIdentity, Seat
 from annotation.qualification import pause
 from annotation.recording import skip
 from annotation.skipped import set_aside, skipped_by_all
@@ -67,6 +70,7 @@ def test_parameters_of_both_platforms_are_read():
         ({"PROLIFIC_PID": "x" * 65}, "garbled"),
         ({"workerId": "A1", "hitId": "<script>"}, "garbled"),
         ({"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}, "preview"),
+        ({"workerId": "A1", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "C3"}, "preview"),
     ],
 )
 def test_a_link_without_a_sound_worker_is_refused(parameters, message):
@@ -91,8 +95,8 @@ def test_a_link_runs_out_is_revoked_and_renewed(study):
 
 
 def test_codes_are_drawn_for_a_crowd_only(study, crowd):
-    assert set(crowd.codes) == {"pass", "fail", "screened_out"}
-    assert len(set(crowd.codes.values())) == 3
+    assert set(crowd.codes) == {"pass", "fail", "screened_out", "quota_full", "too_little"}
+    assert len(set(crowd.codes.values())) == 5
     assert new_codes() != new_codes()
     assert make_cohort(study, "here", "onsite").codes == {}
 
@@ -112,8 +116,12 @@ def test_who_joins_stands_apart_from_their_answers(study, crowd):
     assert len(rater.standing.consent_hash) == 64
 
 
-def test_a_worker_who_returns_is_the_same_rater(crowd):
-    assert enter(crowd) == enter(crowd)
+def test_a_worker_who_returns_is_no_second_rater(crowd):
+    enter(crowd)
+    with pytest.raises(AlreadyIn):
+        enter(crowd)
+    with pytest.raises(AlreadyIn):
+        enter(make_cohort(crowd.study, "second wave", "crowd"))
     assert enter(crowd, "other").pseudonym == "R2"
     assert Rater.objects.count() == 2
 
@@ -169,9 +177,120 @@ class TestCompletion:
         assert self.code(rater, study).outcome == "fail"
 
     def test_who_said_no_is_screened_out(self, study, crowd):
-        rater = turn_away(crowd)
+        rater = turn_away(crowd, CrowdId("prolific", "prolific:5f1a", {}), browser="", clock=clock())
         assert not RaterIdentity.objects.exists()
         assert self.code(rater, study).code == crowd.codes["screened_out"]
+
+    def skip_all(self, rater, study):
+        while True:
+            try:
+                assignment, _progress = next_assignment(rater, study, clock=clock())
+            except NoTaskLeft:
+                return
+            skip(assignment=assignment, reason="broken", clock=clock())
+
+    @pytest.mark.parametrize("quota", [None, 2])
+    def test_skipping_everything_passes_nothing(self, study, crowd, quota):
+        study.policies["quota"] = quota
+        study.save()
+        rater = enter(crowd)
+        self.skip_all(rater, study)
+        found = self.code(rater, study)
+        assert (found.outcome, found.code) == ("too_little", crowd.codes["too_little"])
+        assert "skipped" in found.lacking[0]
+
+    def test_one_answer_and_the_rest_skipped_passes_nothing(self, study, crowd):
+        rater = enter(crowd)
+        work(rater, study, most=1)
+        self.skip_all(rater, study)
+        assert self.code(rater, study).outcome == "too_little"
+
+    def test_as_many_answers_as_skips_pass_where_no_number_is_stated(self, study, crowd):
+        rater = enter(crowd)
+        work(rater, study, most=3)
+        self.skip_all(rater, study)
+        assert self.code(rater, study).outcome == "pass"
+
+    def test_a_study_that_runs_out_of_tasks_has_a_code_of_its_own(self, study, crowd):
+        study.policies["quota"] = 10
+        study.save()
+        rater = enter(crowd)
+        work(rater, study)
+        found = self.code(rater, study)
+        assert (found.outcome, found.code) == ("quota_full", crowd.codes["quota_full"])
+        Seat.objects.update(state="taken", leased_until=None)
+        late = self.code(enter(crowd, "late"), study)
+        assert late.outcome == "quota_full"
+
+    def test_a_pause_of_the_study_ends_nobodys_part(self, study, crowd):
+        study.policies["quota"] = 4
+        study.save()
+        rater = enter(crowd)
+        work(rater, study, most=1)
+        study.status = "paused"
+        study.save()
+        assert self.code(rater, study) is None
+        study.status = "closed"
+        study.save()
+        assert self.code(rater, study).outcome == "quota_full"
+
+    def test_the_stated_minimum_of_answers(self, study, crowd):
+        study.policies |= {"quota": 6, "minimum": {"answers": 4}}
+        study.save()
+        diligent, idle = enter(crowd), enter(crowd, "idle")
+        work(diligent, study, most=4)
+        self.skip_all(diligent, study)
+        assert self.code(diligent, study).outcome == "pass"
+        work(idle, study, most=3)
+        self.skip_all(idle, study)
+        assert self.code(idle, study).outcome == "too_little"
+        assert "3 of the 4 tasks" in self.code(idle, study).lacking[0]
+
+    def test_the_stated_minimum_of_minutes(self, study, crowd):
+        study.policies |= {"quota": 2, "minimum": {"minutes": 5}}
+        study.save()
+        rater = enter(crowd)
+        work(rater, study)
+        Assignment.objects.filter(rater=rater).update(active_seconds=149)
+        found = self.code(rater, study)
+        assert found.outcome == "too_little"
+        assert found.lacking == ("You worked 4 of the 5 minutes asked for.",)
+        Assignment.objects.filter(rater=rater).update(active_seconds=150)
+        assert self.code(rater, study).outcome == "pass"
+
+    def test_the_stated_minimum_of_checks(self, study, crowd):
+        study.policies |= {"quota": 4, "minimum": {"checks": 75}}
+        study.save()
+        rater = enter(crowd)
+        done = work(rater, study)
+        for place, assignment in enumerate(done):
+            outcome = {"purpose": "gold", "passed": place < 2}
+            CheckOutcome.objects.create(assignment=assignment, **outcome)
+        assert self.code(rater, study).outcome == "too_little"
+        CheckOutcome.objects.filter(assignment=done[2]).update(passed=True)
+        assert self.code(rater, study).outcome == "pass"
+
+    def test_without_checks_their_minimum_holds_nobody_up(self, study, crowd):
+        study.policies |= {"quota": 2, "minimum": {"checks": 75}}
+        study.save()
+        rater = enter(crowd)
+        work(rater, study)
+        assert self.code(rater, study).outcome == "pass"
+
+    def test_a_cohort_from_before_shows_the_codes_that_its_platform_knows(self, study, crowd):
+        crowd.codes = {"pass": "P1", "fail": "F1", "screened_out": "S1"}
+        crowd.save()
+        rater = enter(crowd)
+        self.skip_all(rater, study)
+        assert (self.code(rater, study).outcome, self.code(rater, study).code) == ("too_little", "F1")
+        Seat.objects.update(state="taken", leased_until=None)
+        assert self.code(enter(crowd, "late"), study).code == "S1"
+
+    @pytest.mark.parametrize("minimum", [{"answers": 0}, {"checks": 101}, {"minutes": "5"}, {"hours": 1}])
+    def test_nonsense_is_refused(self, study, minimum):
+        study.policies["minimum"] = minimum
+        with pytest.raises(BadPolicy, match="minimum"):
+            minimum_of(study)
 
     def test_others_get_no_code(self, study):
         rater = make_rater(study)
@@ -301,6 +420,21 @@ class TestTheLeadsPage:
         lead.post(change, {"do": "erase"})
         assert "prolific:5f1a" not in lead.get(self.address(study)).content.decode()
 
+    def test_what_a_complete_part_needs_is_changed_and_logged(self, lead, study):
+        change = self.address(study, "change_minimum")
+        lead.post(change, {"answers": "4", "checks": "70", "minutes": ""})
+        study.refresh_from_db()
+        assert study.policies["minimum"] == {"answers": 4, "checks": 70}
+        lead.post(change, {"answers": "4", "checks": "700"})
+        study.refresh_from_db()
+        assert study.policies["minimum"] == {"answers": 4, "checks": 70}
+        event = Event.objects.get(verb="change_study")
+        assert (event.before, event.after) == ({"minimum": {}}, {"minimum": {"answers": 4, "checks": 70}})
+        assert 'value="70"' in lead.get(self.address(study)).content.decode()
+        lead.post(change, {})
+        study.refresh_from_db()
+        assert "minimum" not in study.policies
+
     def test_a_skipped_task_is_listed_and_set_aside(self, lead, study):
         for _ in range(2):
             assignment, _ = next_assignment(make_rater(study), study, clock=clock())
@@ -364,6 +498,7 @@ class TestTheLeadsPage:
             client.post(self.address(study, "change_cohort", crowd.pk), {"do": "revoke"}).status_code
             == expected
         )
+        assert client.post(self.address(study, "change_minimum"), {"answers": "1"}).status_code == expected
         erase = client.post(self.address(study, "change_rater", rater.public_id), {"do": "erase"})
         assert erase.status_code == expected
         assert RaterIdentity.objects.exists()

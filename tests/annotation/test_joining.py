@@ -42,7 +42,10 @@ def public(study):
     return make_cohort(study, "everybody", "public")
 
 
-def link(cohort, query="?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID=x1"):
+SESSION = "66a1f0c2d3e4b5a697887654"
+
+
+def link(cohort, query=f"?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID={SESSION}"):
     query = query if cohort.kind == "crowd" else ""
     return reverse("annotation:join", args=[cohort.entry_token]) + query
 
@@ -54,7 +57,7 @@ def start(client, study):
 def go_in(client, cohort, **fields):
     """Through consent and guideline, to the first task."""
     client.post(link(cohort), {"answer": "yes"} | fields)
-    client.post(link(cohort), {"read": "1"})
+    client.post(link(cohort), {"read": "1"}, follow=True)
     response = start(client, cohort.study)
     return Assignment.objects.filter(status="open").get(public_id=response["Location"].split("/")[-2])
 
@@ -88,8 +91,23 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
     assert crowd.codes["fail"] not in html
     assert "Back to Prolific" in html
     assert "5f1a" not in html
-    assert RaterIdentity.objects.get().particulars == {"STUDY_ID": "s1", "SESSION_ID": "x1"}
+    assert RaterIdentity.objects.get().particulars == {"STUDY_ID": "s1", "SESSION_ID": SESSION}
     assert Score.objects.count() == 8
+
+
+def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, study, crowd):
+    assert "At least 2 answers." in client.get(link(crowd)).content.decode()
+    assignment = go_in(client, crowd)
+    while assignment is not None:
+        skip = reverse("annotation:skip_task", args=[assignment.public_id])
+        client.post(skip, {"reason": "broken"})
+        start(client, study)
+        assignment = Assignment.objects.filter(status="open").first()
+    html = client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+    assert crowd.codes["too_little"] in html
+    assert "You answered 0 of the 2 tasks asked for, and skipped 4." in html
+    assert crowd.codes["pass"] not in html
+    assert crowd.codes["screened_out"] not in html
 
 
 def test_the_way_in_speaks_chinese(client, study, crowd):
@@ -102,7 +120,11 @@ def test_the_way_in_speaks_chinese(client, study, crowd):
 def test_a_worker_on_another_device_goes_on(client, study, crowd):
     assignment = go_in(client, crowd)
     other = Client()
-    assert "The first text is waiting." in other.get(link(crowd)).content.decode()
+    assert "You began this study in another browser." in other.get(link(crowd)).content.decode()
+    assert other.get(rate_url(assignment)).status_code == 302  # looking alone makes the browser nobody's
+    assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse(
+        "annotation:done", args=[study.slug]
+    )
     assert start(other, study)["Location"] == rate_url(assignment)
     assert Rater.objects.count() == 1
 
@@ -118,7 +140,7 @@ def test_mturk(client, study, crowd):
     assert "This is a preview." in preview.content.decode()
 
 
-def test_who_declines_is_not_kept_and_gets_the_code_for_it(client, study, crowd):
+def test_who_declines_gets_the_code_for_it_and_only_a_hash_of_their_id_is_kept(client, study, crowd):
     response = client.post(link(crowd), {"answer": "no"})
     done = reverse("annotation:done", args=[study.slug])
     assert response["Location"] == done
@@ -214,8 +236,15 @@ def test_a_closed_link_lets_nobody_new_in(client, study, public, field):
     assert closed.status_code == 410
     assert "invitation" in closed.content.decode()
     assert Client().post(link(public), {"answer": "yes"}).status_code == 410
-    assert client.get(link(public)).status_code == 200
     assert Rater.objects.count() == 1
+    in_already = client.get(link(public))
+    own_page = reverse("annotation:done", args=[study.slug])
+    if field == "revoked_at":
+        assert in_already.status_code == 410
+        assert own_page in in_already.content.decode()
+    else:
+        assert "Continue as R1" in in_already.content.decode()
+    assert client.get(own_page).status_code == 200
 
 
 def test_an_unknown_link_and_a_draft_study_are_not_found(client, study, public):

@@ -35,10 +35,11 @@ SAME = "shows what another address shows, and only while a study of near-copies 
 NOT_PAGES = {
     SENT: {
         "accounts:change_person", "accounts:revoke_token", "accounts:sign_out", "accounts:withdraw_invitation",
-        "annotation:appeal",
-        "annotation:change_cohort", "annotation:change_rater", "annotation:change_self_naming",
+        "annotation:answer_browser", "annotation:appeal", "annotation:change_cohort", "annotation:change_minimum",
+        "annotation:change_rater", "annotation:change_self_naming",
         "annotation:change_status", "annotation:correct_time", "annotation:hold", "annotation:launch",
-        "annotation:more_answers", "annotation:preview_draft", "annotation:preview_hold", "annotation:preview_skip",
+        "annotation:more_answers", "annotation:other_browser",
+        "annotation:preview_draft", "annotation:preview_hold", "annotation:preview_skip",
         "annotation:release", "annotation:save_draft", "annotation:set_aside", "annotation:settle_flag",
         "annotation:skip_task", "annotation:take_back", "annotation:unmark_task",
         "calibration:fit_now", "calibration:publish", "generation:control_run", "generation:test_endpoint",
@@ -129,6 +130,7 @@ def parts_of(name):
         "flag_id": 1,
         "cohort_id": 1,
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get().entry_token,
+        "request_id": 1,
         "task_id": study.tasks.first().public_id,
         "rater_id": Rater.objects.filter(kind="person", study=study).first().public_id,
         "assignment_id": _assignment_of(name),
