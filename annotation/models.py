@@ -417,7 +417,8 @@ class Assignment(models.Model):
     """One rater's answer to one task, or its attempt at one. `repeat` counts times the same task came again.
 
     An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
-    the place in the rater's sequence, from 1.
+    the position in the rater's sequence, from 1. `queue_place` is 1 or 2 while the task waits for its rater: the one
+    that is open and the one that is held ready; null once it is answered or skipped, or its seat went to others.
     """
 
     class Status(models.TextChoices):
@@ -443,6 +444,7 @@ class Assignment(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     shown_first = models.CharField(max_length=1, choices=Side.choices, blank=True)
     order = models.PositiveIntegerField(null=True, blank=True)
+    queue_place = models.PositiveSmallIntegerField(null=True, blank=True)
     conditions = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     shown_at = models.DateTimeField(null=True, blank=True)
@@ -456,7 +458,12 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["task", "rater", "repeat"], name="one_assignment_per_task_rater_and_repeat"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["rater", "queue_place"],
+                condition=Q(queue_place__isnull=False),
+                name="one_open_task_and_one_held_a_rater",
+            ),
         ]
         indexes = [
             models.Index(

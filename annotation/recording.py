@@ -155,6 +155,7 @@ _CLOSE = PreparedChange(
         Assignment.objects.filter(pk=pk, status=Assignment.Status.OPEN),
         {
             "status": status,
+            "queue_place": None,
             "shown_at": shown,
             "submitted_at": submitted,
             "active_seconds": active,
@@ -183,7 +184,7 @@ def _take_seat(assignment: Assignment, clock: Clock) -> bool:
         return True
     if _TAKE_HELD.run(assignment.task_id, assignment.rater_id):
         return True
-    return regain_seat(assignment, clock=clock) and bool(
+    return regain_seat(assignment, clock=clock, closing=True) and bool(
         _TAKE_HELD.run(assignment.task_id, assignment.rater_id)
     )
 
@@ -336,6 +337,7 @@ def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | 
         release_seat(assignment)
         skipped = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN).update(
             status=Assignment.Status.SKIPPED,
+            queue_place=None,
             reason=reason.strip()[:LONGEST_REASON],
             submitted_at=clock(),
             active_seconds=timing.active_seconds,

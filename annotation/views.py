@@ -1,6 +1,5 @@
 """A rater's pages. What is sent here names no model, no other rater and no judge."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +26,6 @@ from annotation.forms import ENTERED, PREFIX, AnswerForm, SkipForm, entered
 from annotation.fresh_tasks import Frame, framed, render_fresh
 from annotation.handout import (
     GIVEN,
-    LEASE_SECONDS,
     NEEDS_NO_SEAT,
     NoTaskLeft,
     StudyNotOpen,
@@ -39,11 +37,11 @@ from annotation.handout import (
     next_assignment,
     progress_of,
     regain_seat,
-    renew_lease,
     to_show,
 )
 from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
+from annotation.leases import renew_lease
 from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
 from annotation.panes import render_panes
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
@@ -340,14 +338,11 @@ def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _keep_seat(assignment: Assignment) -> None:
-    """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
-    now = timezone.now()
+    """A returning rater's lease is renewed, and regained when it ran out."""
     _show_now(assignment)
     if assignment.seat is None:
         regain_seat(assignment, clock=timezone.now)
-    elif assignment.seat.leased_until and assignment.seat.leased_until < now + timedelta(
-        seconds=LEASE_SECONDS / 2
-    ):
+    else:
         renew_lease(assignment, clock=timezone.now)
 
 
