@@ -55,6 +55,7 @@ def verb_words() -> dict[str, str]:
         "make_cohort": _("made a cohort"),
         "revoke_link": _("revoked a cohort's link"),
         "renew_link": _("gave a cohort a fresh link"),
+        "change_join_limit": _("changed how many an hour may join from one network"),
         "change_codes": _("changed a cohort's completion codes"),
         "not_qualified": _("a rater did not pass the qualification"),
         "make_accounts": _("made accounts for a cohort"),

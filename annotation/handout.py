@@ -388,7 +388,7 @@ def _claim(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
 
 def _refuse_another(rater: Rater, coming: Coming) -> None:
     """After a row was refused: raises AnotherIsOpen where the rater's place is taken by a task opened meanwhile."""
-    if Assignment.objects.filter(rater=rater, queue_place=coming.queue_place).exists():
+    if Assignment.objects.open_for(rater).filter(queue_place=coming.queue_place).exists():
         raise AnotherIsOpen
 
 

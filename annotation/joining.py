@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.client_address import client_address
 from accounts.localized import localized
 from accounts.models import User
 from annotation.check_plan import QUALIFICATION, TRAINING
@@ -21,11 +22,9 @@ from annotation.cohorts import (
     CrowdId,
     LinkClosed,
     NoCrowdId,
-    TooManyKnocks,
     check_link,
     crowd_id,
     join,
-    knock,
     known_worker,
     turn_away,
 )
@@ -33,19 +32,21 @@ from annotation.controls import check_tasks
 from annotation.feedback import feedback_on
 from annotation.forms import AppealForm, TimeForm
 from annotation.handout import has_more
+from annotation.join_limits import (
+    JoinRefused,
+    NoSeatFree,
+    TooManyFromAddress,
+    check_address,
+    check_room,
+    note_join,
+    note_refusal,
+)
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.no_seat import look_again, seat_wait
 from annotation.participation import is_mine, rater_known, rater_page, remember_rater, study_to_rate
 from annotation.qualification import CannotAppeal, appeal, ensure_standing, pass_mark, stage_of
 from annotation.rendering import render_text
 from generation.models import Response
-
-
-def _address_of(request: HttpRequest) -> str:
-    """The visitor's network address: behind a proxy, the one that the nearest proxy saw."""
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    if forwarded and not settings.LOCAL:
-        return str(forwarded.rsplit(",", 1)[-1].strip())
-    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _known_here(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater | None:
@@ -128,19 +129,41 @@ def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> Http
 
 
 def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater:
-    """Somebody new who agreed; raises TooManyKnocks."""
+    """Somebody new who agreed, while the door is held for them; raises JoinRefused."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
-    if user is None and crowd is None:
-        knock(cohort, _address_of(request), clock=timezone.now)
     nickname = request.POST.get("nickname", "") if cohort.kind == Cohort.Kind.PUBLIC else ""
-    return join(
-        cohort,
-        consent=consent_text(cohort.study, cohort),
-        clock=timezone.now,
-        user=user,
-        crowd=crowd,
-        nickname=str(nickname),
-    )
+    with transaction.atomic():
+        _pass_door(request, cohort)
+        check_room(cohort, clock=timezone.now)
+        return join(
+            cohort,
+            consent=consent_text(cohort.study, cohort),
+            clock=timezone.now,
+            user=user,
+            crowd=crowd,
+            nickname=str(nickname),
+        )
+
+
+def _pass_door(request: HttpRequest, cohort: Cohort) -> None:
+    """Count a newcomer from the visitor's network, one at a time; raises TooManyFromAddress."""
+    Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
+    address = client_address(request)
+    check_address(cohort, address, clock=timezone.now)
+    note_join(cohort, address, clock=timezone.now)
+
+
+def _refused(request: HttpRequest, cohort: Cohort, refusal: JoinRefused) -> HttpResponse:
+    """What somebody reads who cannot join now: why, and when to look again. It is no answer and ends nothing."""
+    context = {"study": cohort.study, "cohort": cohort, "step": "refused", "why": str(refusal)}
+    if isinstance(refusal, TooManyFromAddress):
+        note_refusal(cohort, client_address(request), clock=timezone.now)
+        seconds = max(1, int((refusal.again - timezone.now()).total_seconds()))
+        response = render(request, "annotation/join.html", context, status=429)
+        response["Retry-After"] = str(seconds)
+        return response
+    response = render(request, "annotation/join.html", context | seat_wait(refusal.again), status=503)
+    return look_again(response)
 
 
 @never_cache
@@ -168,6 +191,11 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
         return _closed(request, cohort, _("The study is not open now. Follow the link again later."), 200)
     if request.method == "POST":
         return _take_step(request, cohort, rater, crowd)
+    if rater is None:
+        try:
+            check_room(cohort, clock=timezone.now)
+        except NoSeatFree as refusal:
+            return _refused(request, cohort, refusal)
     if rater is not None and ensure_standing(rater).state in (
         Standing.State.PAUSED,
         Standing.State.FAILED,
@@ -187,8 +215,8 @@ def _take_step(
     if step == "consent" and request.POST.get("answer") == "yes":
         try:
             rater = _let_in(request, cohort, crowd)
-        except TooManyKnocks as problem:
-            return _closed(request, cohort, str(problem), 429)
+        except JoinRefused as refusal:
+            return _refused(request, cohort, refusal)
     elif step == "guideline" and rater is not None and request.POST.get("read"):
         standing = ensure_standing(rater)
         standing.guideline_read_at = timezone.now()
@@ -203,7 +231,13 @@ def _declined(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> Http
         return _closed(
             request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200
         )
-    return _as(request, turn_away(cohort), redirect("annotation:done", cohort.study.slug))
+    try:
+        with transaction.atomic():
+            _pass_door(request, cohort)
+            turned_away = turn_away(cohort)
+    except TooManyFromAddress as refusal:
+        return _refused(request, cohort, refusal)
+    return _as(request, turned_away, redirect("annotation:done", cohort.study.slug))
 
 
 def _as(request: HttpRequest, rater: Rater, response: HttpResponse) -> HttpResponse:

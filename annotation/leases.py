@@ -62,7 +62,7 @@ def renew_lease(assignment: Assignment, *, clock: Clock) -> bool:
     if until >= due and not has_answered(assignment.rater):
         until = _renewed(assignment, now, first=True)
     if until < due:
-        return held.exists()
+        return seat.state == Seat.State.HELD and seat.holder_id == assignment.rater_id
     if not held.update(leased_until=until):
         return False
     seat.leased_until = until
@@ -77,6 +77,13 @@ def _renew_held(current: Assignment, until: datetime) -> None:
         after = until + timedelta(seconds=lease_seconds(words_of(other)))
         seats = Seat.objects.filter(pk=other.seat_id, holder=other.rater_id, state=Seat.State.HELD)
         seats.filter(leased_until__lt=after).update(leased_until=after)
+
+
+def is_half_over(assignment: Assignment, now: datetime) -> bool:
+    """Whether less than half of the shortest lease of the assignment's task is left."""
+    until = assignment.seat.leased_until if assignment.seat is not None else None
+    half = timedelta(seconds=lease_seconds(words_of(assignment), first=True) / 2)
+    return until is not None and until < now + half
 
 
 def _renewed(assignment: Assignment, now: datetime, *, first: bool) -> datetime:

@@ -155,7 +155,6 @@ _CLOSE = PreparedChange(
         Assignment.objects.filter(pk=pk, status=Assignment.Status.OPEN),
         {
             "status": status,
-            "queue_place": None,
             "shown_at": shown,
             "submitted_at": submitted,
             "active_seconds": active,
@@ -337,7 +336,6 @@ def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | 
         release_seat(assignment)
         skipped = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN).update(
             status=Assignment.Status.SKIPPED,
-            queue_place=None,
             reason=reason.strip()[:LONGEST_REASON],
             submitted_at=clock(),
             active_seconds=timing.active_seconds,

@@ -41,8 +41,9 @@ from annotation.handout import (
 )
 from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
-from annotation.leases import renew_lease
+from annotation.leases import is_half_over, renew_lease
 from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
+from annotation.no_seat import look_again, next_seat_for, seat_wait
 from annotation.panes import render_panes
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
 from annotation.qualification import APPEAL, is_stopped, why_stopped
@@ -338,12 +339,12 @@ def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _keep_seat(assignment: Assignment) -> None:
-    """A returning rater's lease is renewed, and regained when it ran out."""
+    """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
     _show_now(assignment)
     if assignment.seat is None:
         regain_seat(assignment, clock=timezone.now)
-    else:
-        renew_lease(assignment, clock=timezone.now)
+    elif is_half_over(assignment, timezone.now()):
+        _prolong(assignment)
 
 
 def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
@@ -414,7 +415,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
     if "place" in request.POST:
         recording.save_place(assignment=assignment, **places)
-        renew_lease(assignment, clock=timezone.now)
+        _prolong(assignment)
         return JsonResponse({"kept": False})
     sizes = sum(len(name) + len(str(value)) for name, value in answers.items())
     if not (serial.isdecimal() and serial.isascii()) or len(serial) > 15:
@@ -430,8 +431,28 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
         )
     except NotOpen:
         return JsonResponse({"error": _("This task takes no answer any more.")}, status=409)
-    renew_lease(assignment, clock=timezone.now)
+    _prolong(assignment)
     return JsonResponse({"kept": kept})
+
+
+@rater_page
+@require_POST
+def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """The page of an open task is before its rater: the lease grows, up to its end. 409 where the seat is gone.
+
+    However often it is asked, at most one write a minute comes of it.
+    """
+    assignment = _own_assignment(request, assignment_id)
+    if assignment.status == Assignment.Status.OPEN and assignment.shown_at is not None:
+        if needs_no_seat(assignment) or _prolong(assignment):
+            return HttpResponse(status=204)
+        return JsonResponse({"error": _("The seat of this task went back to the study.")}, status=409)
+    return JsonResponse({"error": _("This task is not open.")}, status=409)
+
+
+def _prolong(assignment: Assignment) -> bool:
+    """Whether the seat is still the rater's; who is stopped keeps none from others."""
+    return not is_stopped(assignment.rater) and renew_lease(assignment, clock=timezone.now)
 
 
 @rater_page
@@ -468,18 +489,26 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     rater = rater_known(request, study)
     progress = progress_of(rater) if rater else None
     more = has_more(study, rater, clock=timezone.now)
+    next_seat = None if more else next_seat_for(study, rater, clock=timezone.now)
+    # Who has answered nothing yet and finds all seats held waits for one; that is no end that has a code.
+    waits = next_seat is not None and not (progress and progress.submitted)
     context = {
         "study": study,
         "progress": progress,
+        "waits": waits,
         "more": more,
         "answered": _latest_answers(rater, study) if rater else [],
         "minutes": round(worked_seconds(rater) / 60) if rater else 0,
         "gold": agreement_with_gold(rater, study) if rater else None,
         "stopped": why_stopped(rater) if rater else "",
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
-        "completion": completion_of(rater, study, progress, more=more) if rater and progress else None,
+        "completion": completion_of(rater, study, progress, more=more or waits)
+        if rater and progress
+        else None,
     }
-    return render(request, "annotation/done.html", context)
+    context |= seat_wait(next_seat) if next_seat else {}
+    response = render(request, "annotation/done.html", context)
+    return look_again(response) if waits else response
 
 
 @rater_page

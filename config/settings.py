@@ -28,6 +28,8 @@ ALLOWED_HOSTS = environment.words(
 if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
     raise ImproperlyConfigured("In production set PLUMBLINE_ALLOWED_HOSTS and leave PLUMBLINE_DEBUG off.")
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
+# Whose X-Forwarded-For names the visitor; "unix" stands for a proxy that connects by a socket file.
+TRUSTED_PROXIES = environment.networks("PLUMBLINE_TRUSTED_PROXIES", other=("unix",))
 
 INSTALLED_APPS = [
     "django.contrib.admin",

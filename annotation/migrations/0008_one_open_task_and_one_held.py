@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="assignment",
             constraint=models.UniqueConstraint(
-                condition=Q(queue_place__isnull=False),
+                condition=Q(status="open"),
                 fields=("rater", "queue_place"),
                 name="one_open_task_and_one_held_a_rater",
             ),

@@ -162,9 +162,9 @@ def test_twenty_submits_of_one_task_store_one_answer(study, browser, at_once, to
     def counts():
         answered = Assignment.objects.get(pk=first.pk)
         rows = Score.objects.count(), Seat.objects.filter(state="taken").count(), Flag.objects.count()
-        return answered.status, answered.queue_place, rows, held_and_open()
+        return answered.status, rows, held_and_open()
 
-    assert at_once(counts) == [("submitted", None, (4, 1, 1), (1, 1))]
+    assert at_once(counts) == [("submitted", (4, 1, 1), (1, 1))]
 
 
 def test_answers_at_once_that_differ_are_kept_in_some_order(study, browser, at_once):
@@ -214,9 +214,9 @@ def test_a_submit_against_a_skip_is_one_of_the_two(study, browser, at_once):
         def ended(pk=first.pk):
             found = Assignment.objects.get(pk=pk)
             taken = Seat.objects.filter(task=found.task_id, state="taken").count()
-            return found.status, found.scores.count(), taken, found.queue_place
+            return found.status, found.scores.count(), taken
 
-        assert at_once(ended)[0] in [("submitted", 4, 1, None), ("skipped", 0, 0, None)]
+        assert at_once(ended)[0] in [("submitted", 4, 1), ("skipped", 0, 0)]
         assert at_once(held_and_open) == [(1, 1)]
 
 
@@ -241,7 +241,7 @@ def test_a_submit_against_the_end_of_its_lease_keeps_the_answer(study, browser, 
     assert at_once(ended) == [("submitted", 4, 1)]
     open_, held = at_once(held_and_open)[0]
     assert open_ >= held
-    assert at_once(lambda: Assignment.objects.exclude(queue_place=None).count())[0] <= 2
+    assert at_once(lambda: Assignment.objects.filter(status="open").count())[0] <= 2
 
 
 def test_starts_against_a_pause_open_one_task_at_most(study, browser, at_once):
