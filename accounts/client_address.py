@@ -55,4 +55,5 @@ def is_internal(address: str) -> bool:
     if not address:
         return True
     network = ip_network(address)
-    return network.is_private or network.is_loopback or network.is_link_local
+    own = network.version == 6 and IPv6Address("::1") in network
+    return own or network.is_private or network.is_loopback or network.is_link_local

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import handout
+from annotation.cohorts import make_cohort
 from annotation.controls import mark_gold
 from annotation.leases import release_expired
 from annotation.models import Assignment, Flag, Rater, Score, Seat
@@ -254,6 +255,19 @@ def test_starts_against_a_pause_open_one_task_at_most(study, browser, at_once):
     assert at_once(held_and_open)[0] in [(0, 0), (1, 1)]
     done = reverse("annotation:done", args=[study.slug])
     assert at_once(*starts)[0]["Location"] == done
+
+
+def test_twelve_who_join_at_once_are_no_more_than_the_door_allows(study, at_once):
+    door = make_cohort(study, "crowd", "crowd", joins_per_hour=5)
+    path = reverse("annotation:join", args=[door.entry_token])
+
+    def join(pid):
+        client = Client(raise_request_exception=False)
+        return client.post(f"{path}?PROLIFIC_PID={pid}&SESSION_ID=s{pid}", {"answer": "yes"}).status_code
+
+    statuses = at_once(*[lambda n=n: join(f"w{n}") for n in range(12)])
+    assert sorted(statuses) == [302] * 5 + [429] * 7
+    assert at_once(Rater.objects.count) == [5]
 
 
 def test_many_raters_at_once_never_exceed_the_overlap(at_once):
