@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from unicodedata import normalize
 from django.conf import settings
 from django.http import HttpRequest
 
+from accounts.client_address import client_address
 from accounts.models import SignInAttempt
 
 Clock = Callable[[], datetime]
@@ -34,7 +34,7 @@ class Visitor:
 
 
 def visitor_of(request: HttpRequest, name: str) -> Visitor:
-    address = _network(_address_of(request))
+    address = client_address(request)
     return Visitor(_keyed(f"{normalize('NFKC', name)}\n{address}"), _keyed(address))
 
 
@@ -58,20 +58,3 @@ def forget_attempts(visitor: Visitor) -> None:
 
 def _keyed(text: str) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), f"sign-in:{text}".encode(), hashlib.sha256).hexdigest()
-
-
-def _address_of(request: HttpRequest) -> str:
-    """The visitor's address: behind a proxy, which production is, the one that the nearest proxy saw."""
-    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
-    if forwarded and not settings.LOCAL:
-        return forwarded.rsplit(",", 1)[-1].strip()
-    return str(request.META.get("REMOTE_ADDR", ""))
-
-
-def _network(address: str) -> str:
-    """One IPv6 customer has a whole /64, and counts as one address."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network(f"{known}/64", strict=False)) if known.version == 6 else str(known)

@@ -27,6 +27,7 @@ from annotation.models import (
     Participant,
     Rater,
     RaterIdentity,
+    RefusedAddress,
     Rubric,
     Score,
     Seat,
@@ -288,6 +289,14 @@ class DoorKnockAdmin(RecordAdmin):
     list_display = ("cohort", "at")
     list_select_related = ("cohort__study",)
     fields = ("cohort", "at")
+
+
+@admin.register(RefusedAddress)
+class RefusedAddressAdmin(RecordAdmin):
+    """Addresses that a door's limit kept out; they go by themselves after two days."""
+
+    list_display = ("cohort", "address", "refused", "last_at")
+    list_select_related = ("cohort__study",)
 
 
 @admin.register(DeskTally)

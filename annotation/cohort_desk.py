@@ -1,7 +1,7 @@
 """A lead's page of doors and people: invitations, who came in by them, who is stopped, and what nobody could rate."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.client_address import is_internal
 from accounts.models import User
 from accounts.people import NewAccount, PeopleRefused
 from accounts.permissions import results_page, workspaces_led_by
@@ -32,8 +33,16 @@ from annotation.cohorts import (
     revoke_link,
 )
 from annotation.desk import study_to_read
-from annotation.forms import SKIP_REASONS, AccountsForm, CohortForm, MinimumForm, SignedLinksForm
+from annotation.forms import (
+    SKIP_REASONS,
+    AccountsForm,
+    CohortForm,
+    JoinLimitForm,
+    MinimumForm,
+    SignedLinksForm,
+)
 from annotation.handout import GIVEN
+from annotation.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit, waiting_at
 from annotation.models import (
     Assignment,
     BrowserRequest,
@@ -41,6 +50,7 @@ from annotation.models import (
     Cohort,
     Flag,
     Rater,
+    RefusedAddress,
     Standing,
     Study,
     Task,
@@ -64,6 +74,18 @@ class Door:
     rating: int = 0
     stopped: int = 0
     screened_out: int = 0
+    waiting: int = 0
+    refused: list[RefusedAddress] = field(default_factory=list)
+
+    @property
+    def twice_as_many(self) -> int:
+        """The limit that the page offers in one click."""
+        return min(MOST_JOINS_AN_HOUR, 2 * (self.cohort.joins_per_hour or 0))
+
+    @property
+    def refused_inside(self) -> bool:
+        """Whether a refused address is of the server's own network: perhaps a proxy that nobody listed."""
+        return any(is_internal(row.address) for row in self.refused)
 
 
 @dataclass
@@ -91,13 +113,17 @@ def _study_led(request: HttpRequest, slug: str) -> Study:
 
 
 def doors(request: HttpRequest, study: Study) -> list[Door]:
-    """The study's cohorts with how many came in by each; two queries."""
+    """The study's cohorts with how many came in by each, and whom their limits keep out."""
     state = Standing.State
-    counted = Cohort.objects.filter(study=study).annotate(
-        joined=Count("raters"),
-        rating=Count("raters", filter=Q(raters__standing__state=state.RATING)),
-        stopped=Count("raters", filter=Q(raters__standing__state__in=[state.PAUSED, state.FAILED])),
-        screened_out=Count("raters", filter=Q(raters__standing__state=state.SCREENED_OUT)),
+    counted = (
+        Cohort.objects.filter(study=study)
+        .prefetch_related("refused_addresses")
+        .annotate(
+            joined=Count("raters"),
+            rating=Count("raters", filter=Q(raters__standing__state=state.RATING)),
+            stopped=Count("raters", filter=Q(raters__standing__state__in=[state.PAUSED, state.FAILED])),
+            screened_out=Count("raters", filter=Q(raters__standing__state=state.SCREENED_OUT)),
+        )
     )
     now = timezone.now()
     found = []
@@ -105,7 +131,9 @@ def doors(request: HttpRequest, study: Study) -> list[Door]:
         address = request.build_absolute_uri(reverse("annotation:join", args=[cohort.entry_token]))
         is_open = cohort.revoked_at is None and (cohort.expires_at is None or cohort.expires_at > now)
         counts = {name: getattr(cohort, name) for name in ("joined", "rating", "stopped", "screened_out")}
-        found.append(Door(cohort, address, is_open, **counts))
+        waiting = waiting_at(cohort, now).count()
+        refused = list(cohort.refused_addresses.all())
+        found.append(Door(cohort, address, is_open, waiting=waiting, refused=refused, **counts))
     return found
 
 
@@ -179,17 +207,19 @@ def _render(
         for item in skipped.skipped_by_all(study)
     ]
     people = people_of(study)
+    shown = doors(request, study)
     context = {
         "study": study,
         "provenance": provenance_of(study),
-        "doors": doors(request, study),
+        "doors": shown,
         "people": people,
         "waiting": sum(bool(person.appeal) for person in people),
         "browsers": waiting_requests(study),
         "minimum": minimum.minimum_of(study),
         "stated": study.policies.get("minimum") or {},
         "nobody": nobody,
-        "form": form or CohortForm(),
+        "form": form or CohortForm(initial={"joins_per_hour": JOINS_AN_HOUR}),
+        "refused": sum(row.refused for door in shown for row in door.refused),
         "accounts": accounts or [],
         "known_accounts": known or [],
         "plan": check_policies(study),
@@ -216,6 +246,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
             form.cleaned_data["kind"],
             consents=form.consents(),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
+            joins_per_hour=form.cleaned_data["joins_per_hour"],
             by=cast(User, request.user),
         )
     except IntegrityError:
@@ -228,7 +259,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
-    """Revoke or renew a link, change its codes, or make accounts for it."""
+    """Revoke or renew a link, change its codes or how many may join, or make accounts for it."""
     study = _study_led(request, slug)
     user = cast(User, request.user)
     cohort = get_object_or_404(study.cohorts.select_related("study"), pk=cohort_id)
@@ -245,6 +276,15 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             messages.success(request, _("The completion codes are changed."))
         case "signed":
             _change_signed(request, cohort)
+        case "joins":
+            limit = JoinLimitForm(request.POST)
+            if limit.is_valid():
+                change_join_limit(cohort, limit.cleaned_data["joins_per_hour"], by=user)
+                messages.success(
+                    request, _("The limit for joining is changed; who was refused can join now.")
+                )
+            else:
+                messages.error(request, str(limit.errors["joins_per_hour"][0]))
         case "accounts":
             form = AccountsForm(request.POST)
             if not form.is_valid():

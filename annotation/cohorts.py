@@ -5,16 +5,14 @@ leaves the answers under their pseudonym.
 """
 
 import hashlib
-import hmac
 import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
@@ -22,8 +20,9 @@ from accounts import people
 from accounts.models import Event, Membership, User
 from accounts.public_ids import new_public_id
 from annotation.handout import Progress
+from annotation.join_limits import JOINS_AN_HOUR
 from annotation.minimum import lacks_tasks, minimum_of, part_of, shortfalls
-from annotation.models import Cohort, DoorKnock, Rater, RaterIdentity, Standing, Study
+from annotation.models import Cohort, Rater, RaterIdentity, Standing, Study
 from annotation.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.participation import make_rater
 from annotation.qualification import ensure_standing, standing_of
@@ -32,7 +31,6 @@ Clock = Callable[[], datetime]
 
 CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40
-JOINS_AN_HOUR = 20
 OUTCOMES = ("pass", "fail", "screened_out", "quota_full", "too_little")
 STAND_IN = {"quota_full": "screened_out", "too_little": "fail"}
 """Whose code is shown where a cohort has none for the outcome, as those from before have not."""
@@ -50,10 +48,6 @@ class NoCrowdId(ValueError):
 
 class AlreadyIn(Exception):
     """This participant is a rater of the study already; who asks has yet to show that they are."""
-
-
-class TooManyKnocks(Exception):
-    """From this address more people joined within the hour than the cohort allows."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +97,14 @@ def make_cohort(
     *,
     consents: Mapping[str, str] | None = None,
     expires_at: datetime | None = None,
+    joins_per_hour: int | None = JOINS_AN_HOUR,
     by: User | None = None,
 ) -> Cohort:
-    """A new door; raises IntegrityError where the study has a cohort of this name."""
+    """A new door; raises IntegrityError where the study has a cohort of this name.
+
+    `joins_per_hour` limits joining from one network address, None does not; raters on site may share one computer,
+    and their door begins without a limit.
+    """
     codes = new_codes() if kind == Cohort.Kind.CROWD else {}
     with transaction.atomic():
         cohort = Cohort.objects.create(
@@ -115,6 +114,7 @@ def make_cohort(
             consents=dict(consents or {}),
             codes=codes,
             expires_at=expires_at,
+            joins_per_hour=None if kind == Cohort.Kind.ONSITE else joins_per_hour,
         )
         after = {"name": name, "kind": kind, "own_consent": bool(consents), **_door(cohort)}
         _log(cohort, by, "make_cohort", after=after)
@@ -188,22 +188,6 @@ def _log(
         before=dict(before) if before is not None else None,
         after=dict(after) if after is not None else None,
     )
-
-
-def knock(cohort: Cohort, address: str, *, clock: Clock) -> None:
-    """Count somebody new at the door from this network address; raises TooManyKnocks.
-
-    What is kept is a keyed hash that changes every day, and goes after two days. A public cohort lets in as many an
-    hour as the study's policy "joins_per_hour" says (20).
-    """
-    now = clock()
-    text = f"{cohort.pk}:{now:%Y-%m-%d}:{address}"
-    visitor = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
-    DoorKnock.objects.filter(at__lt=now - timedelta(days=2)).delete()
-    recent = DoorKnock.objects.filter(cohort=cohort, visitor=visitor, at__gt=now - timedelta(hours=1)).count()
-    if recent >= int(cohort.study.policies.get("joins_per_hour", JOINS_AN_HOUR)):
-        raise TooManyKnocks(_("Many people joined from your network just now. Try again in an hour."))
-    DoorKnock.objects.create(cohort=cohort, visitor=visitor, at=now)
 
 
 def change_platform_workspace(cohort: Cohort, workspace: str, *, by: User | None) -> None:

@@ -55,6 +55,7 @@ def verb_words() -> dict[str, str]:
         "make_cohort": _("made a cohort"),
         "revoke_link": _("revoked a cohort's link"),
         "renew_link": _("gave a cohort a fresh link"),
+        "change_join_limit": _("changed how many an hour may join from one network"),
         "change_codes": _("changed a cohort's completion codes"),
         "change_platform_workspace": _("changed whose signed links a cohort takes"),
         "go_on": _("a participant went on in another browser or submission"),

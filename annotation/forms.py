@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.localized import localized
 from annotation.canonical import compares, mirrored_level
 from annotation.evidence import Quotations, UnreadableQuotation
+from annotation.join_limits import MOST_JOINS_AN_HOUR
 from annotation.models import Cohort, Criterion, Score
 from annotation.recording import NOT_APPLICABLE, Answer, Timing
 
@@ -358,6 +359,7 @@ class CohortForm(forms.Form):
     name = forms.CharField(max_length=100)
     kind = forms.ChoiceField(choices=Cohort.Kind.choices)
     days = forms.IntegerField(required=False, min_value=1, max_value=730)
+    joins_per_hour = forms.IntegerField(required=False, min_value=1, max_value=MOST_JOINS_AN_HOUR)
     consent_en = forms.CharField(required=False, max_length=20_000)
     consent_zh = forms.CharField(required=False, max_length=20_000)
 
@@ -378,6 +380,12 @@ class MinimumForm(forms.Form):
     answers = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
     checks = forms.IntegerField(required=False, min_value=1, max_value=100)
     minutes = forms.IntegerField(required=False, min_value=1, max_value=10_000)
+
+
+class JoinLimitForm(forms.Form):
+    """How many may join by a door from one network address within an hour; empty for any number."""
+
+    joins_per_hour = forms.IntegerField(required=False, min_value=1, max_value=MOST_JOINS_AN_HOUR)
 
 
 class AccountsForm(forms.Form):

@@ -2,8 +2,9 @@
 
 Seats are rows made before anyone rates: `overlap` of them for each task, each with a key drawn at random from
 the study's seed. Handing out a task is claiming the free seat with the lowest key in one indexed statement. A
-claim is a lease, renewed while the page is alive; an expired seat goes to somebody else, and its late answer is
-kept as surplus.
+claim is a lease (leases.py), renewed while the page is alive; an expired seat goes to somebody else, and its late
+answer is kept as surplus. A rater has one task open and at most one more held ready: a constraint on
+Assignment.queue_place decides between requests that arrive at once.
 
 A study's policies that are read here: "overlap" (seats a task, 1), "order" ("spread": every task once before
 any twice; "finish": all seats of a task together; "random", the default), "quota" (answers a rater may give, every
@@ -12,7 +13,8 @@ kind of task counted, since a rater cannot tell them apart), "answers_per_hour" 
 between: training and qualification first (qualification.py), then probes, gold items and controls (check_plan.py).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -43,17 +45,26 @@ from annotation.check_plan import (
     whole_policy,
 )
 from annotation.controls import check_for
+from annotation.leases import (
+    FIRST_LEASE_SECONDS,
+    GIVEN,
+    LEASE_SECONDS,
+    LEASE_SECONDS_A_WORD,
+    LONGEST_LEASE_SECONDS,
+    WORDS_WHERE_UNKNOWN,
+    Clock,
+    has_answered,
+    lease_both,
+    lease_end,
+    lease_seconds,
+    release_expired,
+    words_of,
+)
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
 from annotation.qualification import Stage, close_stage, is_stopped, stage_of, task_of_stage
 from annotation.sides import Shown, draw_side
 
-Clock = Callable[[], datetime]
-
-LEASE_SECONDS = 30 * 60
-LEASE_SECONDS_A_WORD = 0.6
-LONGEST_LEASE_SECONDS = 4 * 60 * 60
-WORDS_WHERE_UNKNOWN = 1000
 CLAIM_ATTEMPTS = 5
 ORDERS = ("random", "spread", "finish")
 BAD_ORDER = Wording("Study %(study)s: order %(order)s is not one of %(known)s.")
@@ -77,6 +88,10 @@ class RaterStopped(StudyNotOpen):
 
 class TooFast(NoTaskLeft):
     """The rater has given as many answers in the last hour as the study allows."""
+
+
+class AnotherIsOpen(Exception):
+    """A request at the same moment opened a task for this rater first."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +156,9 @@ def has_ended(study: Study, now: datetime) -> bool:
     return bool(last) and now.astimezone(UTC).date() > date.fromisoformat(str(last))
 
 
-def lease_seconds(words: int | None) -> float:
-    """How long a task of so many words may rest before it goes to somebody else."""
-    known = WORDS_WHERE_UNKNOWN if words is None else words
-    return min(LONGEST_LEASE_SECONDS, LEASE_SECONDS + LEASE_SECONDS_A_WORD * known)
-
-
 # The lease's length comes from the words of the task's responses, within the claiming statement itself.
 _SECONDS = f"""
-    SELECT LEAST({LONGEST_LEASE_SECONDS}, {LEASE_SECONDS} + {LEASE_SECONDS_A_WORD} * (
+    SELECT LEAST({LONGEST_LEASE_SECONDS}, %(base)s + {LEASE_SECONDS_A_WORD} * (
         COALESCE(a.words, {WORDS_WHERE_UNKNOWN})
         + CASE WHEN t.response_b_id IS NULL THEN 0 ELSE COALESCE(b.words, {WORDS_WHERE_UNKNOWN}) END))
     FROM annotation_task t
@@ -165,27 +174,36 @@ _NEXT = """s.study_id = %(study)s AND s.state = 'free' AND NOT EXISTS (
             SELECT 1 FROM annotation_assignment g WHERE g.task_id = s.task_id AND g.rater_id = %(rater)s)"""
 _OF_TASK = "s.task_id = %(task)s AND s.state = 'free'"
 _UNTIL = {
-    "postgresql": f"%(now)s + ({_SECONDS}) * INTERVAL '1 second'",
+    "postgresql": f"%(since)s + ({_SECONDS}) * INTERVAL '1 second'",
     # The text form in which Django keeps times on SQLite, so that they compare.
-    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', %(now)s, ({}) || ' seconds') || '000'".format(
+    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', %(since)s, ({}) || ' seconds') || '000'".format(
         _SECONDS.replace("LEAST(", "MIN(")
     ),
 }
 _LOCKING = {"postgresql": "FOR UPDATE OF s SKIP LOCKED", "sqlite": ""}
 
 
-def _take_seat(which: str, parameters: dict[str, Any], clock: Clock) -> tuple[int, int] | None:
+def _take_seat(
+    which: str, parameters: dict[str, Any], since: datetime, *, first: bool
+) -> tuple[int, int] | None:
     vendor = connection.vendor
     statement = _TAKE.format(which=which, until=_UNTIL[vendor], locking=_LOCKING[vendor])
+    lease = {
+        "since": connection.ops.adapt_datetimefield_value(since),
+        "base": FIRST_LEASE_SECONDS if first else LEASE_SECONDS,
+    }
     with prepared_cursor() as cursor:
-        cursor.execute(statement, parameters | {"now": connection.ops.adapt_datetimefield_value(clock())})
+        cursor.execute(statement, parameters | lease)
         rows = cursor.fetchall()
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def claim_seat(rater: Rater, study: Study, *, clock: Clock) -> tuple[int, int] | None:
-    """Lease the free seat that comes next for this rater, in one statement: (seat id, task id), or None."""
-    return _take_seat(_NEXT, {"rater": rater.pk, "study": study.pk}, clock)
+def claim_seat(rater: Rater, study: Study, *, clock: Clock, first: bool = False) -> tuple[int, int] | None:
+    """Lease the free seat that comes next for this rater, in one statement: (seat id, task id), or None.
+
+    `first` says that the rater has not answered anything yet: the lease is a shorter one.
+    """
+    return _take_seat(_NEXT, {"rater": rater.pk, "study": study.pk}, clock(), first=first)
 
 
 NEEDS_NO_SEAT = Q(repeat__gt=0) | Q(task__gold__isnull=False)
@@ -196,37 +214,43 @@ def needs_no_seat(assignment: Assignment) -> bool:
     return assignment.repeat > 0 or assignment.task.gold is not None
 
 
-def regain_seat(assignment: Assignment, *, clock: Clock) -> bool:
+def regain_seat(assignment: Assignment, *, clock: Clock, closing: bool = False) -> bool:
     """Give an open assignment whose lease ran out a seat of its task again, where one is free.
 
-    True at once for a probe or a check, which needs none.
+    True at once for a probe or a check, which needs none. `closing` says that the answer is being stored: the task
+    is not open any longer, and its rater may have another one open. Else a rater with two tasks in hand gets no
+    third, and one who has never answered keeps a seat no longer than an open page would have kept it.
     """
     if needs_no_seat(assignment):
         return True
+    first = not closing and not has_answered(assignment.rater)
+    given = {"rater": assignment.rater_id, "task": assignment.task_id}
     try:
         with transaction.atomic():
-            taken = _take_seat(_OF_TASK, {"rater": assignment.rater_id, "task": assignment.task_id}, clock)
+            taken = _take_seat(_OF_TASK, given, clock(), first=first)
             if taken is None:
                 return False
             assignment.seat_id = taken[0]
-            assignment.save(update_fields=["seat"])
-    except IntegrityError:
-        assignment.refresh_from_db(fields=["seat"])
+            if not closing:
+                assignment.queue_place = _free_place(assignment)
+            assignment.save(update_fields=["seat", "queue_place"])
+            if first:
+                end = lease_end(assignment, lease_seconds(words_of(assignment), first=True))
+                Seat.objects.filter(pk=taken[0], leased_until__gt=end).update(leased_until=max(end, clock()))
+    except (IntegrityError, AnotherIsOpen):
+        assignment.refresh_from_db(fields=["seat", "queue_place"])
         return assignment.seat_id is not None
     return True
 
 
-def release_expired(study: Study, *, clock: Clock) -> int:
-    """Free the seats whose lease ran out; their assignments stay open without a seat. How many were freed."""
-    expired = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__lt=clock())
-    with transaction.atomic():
-        if connection.features.has_select_for_update_skip_locked:
-            expired = expired.select_for_update(skip_locked=True)
-        ids = list(expired.values_list("pk", flat=True))
-        if not ids:
-            return 0
-        Assignment.objects.filter(seat__in=ids).update(seat=None)
-        return Seat.objects.filter(pk__in=ids).update(state=Seat.State.FREE, holder=None, leased_until=None)
+def _free_place(assignment: Assignment) -> int:
+    """The first of the two places of the rater's queue that is free; raises AnotherIsOpen where neither is."""
+    others = Assignment.objects.open_for(assignment.rater).exclude(pk=assignment.pk)
+    taken = set(others.values_list("queue_place", flat=True))
+    for place in (1, 2):
+        if place not in taken:
+            return place
+    raise AnotherIsOpen
 
 
 def release_seat(assignment: Assignment) -> None:
@@ -235,24 +259,10 @@ def release_seat(assignment: Assignment) -> None:
         return
     held = Seat.objects.filter(pk=assignment.seat_id, holder=assignment.rater_id, state=Seat.State.HELD)
     held.update(state=Seat.State.FREE, holder=None, leased_until=None)
-    Assignment.objects.filter(pk=assignment.pk).update(seat=None)
+    Assignment.objects.filter(pk=assignment.pk).update(seat=None, queue_place=None)
     assignment.seat = None
 
 
-def renew_lease(assignment: Assignment, *, clock: Clock) -> bool:
-    """Extend the lease of an open assignment; False where the seat is gone."""
-    task = assignment.task
-    words = task.response_a.words
-    if task.response_b is not None:
-        words = sum(WORDS_WHERE_UNKNOWN if w is None else w for w in (words, task.response_b.words))
-    until = clock() + timedelta(seconds=lease_seconds(words))
-    if assignment.seat_id is None:
-        return False
-    held = Seat.objects.filter(pk=assignment.seat_id, holder=assignment.rater_id, state=Seat.State.HELD)
-    return bool(held.update(leased_until=until))
-
-
-GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
 _PROGRESS: dict[str, Any] = {
     "submitted": Count("pk", filter=GIVEN),
     "skipped": Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
@@ -302,7 +312,9 @@ class Coming:
     counts: dict[str, Any]
     conditions: dict[str, Any]
     clock: Clock
+    first: bool = False
     shown: bool = True
+    queue_place: int = 1
 
     @property
     def number(self) -> int:
@@ -338,6 +350,7 @@ def _make(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str = 
         shown_at=coming.clock() if coming.shown else None,
         shown_first=_first_side(rater, study, task_id, coming, kind),
         order=coming.number,
+        queue_place=coming.queue_place,
         **fields,
     )
     _INSERT.run(made)
@@ -362,14 +375,21 @@ def _claim(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
-                claimed = claim_seat(rater, study, clock=coming.clock)
+                claimed = claim_seat(rater, study, clock=coming.clock, first=coming.first)
                 if claimed is None:
                     return None
                 made = _make(rater, study, claimed[1], coming, seat_id=claimed[0])
         except IntegrityError:
+            _refuse_another(rater, coming)
             continue
         return _as_shown(made)
     return None
+
+
+def _refuse_another(rater: Rater, coming: Coming) -> None:
+    """After a row was refused: raises AnotherIsOpen where the rater's place is taken by a task opened meanwhile."""
+    if Assignment.objects.open_for(rater).filter(queue_place=coming.queue_place).exists():
+        raise AnotherIsOpen
 
 
 def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assignment | None:
@@ -386,6 +406,7 @@ def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assig
                 if task_id is not None:
                     return _hand(rater, study, task_id, coming, kind)
         except IntegrityError:
+            _refuse_another(rater, coming)
             continue
     return None
 
@@ -401,6 +422,7 @@ def _before_rating(rater: Rater, study: Study, coming: Coming) -> Assignment | N
         try:
             return _hand(rater, study, task.pk, coming, str(stage))
         except IntegrityError:
+            _refuse_another(rater, coming)
             continue
     return None
 
@@ -454,6 +476,16 @@ def next_assignment(
     if study.status != Study.Status.OPEN:
         raise StudyNotOpen(f"Study {study.slug} is not open.")
     _refuse_stopped(rater, study)
+    for _attempt in range(CLAIM_ATTEMPTS):
+        with suppress(AnotherIsOpen):
+            return _open_or_fresh(rater, study, clock=clock, conditions=conditions or {})
+    raise NoTaskLeft(f"Other requests of this rater took every task of study {study.slug} first.")
+
+
+def _open_or_fresh(
+    rater: Rater, study: Study, *, clock: Clock, conditions: dict[str, Any]
+) -> tuple[Assignment, Progress]:
+    """The same, once; raises AnotherIsOpen where a request at the same moment was quicker."""
     plan = plan_of(study)
     progress, counts = _state_of(rater, plan, clock() - timedelta(hours=1))
     if progress.open:
@@ -462,7 +494,7 @@ def next_assignment(
             return resumed, progress
     if has_ended(study, clock()):
         raise NoTaskLeft(f"The last day of study {study.slug} is over.")
-    coming = Coming(counts, conditions or {}, clock)
+    coming = Coming(counts, conditions, clock, first=not progress.submitted)
     fresh = _before_rating(rater, study, coming)
     if fresh is None:
         _refuse_excess(study, progress, counts["recent"])
@@ -488,7 +520,8 @@ def hold_next(
     if has_ended(study, clock()):
         return None
     with transaction.atomic():
-        Rater.objects.select_for_update().get(pk=rater.pk)  # two tabs hold one task, not two
+        # Two tabs hold one task, not two. The key stays readable to whoever inserts a row about this rater meanwhile.
+        Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
         others = to_show(Assignment.objects.open_for(rater).exclude(pk=current.pk))
         for other in others:
             if other.seat_id is not None or regain_seat(other, clock=clock):
@@ -500,8 +533,22 @@ def hold_next(
             _refuse_excess(study, replace(progress, submitted=progress.submitted + 1), counts["recent"] + 1)
         except NoTaskLeft:
             return None
-        coming = Coming(counts, conditions or {}, clock, shown=False)
-        return _check(rater, study, plan_of(study), coming) or _claim(rater, study, coming)
+        if rater.cohort_id is not None and rater.user_id is None and not progress.submitted:
+            return None  # who came in by a link without an account and has answered nothing holds one seat, not two
+        coming = Coming(
+            counts,
+            conditions or {},
+            clock,
+            first=not progress.submitted,
+            shown=False,
+            queue_place=1 if current.queue_place == 2 else 2,
+        )
+        with suppress(AnotherIsOpen):
+            held = _check(rater, study, plan_of(study), coming) or _claim(rater, study, coming)
+            if held is not None:
+                lease_both(current, held, now=clock())
+            return held
+        return None
 
 
 def has_more(study: Study, rater: Rater | None, *, clock: Clock) -> bool:

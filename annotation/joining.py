@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.client_address import client_address
 from accounts.localized import localized
 from accounts.models import User
 from annotation.check_plan import QUALIFICATION, TRAINING
@@ -21,20 +22,28 @@ from annotation.cohorts import (
     AlreadyIn,
     LinkClosed,
     NoCrowdId,
-    TooManyKnocks,
     check_link,
     check_not_revoked,
     crowd_id,
     join,
-    knock,
     turn_away,
 )
 from annotation.controls import check_tasks
 from annotation.feedback import feedback_on
 from annotation.forms import AppealForm, TimeForm
 from annotation.handout import has_more
+from annotation.join_limits import (
+    JoinRefused,
+    NoSeatFree,
+    TooManyFromAddress,
+    check_address,
+    check_room,
+    note_join,
+    note_refusal,
+)
 from annotation.minimum import minimum_words
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.no_seat import look_again, seat_wait
 from annotation.other_browsers import Arrival, arrive, refused_unsigned, who_is_here
 from annotation.participants import CrowdId, is_of_earlier_submission
 from annotation.participation import (
@@ -52,14 +61,6 @@ from annotation.qualification import CannotAppeal, appeal, ensure_standing, pass
 from annotation.rendering import render_text
 from annotation.signed_links import is_required
 from generation.models import Response
-
-
-def _address_of(request: HttpRequest) -> str:
-    """The visitor's network address: behind a proxy, the one that the nearest proxy saw."""
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    if forwarded and not settings.LOCAL:
-        return str(forwarded.rsplit(",", 1)[-1].strip())
-    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
@@ -134,20 +135,42 @@ def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> Http
 
 
 def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater:
-    """Somebody new who agreed; raises TooManyKnocks."""
+    """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
-    if user is None and crowd is None:
-        knock(cohort, _address_of(request), clock=timezone.now)
     nickname = request.POST.get("nickname", "") if cohort.kind == Cohort.Kind.PUBLIC else ""
-    return join(
-        cohort,
-        consent=consent_text(cohort.study, cohort),
-        clock=timezone.now,
-        user=user,
-        crowd=crowd,
-        nickname=str(nickname),
-        browser=browser_secret(request),
-    )
+    with transaction.atomic():
+        _pass_door(request, cohort)
+        check_room(cohort, clock=timezone.now)
+        return join(
+            cohort,
+            consent=consent_text(cohort.study, cohort),
+            clock=timezone.now,
+            user=user,
+            crowd=crowd,
+            nickname=str(nickname),
+            browser=browser_secret(request),
+        )
+
+
+def _pass_door(request: HttpRequest, cohort: Cohort) -> None:
+    """Count a newcomer from the visitor's network, one at a time; raises TooManyFromAddress."""
+    Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
+    address = client_address(request)
+    check_address(cohort, address, clock=timezone.now)
+    note_join(cohort, address, clock=timezone.now)
+
+
+def _refused(request: HttpRequest, cohort: Cohort, refusal: JoinRefused) -> HttpResponse:
+    """What somebody reads who cannot join now: why, and when to look again. It is no answer and ends nothing."""
+    context = {"study": cohort.study, "cohort": cohort, "step": "refused", "why": str(refusal)}
+    if isinstance(refusal, TooManyFromAddress):
+        note_refusal(cohort, client_address(request), clock=timezone.now)
+        seconds = max(1, int((refusal.again - timezone.now()).total_seconds()))
+        response = render(request, "annotation/join.html", context, status=429)
+        response["Retry-After"] = str(seconds)
+        return response
+    response = render(request, "annotation/join.html", context | seat_wait(refusal.again), status=503)
+    return look_again(response)
 
 
 @never_cache
@@ -204,6 +227,11 @@ def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResp
     stopped = (Standing.State.PAUSED, Standing.State.FAILED, Standing.State.SCREENED_OUT)
     if rater is not None and ensure_standing(rater).state in stopped:
         return redirect("annotation:done", cohort.study.slug)
+    if rater is None:
+        try:
+            check_room(cohort, clock=timezone.now)
+        except NoSeatFree as refusal:
+            return _refused(request, cohort, refusal)
     return _page(request, cohort, rater, _step(rater, cohort))
 
 
@@ -216,8 +244,8 @@ def _take_step(
             return _declined(request, cohort, rater, crowd)
         if step == "consent" and request.POST.get("answer") == "yes":
             rater = _let_in(request, cohort, crowd)
-    except TooManyKnocks as problem:
-        return _closed(request, cohort, str(problem), 429)
+    except JoinRefused as refusal:
+        return _refused(request, cohort, refusal)
     except AlreadyIn:  # by another request at this moment, which may be somebody else's
         return redirect(request.get_full_path())
     if step == "guideline" and rater is not None and request.POST.get("read"):
@@ -238,7 +266,9 @@ def _declined(
         return _closed(
             request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200
         )
-    away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
+    with transaction.atomic():
+        _pass_door(request, cohort)
+        away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
     return _as(request, away, redirect("annotation:done", cohort.study.slug))
 
 

@@ -221,7 +221,7 @@ class Study(models.Model):
 
 
 class Cohort(models.Model):
-    """Raters who came in by one door."""
+    """Raters who came in by one door. `joins_per_hour` is how many may join from one network address; null: any."""
 
     class Kind(models.TextChoices):
         ONSITE = "onsite", _("Onsite")
@@ -237,6 +237,7 @@ class Cohort(models.Model):
     consents = models.JSONField(default=dict, blank=True)
     codes = models.JSONField(default=dict, blank=True)
     platform_workspace = models.CharField(max_length=64, blank=True, default="")
+    joins_per_hour = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["study", "name"]
@@ -418,7 +419,8 @@ class Assignment(models.Model):
     """One rater's answer to one task, or its attempt at one. `repeat` counts times the same task came again.
 
     An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
-    the place in the rater's sequence, from 1.
+    the position in the rater's sequence, from 1. `queue_place` is 1 or 2: a person has one task open and
+    one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
     """
 
     class Status(models.TextChoices):
@@ -444,6 +446,7 @@ class Assignment(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     shown_first = models.CharField(max_length=1, choices=Side.choices, blank=True)
     order = models.PositiveIntegerField(null=True, blank=True)
+    queue_place = models.PositiveSmallIntegerField(null=True, blank=True)
     conditions = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     shown_at = models.DateTimeField(null=True, blank=True)
@@ -457,7 +460,12 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["task", "rater", "repeat"], name="one_assignment_per_task_rater_and_repeat"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["rater", "queue_place"],
+                condition=Q(status="open"),
+                name="one_open_task_and_one_held_a_rater",
+            ),
         ]
         indexes = [
             models.Index(
@@ -714,6 +722,30 @@ class DoorKnock(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cohort_id} {self.at}"
+
+
+class RefusedAddress(models.Model):
+    """A network address from which more people wanted to join by a door within an hour than it allows.
+
+    It is kept for two days, so that the lead sees whom the limit keeps out.
+    """
+
+    cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="refused_addresses")
+    address = models.CharField(max_length=50)
+    refused = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "refused addresses"
+        ordering = ["-last_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cohort", "address"], name="one_row_per_cohort_and_refused_address"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id} {self.address}: {self.refused}"
 
 
 def latest_scores(scores: Iterable[Score]) -> dict[int, Score]:

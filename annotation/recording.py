@@ -183,7 +183,7 @@ def _take_seat(assignment: Assignment, clock: Clock) -> bool:
         return True
     if _TAKE_HELD.run(assignment.task_id, assignment.rater_id):
         return True
-    return regain_seat(assignment, clock=clock) and bool(
+    return regain_seat(assignment, clock=clock, closing=True) and bool(
         _TAKE_HELD.run(assignment.task_id, assignment.rater_id)
     )
 

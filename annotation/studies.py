@@ -15,6 +15,7 @@ from accounts.sentences import Wording
 from annotation.check_plan import BadPolicy, pausing_rule, plan_of
 from annotation.controls import check_tasks, make_controls
 from annotation.handout import make_seats, overlap_of
+from annotation.leases import free_seats
 from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
 from annotation.qualification import pass_mark
 from annotation.self_naming_scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
@@ -301,9 +302,8 @@ def drop_task(task: Task, *, by: User | None) -> None:
 def release_task(task: Task, *, by: User) -> int:
     """Take a task back from whoever holds it unanswered, for others to claim; how many seats came free."""
     with transaction.atomic():
-        held = list(Seat.objects.filter(task=task, state=Seat.State.HELD).values_list("pk", flat=True))
-        Assignment.objects.filter(seat__in=held).update(seat=None)
-        freed = Seat.objects.filter(pk__in=held).update(state=Seat.State.FREE, holder=None, leased_until=None)
+        held = Seat.objects.filter(task=task, state=Seat.State.HELD).select_for_update().order_by("pk")
+        freed = free_seats(list(held.values_list("pk", flat=True)))
         log_event(task.study, by, "release_task", about=task, after={"seats": freed})
     return freed
 
@@ -311,10 +311,7 @@ def release_task(task: Task, *, by: User) -> int:
 def release_rater(study: Study, rater: int, *, by: User) -> int:
     """Take back every task a rater holds unanswered; how many."""
     with transaction.atomic():
-        held = list(
-            Seat.objects.filter(study=study, holder=rater, state=Seat.State.HELD).values_list("pk", flat=True)
-        )
-        Assignment.objects.filter(seat__in=held).update(seat=None)
-        freed = Seat.objects.filter(pk__in=held).update(state=Seat.State.FREE, holder=None, leased_until=None)
+        held = Seat.objects.filter(study=study, holder=rater, state=Seat.State.HELD).select_for_update()
+        freed = free_seats(list(held.order_by("pk").values_list("pk", flat=True)))
         log_event(study, by, "release_rater", after={"rater": rater, "seats": freed})
     return freed

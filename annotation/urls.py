@@ -36,6 +36,7 @@ urlpatterns = [
     # rate/
     path("rate/<str:assignment_id>/", views.rate, name="rate"),
     path("rate/<str:assignment_id>/draft/", views.save_draft, name="save_draft"),
+    path("rate/<str:assignment_id>/alive/", views.keep_alive, name="keep_alive"),
     path("rate/<str:assignment_id>/skip/", views.skip_task, name="skip_task"),
     path("rate/<str:assignment_id>/hold/", views.hold, name="hold"),
     path("rate/<str:assignment_id>/differences/", views.differences, name="differences"),

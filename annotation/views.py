@@ -1,6 +1,5 @@
 """A rater's pages. What is sent here names no model, no other rater and no judge."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +26,6 @@ from annotation.forms import ENTERED, PREFIX, AnswerForm, SkipForm, entered
 from annotation.fresh_tasks import Frame, framed, render_fresh
 from annotation.handout import (
     GIVEN,
-    LEASE_SECONDS,
     NEEDS_NO_SEAT,
     NoTaskLeft,
     StudyNotOpen,
@@ -39,12 +37,13 @@ from annotation.handout import (
     next_assignment,
     progress_of,
     regain_seat,
-    renew_lease,
     to_show,
 )
 from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
+from annotation.leases import is_half_over, renew_lease
 from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
+from annotation.no_seat import look_again, next_seat_for, seat_wait
 from annotation.panes import render_panes
 from annotation.participants import in_this_submission, is_of_earlier_submission
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
@@ -345,14 +344,11 @@ def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 def _keep_seat(assignment: Assignment) -> None:
     """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
-    now = timezone.now()
     _show_now(assignment)
     if assignment.seat is None:
         regain_seat(assignment, clock=timezone.now)
-    elif assignment.seat.leased_until and assignment.seat.leased_until < now + timedelta(
-        seconds=LEASE_SECONDS / 2
-    ):
-        renew_lease(assignment, clock=timezone.now)
+    elif is_half_over(assignment, timezone.now()):
+        _prolong(assignment)
 
 
 def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
@@ -423,7 +419,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
     if "place" in request.POST:
         recording.save_place(assignment=assignment, **places)
-        renew_lease(assignment, clock=timezone.now)
+        _prolong(assignment)
         return JsonResponse({"kept": False})
     sizes = sum(len(name) + len(str(value)) for name, value in answers.items())
     if not (serial.isdecimal() and serial.isascii()) or len(serial) > 15:
@@ -439,8 +435,28 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
         )
     except NotOpen:
         return JsonResponse({"error": _("This task takes no answer any more.")}, status=409)
-    renew_lease(assignment, clock=timezone.now)
+    _prolong(assignment)
     return JsonResponse({"kept": kept})
+
+
+@rater_page
+@require_POST
+def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """The page of an open task is before its rater: the lease grows, up to its end. 409 where the seat is gone.
+
+    However often it is asked, at most one write a minute comes of it.
+    """
+    assignment = _own_assignment(request, assignment_id)
+    if assignment.status == Assignment.Status.OPEN and assignment.shown_at is not None:
+        if needs_no_seat(assignment) or _prolong(assignment):
+            return HttpResponse(status=204)
+        return JsonResponse({"error": _("The seat of this task went back to the study.")}, status=409)
+    return JsonResponse({"error": _("This task is not open.")}, status=409)
+
+
+def _prolong(assignment: Assignment) -> bool:
+    """Whether the seat is still the rater's; who is stopped keeps none from others."""
+    return not is_stopped(assignment.rater) and renew_lease(assignment, clock=timezone.now)
 
 
 @rater_page
@@ -478,9 +494,13 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     rater = rater_known(request, study)
     progress = progress_of(rater) if rater else None
     more = has_more(study, rater, clock=timezone.now)
+    next_seat = None if more else next_seat_for(study, rater, clock=timezone.now)
+    # Who has answered nothing yet and finds all seats held waits for one; that is no end that has a code.
+    waits = next_seat is not None and not (progress and progress.submitted)
     context = {
         "study": study,
         "progress": progress,
+        "waits": waits,
         "more": more,
         "answered": _latest_answers(rater, study) if rater else [],
         "minutes": round(worked_seconds(rater) / 60) if rater else 0,
@@ -489,8 +509,13 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
         "completion": completion_of(rater, study, progress, more=more) if rater and progress else None,
         "may_move": getattr(rater, "participant", None) is not None,
+        "completion": completion_of(rater, study, progress, more=more or waits)
+        if rater and progress
+        else None,
     }
-    return render(request, "annotation/done.html", context)
+    context |= seat_wait(next_seat) if next_seat else {}
+    response = render(request, "annotation/done.html", context)
+    return look_again(response) if waits else response
 
 
 @rater_page

@@ -1,6 +1,7 @@
 """Environment variables, each read and converted once; nonsense stops the start with one sentence."""
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,6 +41,21 @@ def choice(name: str, *, default: str, options: tuple[str, ...]) -> str:
 def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     found = [word.strip() for word in text(name).split(",") if word.strip()]
     return found or list(default)
+
+
+def networks(name: str, *, other: tuple[str, ...] = ()) -> list[str]:
+    """IP addresses and networks, separated by commas, and words of `other`; anything else stops the start."""
+    found = words(name)
+    for word in found:
+        try:
+            if word not in other:
+                ip_network(word)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name}: {word!r} is neither an IP address nor a network such as 10.0.0.0/24"
+                f"{''.join(f', nor the word {choice!r}' for choice in other)} ({error})."
+            ) from error
+    return found
 
 
 def folder(name: str, *, default: Path) -> Path:

@@ -30,6 +30,8 @@ if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
 # The public keys (JWKS) by which Prolific signs secured study links, in a file that the operator keeps up to date.
 PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
+# Whose X-Forwarded-For names the visitor; "unix" stands for a proxy that connects by a socket file.
+TRUSTED_PROXIES = environment.networks("PLUMBLINE_TRUSTED_PROXIES", other=("unix",))
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -13,13 +13,11 @@ from annotation.cohorts import (
     CrowdId,
     LinkClosed,
     NoCrowdId,
-    TooManyKnocks,
     check_link,
     completion_of,
     crowd_id,
     erase_identity,
     join,
-    knock,
     make_accounts,
     make_cohort,
     new_codes,
@@ -29,7 +27,7 @@ from annotation.cohorts import (
 )
 from annotation.handout import NoTaskLeft, has_more, make_seats, next_assignment, progress_of
 from annotation.minimum import minimum_of
-from annotation.models import Assignment, CheckOutcome, Cohort, DoorKnock, Rater, RaterIdentity, Seat
+from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
 from annotation.qualification import pause
 from annotation.recording import skip
 from annotation.skipped import set_aside, skipped_by_all
@@ -302,25 +300,6 @@ class TestCompletion:
         rater = join(cohort, consent="", clock=clock(), crowd=CrowdId("mturk", "mturk:A1", {}))
         work(rater, study)
         assert self.code(rater, study).address == ""
-
-
-class TestKnocking:
-    def test_the_limit_is_an_hours_and_an_addresss(self, study):
-        study.policies["joins_per_hour"] = 2
-        cohort = make_cohort(study, "open", "public")
-        knock(cohort, "10.0.0.1", clock=clock())
-        knock(cohort, "10.0.0.1", clock=clock(10))
-        with pytest.raises(TooManyKnocks):
-            knock(cohort, "10.0.0.1", clock=clock(20))
-        knock(cohort, "10.0.0.2", clock=clock(20))
-        knock(cohort, "10.0.0.1", clock=clock(75))
-
-    def test_no_address_is_kept_and_nothing_for_long(self, study):
-        cohort = make_cohort(study, "open", "public")
-        knock(cohort, "10.0.0.1", clock=clock())
-        assert "10.0" not in str(DoorKnock.objects.values().get())
-        knock(cohort, "10.0.0.1", clock=clock(3 * 24 * 60))
-        assert DoorKnock.objects.count() == 1
 
 
 class TestSkippedByAll:

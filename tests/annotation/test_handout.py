@@ -17,14 +17,12 @@ from annotation.handout import (
     TooFast,
     claim_seat,
     has_more,
-    lease_seconds,
     make_seats,
     next_assignment,
     progress_of,
     regain_seat,
-    release_expired,
-    renew_lease,
 )
+from annotation.leases import lease_seconds, release_expired, renew_lease
 from annotation.models import Assignment, Rater, Seat, Task
 from annotation.qualification import pause
 from annotation.recording import Answer, record_answer, skip
@@ -124,8 +122,9 @@ def test_a_claim_uses_the_index_of_free_seats(study):
 
 
 def test_lease_grows_with_the_text_up_to_a_limit(study):
-    """Half an hour, six tenths of a second a word, and never more than four hours."""
-    assert [lease_seconds(words) for words in (0, 1000, 10**6)] == [1800, 2400, 14_400]
+    """Half an hour, eight tenths of a second a word, and never more than a day; ten minutes before any answer."""
+    assert [lease_seconds(words) for words in (0, 1000, 10**6)] == [1800, 2600, 86_400]
+    assert [lease_seconds(words, first=True) for words in (0, 1000, 10**6)] == [600, 1400, 86_400]
     task = Task.objects.get(pk=claim_seat(make_rater(study), study, clock=noon)[1])
     seat = Seat.objects.get(task=task, state="held")
     assert task.response_a.words == 7
@@ -249,8 +248,8 @@ def test_an_assignment_without_a_seat_regains_one_when_its_rater_returns():
 def test_a_lease_is_renewed_only_by_its_holder(study):
     rater = make_rater(study)
     assignment, _ = next_assignment(rater, study, clock=noon)
-    assert renew_lease(assignment, clock=later(minutes=20))
-    assert release_expired(study, clock=later(minutes=40)) == 0
+    assert renew_lease(assignment, clock=later(minutes=5))
+    assert release_expired(study, clock=later(minutes=14)) == 0
     assert release_expired(study, clock=later(hours=5)) == 1
     assert not renew_lease(assignment, clock=later(hours=5))
 
@@ -520,11 +519,11 @@ def test_a_pairs_lease_is_of_both_its_texts(words, expected):
         response.words = count
         response.save()
     assignment, _ = next_assignment(make_rater(study), study, clock=noon)
-    assert assignment.seat.leased_until == NOON + timedelta(seconds=lease_seconds(expected))
-    assert lease_seconds(expected) <= 4 * 60 * 60
+    assert assignment.seat.leased_until == NOON + timedelta(seconds=lease_seconds(expected, first=True))
+    assert lease_seconds(expected) <= 24 * 60 * 60
     assert renew_lease(assignment, clock=later(minutes=5))
     lease = Seat.objects.get(task=task).leased_until
-    assert lease == NOON + timedelta(minutes=5, seconds=lease_seconds(expected))
+    assert lease == NOON + timedelta(minutes=5, seconds=lease_seconds(expected, first=True))
 
 
 def test_tasks_come_by_the_drawn_keys_and_not_by_their_ids(study):

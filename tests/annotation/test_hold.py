@@ -4,7 +4,8 @@ import pytest
 from django.urls import reverse
 
 from annotation.controls import mark_gold
-from annotation.handout import claim_seat, hold_next, make_seats, next_assignment, release_expired
+from annotation.handout import claim_seat, hold_next, make_seats, next_assignment
+from annotation.leases import release_expired
 from annotation.models import Assignment, Rater, Seat
 from annotation.participation import rater_in
 from annotation.qualification import pause

@@ -191,14 +191,6 @@ def test_a_cookie_does_not_speak_for_an_account(client, study, public):
     assert client.get(rate_url(assignment)).status_code == 404
 
 
-def test_too_many_from_one_address_are_asked_to_wait(study, public):
-    study.policies["joins_per_hour"] = 2
-    study.save()
-    statuses = [Client().post(link(public), {"answer": "yes"}).status_code for _ in range(3)]
-    assert statuses == [302, 302, 429]
-    assert Rater.objects.count() == 2
-
-
 def test_so_many_answers_an_hour(client, study, public):
     study.policies |= {"answers_per_hour": 1, "quota": 10}
     study.save()

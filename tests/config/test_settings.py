@@ -52,6 +52,12 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"DATABASE_URL": "postgres://someone@db:port/x"}, "DATABASE_URL is no address such as"),
         ({"PLUMBLINE_DATA_DIR": "/dev/null/x"}, "PLUMBLINE_DATA_DIR='/dev/null/x' cannot be made a folder"),
         ({"PLUMBLINE_LOG_LEVEL": "loud"}, "PLUMBLINE_LOG_LEVEL='loud' is not one of debug"),
+        (
+            {"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5, nginx"},
+            "PLUMBLINE_TRUSTED_PROXIES: 'nginx' is neither an IP address nor a network such as 10.0.0.0/24, "
+            "nor the word 'unix'",
+        ),
+        ({"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5/24"}, "PLUMBLINE_TRUSTED_PROXIES: '10.0.0.5/24' is neither"),
         ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is not one of en, zh-hans"),
     ],
 )

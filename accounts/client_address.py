@@ -1,0 +1,59 @@
+"""The network address of whoever sent a request, seen through the proxies that the operator lists."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from django.conf import settings
+from django.http import HttpRequest
+
+Address = IPv4Address | IPv6Address
+UNIX_SOCKET = "unix"
+"""What PLUMBLINE_TRUSTED_PROXIES calls a proxy that connects by a socket file, and so has no address."""
+
+
+def _parsed(text: str) -> Address | None:
+    """The address in "203.0.113.7", "203.0.113.7:4711", "2001:db8::7" or "[2001:db8::7]:4711"; None for others."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def _is_proxy(address: Address | None) -> bool:
+    """Whether the operator lists the address; None is whoever connected by a socket file."""
+    if address is None:
+        return UNIX_SOCKET in settings.TRUSTED_PROXIES
+    networks = (ip_network(listed) for listed in settings.TRUSTED_PROXIES if listed != UNIX_SOCKET)
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def client_address(request: HttpRequest) -> str:
+    """The visitor's IPv4 address, or the /64 network of an IPv6 address; "" where nothing is known.
+
+    X-Forwarded-For counts only where the connection comes from a listed proxy: it is read from the right, as far as
+    listed proxies wrote it. Everybody else could write any address into it.
+    """
+    address = _parsed(str(request.META.get("REMOTE_ADDR", "")))
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")
+    while forwarded and forwarded[-1].strip() and _is_proxy(address):
+        sender = _parsed(forwarded.pop())
+        if sender is None:
+            break
+        address = sender
+    if isinstance(address, IPv6Address):
+        return str(ip_network((int(address), 64), strict=False))
+    return str(address) if address is not None else ""
+
+
+def is_internal(address: str) -> bool:
+    """Whether the address, as client_address gives it, is of the server's own machine or of a private network."""
+    if not address:
+        return True
+    network = ip_network(address)
+    own = network.version == 6 and IPv6Address("::1") in network
+    return own or network.is_private or network.is_loopback or network.is_link_local

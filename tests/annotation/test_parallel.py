@@ -1,0 +1,298 @@
+"""Requests that arrive at once: no error, one open task and at most one held, every answer once."""
+
+import sqlite3
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import connection, connections
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import handout
+from annotation.cohorts import make_cohort
+from annotation.controls import mark_gold
+from annotation.leases import release_expired
+from annotation.models import Assignment, Flag, Rater, Score, Seat
+from annotation.qualification import pause
+from annotation.studies import release_rater
+from tests.annotation.raters_at_work import make_study
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "9", "idle": "1"}
+HTMX = {"HX-Request": "true"}
+AT_ONCE = 20
+
+
+@contextmanager
+def many_connections(folder):
+    """Threads of their own connections: on SQLite to a file, since the tests' database is in memory."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    path = folder / "parallel.sqlite3"
+    connection.ensure_connection()
+    with closing(sqlite3.connect(path)) as file:
+        connection.connection.backup(file)
+    known = connections.databases["default"]
+    connections.databases["default"] = {**known, "NAME": str(path)}
+    try:
+        yield
+    finally:
+        connections.databases["default"] = known
+
+
+@pytest.fixture
+def at_once(tmp_path):
+    """Runs calls at the same moment, each in a thread; what they returned. A call that raises fails the test.
+
+    From the first call on, what is stored is read and written in such calls only.
+    """
+    with ExitStack() as stack:
+
+        def run(*calls):
+            if not run.begun:
+                stack.enter_context(many_connections(tmp_path))
+                run.begun = True
+            gate = threading.Barrier(len(calls))
+
+            def one(call):
+                try:
+                    gate.wait(30)
+                    return call()
+                finally:
+                    connections.close_all()
+
+            with ThreadPoolExecutor(len(calls)) as pool:
+                return list(pool.map(one, calls))
+
+        run.begun = False
+        yield run
+
+
+@pytest.fixture
+def together(monkeypatch):
+    """Whoever asks for a task has counted the rater's open ones before anybody claims: the worst moment."""
+
+    def hold_until(number):
+        gate, count, met = threading.Barrier(number), handout._state_of, threading.local()
+
+        def counted(*given):
+            found = count(*given)
+            if not getattr(met, "yes", False):
+                met.yes = True
+                gate.wait(30)
+            return found
+
+        monkeypatch.setattr(handout, "_state_of", counted)
+
+    return hold_until
+
+
+@pytest.fixture
+def study():
+    return make_study(tasks=30, overlap=2, probe_rate=0)
+
+
+@pytest.fixture
+def browser(study):
+    """A rater's browser; every call of it is a tab or a click of its own."""
+    user = make_user("rater", study.workspace)
+    client = Client()
+    client.force_login(user)
+
+    def tab(path, fields=None, **headers):
+        own = Client(raise_request_exception=False)
+        own.cookies.load({name: cookie.value for name, cookie in client.cookies.items()})
+        return own.post(path, fields or {}, headers=headers)
+
+    return tab
+
+
+def to(name, assignment):
+    return reverse(f"annotation:{name}", args=[assignment.public_id])
+
+
+def start_of(browser, study):
+    return lambda: browser(reverse("annotation:start", args=[study.slug]))
+
+
+def held_and_open():
+    return Assignment.objects.filter(status="open").count(), Seat.objects.filter(state="held").count()
+
+
+def test_twenty_starts_at_once_open_one_task(study, browser, at_once, together):
+    together(AT_ONCE)
+    replies = at_once(*[start_of(browser, study)] * AT_ONCE)
+    assert {reply.status_code for reply in replies} == {302}
+    assert len({reply["Location"] for reply in replies}) == 1
+    assert "/rate/" in replies[0]["Location"]
+    assert at_once(lambda: (held_and_open(), Rater.objects.count())) == [((1, 1), 1)]
+
+
+def test_starts_at_once_open_one_task_in_training(browser, at_once, together, study):
+    """Tasks that measure raters have no seats; the rater's queue bounds them all the same."""
+    study.policies |= {"training": True}
+    study.save()
+    for task in study.tasks.order_by("pk")[:6]:
+        mark_gold(task, {"overall": 5}, purpose="training")
+    together(6)
+    replies = at_once(*[start_of(browser, study)] * 6)
+    assert {reply.status_code for reply in replies} == {302}
+    assert at_once(lambda: Assignment.objects.filter(status="open").count()) == [1]
+
+
+def begun(browser, study, at_once):
+    at_once(start_of(browser, study))
+    return at_once(lambda: Assignment.objects.select_related("task", "rater").get())[0]
+
+
+def test_twenty_submits_of_one_task_store_one_answer(study, browser, at_once, together):
+    first = begun(browser, study, at_once)
+    together(AT_ONCE)
+    submit = lambda: browser(to("rate", first), GOOD | {"note": "Long."}, **HTMX)  # noqa: E731
+    replies = at_once(*[submit] * AT_ONCE)
+    assert {reply.status_code for reply in replies} == {200}
+    assert len({reply["HX-Push-Url"] for reply in replies}) == 1
+
+    def counts():
+        answered = Assignment.objects.get(pk=first.pk)
+        rows = Score.objects.count(), Seat.objects.filter(state="taken").count(), Flag.objects.count()
+        return answered.status, rows, held_and_open()
+
+    assert at_once(counts) == [("submitted", (4, 1, 1), (1, 1))]
+
+
+def test_answers_at_once_that_differ_are_kept_in_some_order(study, browser, at_once):
+    first = begun(browser, study, at_once)
+    replies = at_once(
+        *[lambda n=n: browser(to("rate", first), GOOD | {"c-overall": str(n)}, **HTMX) for n in range(1, 9)]
+    )
+    assert {reply.status_code for reply in replies} == {200}
+
+    def revisions():
+        overall = Score.objects.filter(criterion__key="overall").order_by("revision")
+        return list(overall.values_list("revision", flat=True)), len(
+            set(overall.values_list("value", flat=True))
+        )
+
+    ((numbers, values),) = at_once(revisions)
+    assert numbers == list(range(8))
+    assert values == 8
+
+
+def test_holding_and_starting_at_once_keep_one_open_and_one_held(study, browser, at_once):
+    first = begun(browser, study, at_once)
+    hold = lambda: browser(to("hold", first), **HTMX)  # noqa: E731
+    replies = at_once(*[hold, start_of(browser, study)] * 8)
+    assert {reply.status_code for reply in replies} <= {200, 302}
+    assert at_once(held_and_open) == [(2, 2)]
+    submit = lambda: browser(to("rate", first), GOOD, **HTMX)  # noqa: E731
+    replies = at_once(*[submit, hold, start_of(browser, study)] * 6)
+    assert {reply.status_code for reply in replies} <= {200, 204, 302}
+    open_, held = at_once(held_and_open)[0]
+    assert open_ == held <= 2
+
+
+def test_a_submit_against_a_skip_is_one_of_the_two(study, browser, at_once):
+    for _ in range(4):
+        at_once(start_of(browser, study))
+        (first,) = at_once(lambda: Assignment.objects.filter(status="open").get())
+        replies = at_once(
+            *[
+                lambda a=first: browser(to("rate", a), GOOD, **HTMX),
+                lambda a=first: browser(to("skip_task", a), {"reason": "broken"}, **HTMX),
+            ]
+            * 4
+        )
+        assert {reply.status_code for reply in replies} <= {200, 302}
+
+        def ended(pk=first.pk):
+            found = Assignment.objects.get(pk=pk)
+            taken = Seat.objects.filter(task=found.task_id, state="taken").count()
+            return found.status, found.scores.count(), taken
+
+        assert at_once(ended)[0] in [("submitted", 4, 1), ("skipped", 0, 0)]
+        assert at_once(held_and_open) == [(1, 1)]
+
+
+def test_a_submit_against_the_end_of_its_lease_keeps_the_answer(study, browser, at_once):
+    first = begun(browser, study, at_once)
+    late = lambda: timezone.now() + timedelta(days=2)  # noqa: E731
+    replies = at_once(
+        *[lambda: browser(to("rate", first), GOOD, **HTMX)] * 4,
+        *[lambda: release_expired(study, clock=late)] * 4,
+        *[lambda: release_rater(study, first.rater_id, by=None)] * 2,
+    )
+    assert {reply.status_code for reply in replies[:4]} == {200}
+
+    def ended():
+        found = Assignment.objects.get(pk=first.pk)
+        return (
+            found.status,
+            found.scores.count(),
+            Seat.objects.filter(task=found.task_id, state="taken").count(),
+        )
+
+    assert at_once(ended) == [("submitted", 4, 1)]
+    open_, held = at_once(held_and_open)[0]
+    assert open_ >= held
+    assert at_once(lambda: Assignment.objects.filter(status="open").count())[0] <= 2
+
+
+def test_starts_against_a_pause_open_one_task_at_most(study, browser, at_once):
+    first = begun(browser, study, at_once)
+    at_once(lambda: browser(to("skip_task", first), {"reason": "broken"}))
+    at_once(lambda: browser(to("skip_task", Assignment.objects.get(status="open")), {"reason": "broken"}))
+    starts = [start_of(browser, study)] * 8
+    replies = at_once(*starts, lambda: pause(Rater.objects.get(), message="", by=None))
+    assert {reply.status_code for reply in replies[:-1]} == {302}
+    assert at_once(held_and_open)[0] in [(0, 0), (1, 1)]
+    done = reverse("annotation:done", args=[study.slug])
+    assert at_once(*starts)[0]["Location"] == done
+
+
+def test_twelve_who_join_at_once_are_no_more_than_the_door_allows(study, at_once):
+    door = make_cohort(study, "crowd", "crowd", joins_per_hour=5)
+    path = reverse("annotation:join", args=[door.entry_token])
+
+    def join(pid):
+        client = Client(raise_request_exception=False)
+        return client.post(f"{path}?PROLIFIC_PID={pid}&SESSION_ID=s{pid}", {"answer": "yes"}).status_code
+
+    statuses = at_once(*[lambda n=n: join(f"w{n}") for n in range(12)])
+    assert sorted(statuses) == [302] * 5 + [429] * 7
+    assert at_once(Rater.objects.count) == [5]
+
+
+def test_many_raters_at_once_never_exceed_the_overlap(at_once):
+    study = make_study(tasks=4, overlap=2, probe_rate=0)
+    clients = []
+    for _ in range(8):
+        client = Client(raise_request_exception=False)
+        client.force_login(make_user("rater", study.workspace))
+        clients.append(client)
+
+    def work(client):
+        path = reverse("annotation:start", args=[study.slug])
+        statuses = []
+        for _ in range(6):
+            reply = client.post(path)
+            statuses.append(reply.status_code)
+            if "/rate/" in reply["Location"]:
+                statuses.append(client.post(reply["Location"], GOOD).status_code)
+        return set(statuses)
+
+    replies = at_once(*[lambda client=client: work(client) for client in clients])
+    assert set().union(*replies) == {302}
+
+    def ended():
+        answered = Assignment.objects.filter(status="submitted").values_list("task", flat=True)
+        return sorted(Counter(answered).values()), Assignment.objects.exclude(status="submitted").count()
+
+    assert at_once(ended) == [([2, 2, 2, 2], 0)]
