@@ -507,7 +507,6 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "gold": agreement_with_gold(rater, study) if rater else None,
         "stopped": why_stopped(rater) if rater else "",
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
-        "completion": completion_of(rater, study, progress, more=more) if rater and progress else None,
         "may_move": getattr(rater, "participant", None) is not None,
         "completion": completion_of(rater, study, progress, more=more or waits)
         if rater and progress
