@@ -45,7 +45,15 @@ from annotation.check_plan import (
 from annotation.controls import check_for
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
-from annotation.qualification import Stage, close_stage, is_stopped, stage_of, task_of_stage
+from annotation.qualification import (
+    Stage,
+    close_stage,
+    is_stopped,
+    stage_of,
+    stop_is_due,
+    stop_when_due,
+    task_of_stage,
+)
 from annotation.sides import Shown, draw_side
 
 Clock = Callable[[], datetime]
@@ -451,6 +459,17 @@ def next_assignment(
 
     Raises StudyNotOpen (RaterStopped among them), and NoTaskLeft (QuotaReached and TooFast among them).
     """
+    try:
+        return _next_assignment(rater, study, clock=clock, conditions=conditions or {})
+    except NoTaskLeft as reason:
+        if not isinstance(reason, TooFast) and stop_when_due(rater):
+            _refuse_stopped(rater, study)
+        raise
+
+
+def _next_assignment(
+    rater: Rater, study: Study, *, clock: Clock, conditions: dict[str, Any]
+) -> tuple[Assignment, Progress]:
     if study.status != Study.Status.OPEN:
         raise StudyNotOpen(f"Study {study.slug} is not open.")
     _refuse_stopped(rater, study)
@@ -462,7 +481,9 @@ def next_assignment(
             return resumed, progress
     if has_ended(study, clock()):
         raise NoTaskLeft(f"The last day of study {study.slug} is over.")
-    coming = Coming(counts, conditions or {}, clock)
+    coming = Coming(counts, conditions, clock)
+    if stop_when_due(rater, coming.number):
+        _refuse_stopped(rater, study)
     fresh = _before_rating(rater, study, coming)
     if fresh is None:
         _refuse_excess(study, progress, counts["recent"])
@@ -501,6 +522,8 @@ def hold_next(
         except NoTaskLeft:
             return None
         coming = Coming(counts, conditions or {}, clock, shown=False)
+        if stop_is_due(rater, coming.number):
+            return None
         return _check(rater, study, plan_of(study), coming) or _claim(rater, study, coming)
 
 

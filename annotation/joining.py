@@ -30,8 +30,8 @@ from annotation.cohorts import (
     turn_away,
 )
 from annotation.controls import check_tasks
-from annotation.feedback import feedback_on
-from annotation.forms import AppealForm, TimeForm
+from annotation.feedback import feedback_on, seconds_open
+from annotation.forms import AppealForm, TimeForm, number_text
 from annotation.handout import has_more
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.participation import is_mine, rater_known, rater_page, remember_rater, study_to_rate
@@ -273,12 +273,23 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
     )
     form = TimeForm(request.POST)
     if form.is_valid():
+        said = 60 * form.cleaned_data["minutes"]
+        passed = seconds_open(assignment)
+        above = passed is not None and said > passed
         TimeCorrection.objects.create(
             assignment=assignment,
-            seconds=60 * form.cleaned_data["minutes"],
+            seconds=passed if above else said,
+            claimed=said if above else None,
             reason=form.cleaned_data["reason"],
         )
-        messages.success(request, _("Your time is kept beside the measured one."))
+        if above:
+            told = _(
+                "Between opening this task and answering it passed %(n)s minutes; your time counts up to these, and what "
+                "you wrote stands beside it."
+            )
+            messages.warning(request, told % {"n": number_text(round((passed or 0.0) / 60, 1))})
+        else:
+            messages.success(request, _("Your time is kept beside the measured one."))
     else:
         messages.error(request, _("Give the minutes, from 0 to 600, and a reason."))
     return redirect(reverse("annotation:done", args=[assignment.task.study.slug]) + "#answers")
