@@ -35,7 +35,7 @@ from annotation.forms import SKIP_REASONS, AccountsForm, CohortForm
 from annotation.handout import GIVEN
 from annotation.models import Assignment, CheckOutcome, Cohort, Flag, Rater, Standing, Study, Task
 from annotation.provenance import provenance_of
-from annotation.qualification import APPEAL, pause, resume
+from annotation.qualification import APPEAL, cause_words, pause, resume
 
 MOST_RATERS_SHOWN = 200
 
@@ -60,6 +60,7 @@ class Person:
     rater: Rater
     state: str
     state_name: str
+    cause: str
     answered: int
     skipped: int
     checks: tuple[int, int]
@@ -142,6 +143,7 @@ def _person(
         rater=rater,
         state=standing.state if standing else Standing.State.RATING,
         state_name=str(standing.get_state_display() if standing else Standing.State.RATING.label),
+        cause=cause_words(standing),
         answered=work.get("answered", 0),
         skipped=work.get("skipped", 0),
         checks=checks.get((rater.pk, False), (0, 0)),

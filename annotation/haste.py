@@ -9,12 +9,19 @@ from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Length
 
 from annotation.alignment import is_near_duplicate
 from annotation.check_plan import PaceRule, pace_rule
-from annotation.models import Assignment, Standing, Task
-from annotation.pace import CHARACTERS_A_WORD, FEWEST_WORDS, in_words, words_a_minute
+from annotation.models import Assignment, Standing, Study, Task
+from annotation.pace import (
+    CHARACTERS_A_WORD,
+    FASTEST_WORDS_A_MINUTE,
+    FEWEST_WORDS,
+    in_words,
+    words_a_minute,
+)
 from annotation.qualification import Cause, ensure_standing, is_stopped, standing_of, stop
 from annotation.rendering import count_words
 
@@ -33,6 +40,35 @@ class Haste(StrEnum):
 @lru_cache(maxsize=128)
 def _words(text: str) -> float:
     return in_words(*count_words(text))
+
+
+def words_shown(tasks: QuerySet[Task]) -> dict[int, float]:
+    """The words that each task shows, by its pk: of both texts of a pair, of the part of a text. Two queries.
+
+    Left out where a length is not known or nothing is shown.
+    """
+    rows = tasks.values_list("pk", "response_b_id", "response_a__words", "response_b__words")
+    found = {
+        task: float(of_a + (of_b or 0))
+        for task, second, of_a, of_b in rows
+        if of_a is not None and (second is None or of_b is not None) and of_a + (of_b or 0) > 0
+    }
+    parts = tasks.filter(part__isnull=False).annotate(characters=Length("response_a__text"))
+    for task, part, characters in parts.values_list("pk", "part", "characters"):
+        if task in found and characters:
+            found[task] *= (int(part["end"]) - int(part["start"])) / characters
+    return found
+
+
+def is_unread(words: float, seconds: float, limit: int) -> bool:
+    """Whether so many words were answered about sooner than they can be read at `limit` words a minute."""
+    return words >= FEWEST_WORDS and words_a_minute(words, seconds) > limit
+
+
+def pace_limit(study: Study) -> int:
+    """Words a minute above which a text was not read: the study's, else the usual limit, also where it pauses nobody."""
+    rule = pace_rule(study)
+    return rule.words if rule else FASTEST_WORDS_A_MINUTE
 
 
 def _texts(task: Task) -> list[tuple[int, str]]:

@@ -50,6 +50,18 @@ class Cause(StrEnum):
     PACE = "pace"
 
 
+def cause_words(standing: Standing | None) -> str:
+    """Why a rater is stopped, in a lead's words; '' where they are not."""
+    if standing is None or not standing.cause:
+        return ""
+    return {
+        Cause.CHECKS: _("too many failed checks"),
+        Cause.QUALIFICATION: _("qualification not passed"),
+        Cause.LEAD: _("paused by a lead"),
+        Cause.PACE: _("answers sooner than the texts can be read"),
+    }.get(Cause(standing.cause), standing.cause)
+
+
 class CannotAppeal(Exception):
     """There is nothing to appeal against, or no task to which the appeal could be kept."""
 
