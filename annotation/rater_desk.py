@@ -47,7 +47,8 @@ class Habits:
 
 @dataclass(frozen=True)
 class _Reading:
-    """An answer's active seconds, or those since its hand-out (None: not known), the words it is about, and whether its pace was noticed when it came."""
+    """An answer's active seconds, or those since its hand-out (None: not known), the words it is about, and whether its
+    pace was noticed when it came."""
 
     seconds: float | None
     words: float

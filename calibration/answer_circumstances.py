@@ -21,9 +21,10 @@ READ = [Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.JUDGE]
 class Circumstances:
     """One entry a submitted answer, arrays (n,) in ascending order of `assignment` (its pk).
 
-    seconds: active time on the task, or where no browser measured it, what passed from hand-out to answer; words: of the texts shown; place: grows through a rater's session; each NaN
-    where unknown. first: 1 the task's response A stood first, 2 response B, 0 unknown. played: its place among all
-    answers of the study, by time where every answer has one, else by pk.
+    seconds: active time on the task, or where no browser measured it, what passed from hand-out to answer; words: of the
+    texts shown; place: grows through a rater's session; each NaN where unknown. first: 1 the task's response A stood
+    first, 2 response B, 0 unknown. played: its place among all answers of the study, by time where every answer has
+    one, else by pk.
     """
 
     assignment: Ints
