@@ -284,8 +284,8 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
         )
         if above:
             told = _(
-                "Between opening this task and answering it passed %(n)s minutes; your time counts up to these, and what "
-                "you wrote stands beside it."
+                "%(n)s minutes passed between opening this task and answering it. Your time counts up to that; what you "
+                "wrote is kept beside it."
             )
             messages.warning(request, told % {"n": number_text(round((passed or 0.0) / 60, 1))})
         else:
