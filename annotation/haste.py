@@ -55,7 +55,7 @@ def words_shown(tasks: QuerySet[Task]) -> dict[int, float]:
     }
     parts = tasks.filter(part__isnull=False).annotate(characters=Length("response_a__text"))
     for task, part, characters in parts.values_list("pk", "part", "characters"):
-        if task in found and characters:
+        if task in found and characters and part is not None:
             found[task] *= (int(part["end"]) - int(part["start"])) / characters
     return found
 

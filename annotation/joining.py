@@ -275,10 +275,11 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
     if form.is_valid():
         said = 60 * form.cleaned_data["minutes"]
         passed = seconds_open(assignment)
-        above = passed is not None and said > passed
+        counted = said if passed is None else min(said, passed)
+        above = counted < said
         TimeCorrection.objects.create(
             assignment=assignment,
-            seconds=passed if above else said,
+            seconds=counted,
             claimed=said if above else None,
             reason=form.cleaned_data["reason"],
         )
@@ -287,7 +288,7 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
                 "%(n)s minutes passed between opening this task and answering it. Your time counts up to that; what you "
                 "wrote is kept beside it."
             )
-            messages.warning(request, told % {"n": number_text(round((passed or 0.0) / 60, 1))})
+            messages.warning(request, told % {"n": number_text(round(counted / 60, 1))})
         else:
             messages.success(request, _("Your time is kept beside the measured one."))
     else:
