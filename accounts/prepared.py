@@ -25,13 +25,22 @@ EXAMPLE_NUMBER = 2**30 + 3
 EXAMPLE_SHARE = 2.0**-20
 OTHER_SHARE = 2.0**-21
 EXAMPLE_NAME = "example-of-a-public-id"
+OTHER_NAME = "another-public-id"
 EXAMPLE_TIME = datetime(1901, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 KEPT = 512
+EXAMPLE_JSON = {"example": "of a value in JSON"}
 OTHER_TIME = datetime(1902, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 
 def _adapted(value: Any) -> Any:
-    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return connection.ops.adapt_json_value(value, None) if isinstance(value, dict) else value
+
+
+def _comparable(parameter: Any) -> Any:
+    """A parameter as it compares with another: PostgreSQL's wrapper of JSON is equal to nothing but itself."""
+    return getattr(parameter, "obj", parameter)
 
 
 @cache
@@ -62,11 +71,11 @@ class _Filled:
 
     def __init__(self, sql: str, parameters: Sequence[Any], examples: tuple[Any, ...]) -> None:
         self.sql, self.parameters = sql, list(parameters)
-        known = [_adapted(example) for example in examples]
+        known = [_comparable(_adapted(example)) for example in examples]
         self.places = [
-            (place, known.index(parameter))
+            (place, known.index(_comparable(parameter)))
             for place, parameter in enumerate(self.parameters)
-            if parameter in known
+            if _comparable(parameter) in known
         ]
         if {which for _place, which in self.places} != set(range(len(examples))):
             raise ValueError(f"a value of a prepared query is not among its parameters: {sql}")

@@ -24,6 +24,7 @@ from annotation.models import (
     Draft,
     Flag,
     Guideline,
+    LateChange,
     Participant,
     Rater,
     RaterIdentity,
@@ -277,7 +278,17 @@ class CheckOutcomeAdmin(RecordAdmin):
 
 @admin.register(TimeCorrection)
 class TimeCorrectionAdmin(RecordAdmin):
-    list_display = ("assignment", "seconds", "reason", "created_at")
+    list_display = ("assignment", "seconds", "claimed", "reason", "created_at")
+    list_select_related = ("assignment",)
+    search_fields = ("assignment__public_id",)
+
+
+@admin.register(LateChange)
+class LateChangeAdmin(RecordAdmin):
+    """Changes that came from a stopped rater or after the study closed; they count nowhere."""
+
+    list_display = ("assignment", "cause", "created_at")
+    list_filter = ("cause",)
     list_select_related = ("assignment",)
     search_fields = ("assignment__public_id",)
 

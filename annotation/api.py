@@ -13,7 +13,7 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api import asking, paged
 from accounts.permissions import workspaces_read_by
 from annotation.desk_counts import study_rows
-from annotation.models import Rater, Score, Study
+from annotation.models import Assignment, Rater, Score, Study
 from generation.api import CURSOR, SIZE
 
 
@@ -52,6 +52,9 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     rater = serializers.CharField(source="assignment.rater.public_id")
     rater_kind = serializers.CharField(source="assignment.rater.kind")
     status = serializers.CharField(source="assignment.status")
+    not_counted = serializers.SerializerMethodField(
+        help_text="Why a surplus answer counts nowhere: closed, paused, failed, screened_out, or full; else empty."
+    )
     repeat = serializers.IntegerField(source="assignment.repeat")
     shown_first = serializers.CharField(source="assignment.shown_first")
     submitted_at = serializers.DateTimeField(source="assignment.submitted_at")
@@ -61,9 +64,13 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     class Meta:
         model = Score
         fields = [
-            "task", "response_a", "response_b", "rater", "rater_kind", "status", "repeat", "shown_first",
+            "task", "response_a", "response_b", "rater", "rater_kind", "status", "not_counted", "repeat", "shown_first",
             "submitted_at", "criterion", "role", "revision", "value", "level", "not_applicable", "reason", "evidence",
         ]  # fmt: skip
+
+    def get_not_counted(self, score: Score) -> str:
+        surplus = score.assignment.status == Assignment.Status.SURPLUS
+        return (score.assignment.reason or "full") if surplus else ""
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=StudySerializer(many=True))

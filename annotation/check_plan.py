@@ -3,7 +3,9 @@
 Policies read here: "probe_rate" (share of a rater's tasks that are earlier ones come back, 0.02), "probe_gap" (they
 were answered at least so many tasks ago, 10), "probe_times" (how often one task may come back, 1), "gold_rate" and
 "control_rate" (shares of gold items and degraded controls, 0.05 each where the study has any), "checks"
-({"window": 10, "failed": 3}: a rater is paused at so many failures in the latest so many checks).
+({"window": 10, "failed": 3}: a rater is paused at so many failures in the latest so many checks), "reading_pace"
+({"words": 1000, "told": 5, "paused": 5}: who answers so many tasks in a row sooner than their texts can be read at so
+many words a minute is told, and after so many more paused; 0 words: never).
 """
 
 from collections.abc import Collection
@@ -16,6 +18,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.sentences import Wording
 from annotation.models import Assignment, Study
+from annotation.pace import FASTEST_WORDS_A_MINUTE
 from annotation.spacing import Given, Rate, kinds_due, phase_of
 
 PROBE, GOLD, CONTROL = "probe", "gold", "control"
@@ -24,10 +27,15 @@ BEFORE_RATING = (TRAINING, QUALIFICATION)
 HIGHEST_RATE = Fraction(1, 4)
 RATES = {PROBE: 0.02, GOLD: 0.05, CONTROL: 0.05}
 SHORTEST_GAP, USUAL_GAP, MOST_TIMES = 1, 10, 20
+SLOWEST_LIMIT = 300
+"""Most adults read up to 300 words a minute (pace.py): a lower limit would take honest reading for haste."""
 
 
 NO_SHARE = Wording("Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
 NOT_WHOLE = Wording("Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s.")
+BAD_PACE = Wording(
+    "Study %(study)s: reading_pace %(value)s needs whole numbers, words 0 or from 300, told and paused from 1."
+)
 BAD_CHECKS = Wording("Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window.")
 
 
@@ -79,6 +87,28 @@ def pausing_rule(study: Study) -> tuple[int, int]:
     ):
         raise BadPolicy(BAD_CHECKS(study=study.slug, value=repr(rule)))
     return window, failed
+
+
+@dataclass(frozen=True)
+class PaceRule:
+    """Answers faster than `words` a minute in a row after which a rater is told, and how many more until a pause."""
+
+    words: int = FASTEST_WORDS_A_MINUTE
+    told: int = 5
+    paused: int = 5
+
+
+def pace_rule(study: Study) -> PaceRule | None:
+    """The study's rule on reading pace, None where it has switched it off; raises BadPolicy."""
+    given = study.policies.get("reading_pace", {})
+    usual = PaceRule()
+    rule = PaceRule(*(given.get(name, getattr(usual, name)) for name in ("words", "told", "paused")))
+    numbers = (rule.words, rule.told, rule.paused)
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
+        raise BadPolicy(BAD_PACE(study=study.slug, value=repr(given)))
+    if not (rule.words == 0 or rule.words >= SLOWEST_LIMIT) or min(rule.told, rule.paused) < 1:
+        raise BadPolicy(BAD_PACE(study=study.slug, value=repr(given)))
+    return rule if rule.words else None
 
 
 _COUNTED = ~(Q(conditions__has_key=TRAINING) | Q(conditions__has_key=QUALIFICATION))

@@ -57,7 +57,7 @@ from annotation.models import (
 )
 from annotation.participants import settle, waiting_requests
 from annotation.provenance import provenance_of
-from annotation.qualification import APPEAL, pause, resume
+from annotation.qualification import APPEAL, cause_words, pause, resume
 from annotation.signed_links import NoKeys, prolific_keys
 
 MOST_RATERS_SHOWN = 200
@@ -95,6 +95,7 @@ class Person:
     rater: Rater
     state: str
     state_name: str
+    cause: str
     answered: int
     skipped: int
     checks: tuple[int, int]
@@ -183,6 +184,7 @@ def _person(
         rater=rater,
         state=standing.state if standing else Standing.State.RATING,
         state_name=str(standing.get_state_display() if standing else Standing.State.RATING.label),
+        cause=cause_words(standing),
         answered=work.get("answered", 0),
         skipped=work.get("skipped", 0),
         checks=checks.get((rater.pk, False), (0, 0)),

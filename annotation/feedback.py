@@ -13,6 +13,9 @@ from annotation.forms import number_text
 from annotation.marking import admits
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Study, TimeCorrection, latest_scores
 
+GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
+GOLD_BATCH, FEWEST_GOLD = 50, 10
+
 
 @dataclass(frozen=True)
 class FeedbackLine:
@@ -66,31 +69,50 @@ def feedback_on(assignment: Assignment) -> list[FeedbackLine]:
 def agreement_with_gold(rater: Rater, study: Study) -> tuple[int, int] | None:
     """(as expected, of) the rater's gold items and controls; None where the study's "show_gold" does not allow it.
 
-    Nothing is said before ten of them, so that no single task is given away.
+    What is said changes only after every GOLD_BATCH answers of any kind, and never by changing an answer, so that no
+    single task is given away; nothing is said before FEWEST_GOLD of them.
     """
     if not study.policies.get("show_gold"):
         return None
-    counts = CheckOutcome.objects.filter(assignment__rater=rater, purpose__in=[GOLD, CONTROL]).aggregate(
-        passed=Count("pk", filter=Q(passed=True)), all=Count("pk")
+    given = Assignment.objects.filter(GIVEN, rater=rater).order_by("submitted_at", "pk")
+    told = given.count() // GOLD_BATCH * GOLD_BATCH
+    if not told:
+        return None
+    last = given.values_list("submitted_at", "pk")[told - 1]
+    before = Q(assignment__submitted_at__lt=last[0]) | Q(
+        assignment__submitted_at=last[0], assignment__lte=last[1]
     )
-    return (counts["passed"], counts["all"]) if counts["all"] >= 10 else None
+    outcomes = CheckOutcome.objects.filter(before, assignment__rater=rater, purpose__in=[GOLD, CONTROL])
+    counts = outcomes.aggregate(passed=Count("pk", filter=Q(passed=True)), all=Count("pk"))
+    return (counts["passed"], counts["all"]) if counts["all"] >= FEWEST_GOLD else None
+
+
+def seconds_open(assignment: Assignment) -> float | None:
+    """Seconds that passed between the task's hand-out and its answer; None where that is not known."""
+    if assignment.submitted_at is None:
+        return None
+    handed = assignment.shown_at or assignment.created_at
+    return max(0.0, (assignment.submitted_at - handed).total_seconds())
 
 
 def with_own_time(assignments: Any) -> Any:
-    """With `corrected`, the seconds the rater says (None without a correction), `own_reason`, and minutes to show."""
+    """With `corrected`, the seconds the rater says (None without a correction), `claimed` where they said more than passed
+    between hand-out and answer, `own_reason`, and minutes to show."""
     latest = TimeCorrection.objects.filter(assignment=OuterRef("pk")).order_by("-pk")
     return assignments.annotate(
-        corrected=Subquery(latest.values("seconds")[:1]), own_reason=Subquery(latest.values("reason")[:1])
+        corrected=Subquery(latest.values("seconds")[:1]),
+        claimed=Subquery(latest.values("claimed")[:1]),
+        own_reason=Subquery(latest.values("reason")[:1]),
     ).annotate(
         active_minutes=F("active_seconds") / 60,
         idle_minutes=F("idle_seconds") / 60,
         corrected_minutes=F("corrected") / 60,
+        claimed_minutes=F("claimed") / 60,
     )
 
 
 def worked_seconds(rater: Rater) -> float:
     """The rater's time at work: their own word where they gave it, else the measured active time. One query."""
-    given = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
-    found = with_own_time(Assignment.objects.filter(given, rater=rater))
+    found = with_own_time(Assignment.objects.filter(GIVEN, rater=rater))
     total = found.aggregate(seconds=Coalesce(Sum(Coalesce(F("corrected"), F("active_seconds"))), 0.0))
     return float(total["seconds"])

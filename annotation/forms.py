@@ -1,5 +1,6 @@
 """One form per screen, built from the rubric, so that every scale is data."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -135,11 +136,22 @@ def _anchor(criterion: Criterion, value: float) -> str:
     return ""
 
 
-class TimedForm(forms.Form):
-    """A form that carries the seconds the page measured; empty without JavaScript."""
+class SecondsField(forms.Field):
+    """Seconds as a page measured them. An answer is never refused for its time: what is no time is none."""
 
-    active = forms.FloatField(required=False, min_value=0, max_value=7 * 86400)
-    idle = forms.FloatField(required=False, min_value=0, max_value=7 * 86400)
+    def to_python(self, value: Any) -> float | None:
+        try:
+            seconds = float(value)
+        except (TypeError, ValueError):
+            return None
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+class TimedForm(forms.Form):
+    """A form that carries the seconds the page measured; empty without JavaScript. The server's clock bounds them."""
+
+    active = SecondsField(required=False)
+    idle = SecondsField(required=False)
 
     def timing(self) -> Timing:
         return Timing(self.cleaned_data.get("active"), self.cleaned_data.get("idle"))

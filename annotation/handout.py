@@ -62,7 +62,15 @@ from annotation.leases import (
 )
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
-from annotation.qualification import Stage, close_stage, is_stopped, stage_of, task_of_stage
+from annotation.qualification import (
+    Stage,
+    close_stage,
+    is_stopped,
+    stage_of,
+    stop_is_due,
+    stop_when_due,
+    task_of_stage,
+)
 from annotation.sides import Shown, draw_side
 
 CLAIM_ATTEMPTS = 5
@@ -473,6 +481,17 @@ def next_assignment(
 
     Raises StudyNotOpen (RaterStopped among them), and NoTaskLeft (QuotaReached and TooFast among them).
     """
+    try:
+        return _next_assignment(rater, study, clock=clock, conditions=conditions or {})
+    except NoTaskLeft as reason:
+        if not isinstance(reason, TooFast) and stop_when_due(rater):
+            _refuse_stopped(rater, study)
+        raise
+
+
+def _next_assignment(
+    rater: Rater, study: Study, *, clock: Clock, conditions: dict[str, Any]
+) -> tuple[Assignment, Progress]:
     if study.status != Study.Status.OPEN:
         raise StudyNotOpen(f"Study {study.slug} is not open.")
     _refuse_stopped(rater, study)
@@ -495,6 +514,8 @@ def _open_or_fresh(
     if has_ended(study, clock()):
         raise NoTaskLeft(f"The last day of study {study.slug} is over.")
     coming = Coming(counts, conditions, clock, first=not progress.submitted)
+    if stop_when_due(rater, coming.number):
+        _refuse_stopped(rater, study)
     fresh = _before_rating(rater, study, coming)
     if fresh is None:
         _refuse_excess(study, progress, counts["recent"])
@@ -543,6 +564,8 @@ def hold_next(
             shown=False,
             queue_place=1 if current.queue_place == 2 else 2,
         )
+        if stop_is_due(rater, coming.number):
+            return None
         with suppress(AnotherIsOpen):
             held = _check(rater, study, plan_of(study), coming) or _claim(rater, study, coming)
             if held is not None:

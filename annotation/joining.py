@@ -29,8 +29,8 @@ from annotation.cohorts import (
     turn_away,
 )
 from annotation.controls import check_tasks
-from annotation.feedback import feedback_on
-from annotation.forms import AppealForm, TimeForm
+from annotation.feedback import feedback_on, seconds_open
+from annotation.forms import AppealForm, TimeForm, number_text
 from annotation.handout import has_more
 from annotation.join_limits import (
     JoinRefused,
@@ -347,12 +347,24 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
         raise Http404
     form = TimeForm(request.POST)
     if form.is_valid():
+        said = 60 * form.cleaned_data["minutes"]
+        passed = seconds_open(assignment)
+        counted = said if passed is None else min(said, passed)
+        above = counted < said
         TimeCorrection.objects.create(
             assignment=assignment,
-            seconds=60 * form.cleaned_data["minutes"],
+            seconds=counted,
+            claimed=said if above else None,
             reason=form.cleaned_data["reason"],
         )
-        messages.success(request, _("Your time is kept beside the measured one."))
+        if above:
+            told = _(
+                "%(n)s minutes passed between opening this task and answering it. Your time counts up to that; what you "
+                "wrote is kept beside it."
+            )
+            messages.warning(request, told % {"n": number_text(round(counted / 60, 1))})
+        else:
+            messages.success(request, _("Your time is kept beside the measured one."))
     else:
         messages.error(request, _("Give the minutes, from 0 to 600, and a reason."))
     return redirect(reverse("annotation:done", args=[assignment.task.study.slug]) + "#answers")

@@ -420,7 +420,8 @@ class Assignment(models.Model):
 
     An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
     the position in the rater's sequence, from 1. `queue_place` is 1 or 2: a person has one task open and
-    one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
+    one held ready at most, and no two open ones of a rater have the same; null where the seat went to others. `reason` says why a task was skipped, or why a surplus answer does not
+    count ("closed", or the state in which its rater was stopped); '' where others had taken every seat.
     """
 
     class Status(models.TextChoices):
@@ -517,6 +518,25 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.criterion_id}={'n/a' if self.not_applicable else self.value}"
+
+
+class LateChange(models.Model):
+    """A change to an answer that came too late to count: its rater was stopped, or the study closed. Append-only.
+
+    `cause` is the rater's state (see Standing) or "closed". `answers` holds what was sent, by criterion key: {"value",
+    "level", "not_applicable", "reason", "evidence"}. No statistic reads these rows; an export has them.
+    """
+
+    assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="late_changes")
+    cause = models.CharField(max_length=20)
+    answers = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["assignment", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.assignment_id}: {self.cause}"
 
 
 class Draft(models.Model):
@@ -657,7 +677,11 @@ class BrowserRequest(models.Model):
 
 
 class Standing(models.Model):
-    """How far a rater has come at the door, and whether they may go on rating."""
+    """How far a rater has come at the door, and whether they may go on rating.
+
+    `stops_at`: the rater's last task before a pause that failed checks have decided, so that nobody can tell which task
+    decided it. `fast_in_a_row` counts the latest answers that came sooner than their texts can be read.
+    """
 
     class State(models.TextChoices):
         JOINING = "joining", _("Joining")
@@ -676,6 +700,9 @@ class Standing(models.Model):
     cause = models.CharField(max_length=20, blank=True)
     message = models.TextField(blank=True)
     checks_after = models.PositiveBigIntegerField(default=0)
+    stops_at = models.PositiveIntegerField(null=True, blank=True)
+    fast_in_a_row = models.PositiveIntegerField(default=0)
+    told_fast_at = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
@@ -696,10 +723,14 @@ class CheckOutcome(models.Model):
 
 
 class TimeCorrection(models.Model):
-    """A rater's own word on how long a task took, beside the measured time. Append-only; the latest counts."""
+    """A rater's own word on how long a task took, beside the measured time. Append-only; the latest counts.
+
+    `seconds` is at most the time between hand-out and answer; `claimed` is what the rater said where that was more.
+    """
 
     assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="time_corrections")
     seconds = models.FloatField()
+    claimed = models.FloatField(null=True, blank=True)
     reason = models.CharField(max_length=300)
     created_at = models.DateTimeField(auto_now_add=True)
 

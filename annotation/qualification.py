@@ -8,6 +8,7 @@ rater who is stopped is told why, may appeal, and is let in again by the lead wi
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from random import Random
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -21,6 +22,9 @@ from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, 
 Clock = Callable[[], datetime]
 
 APPEAL = "appeal"
+CLOSED = "closed"
+LATEST_STOP = 5
+"""Failed checks stop a rater one to so many tasks later, so that the pause does not point at the task."""
 LONGEST_APPEAL = 4000
 
 
@@ -43,6 +47,19 @@ class Cause(StrEnum):
     CHECKS = "checks"
     QUALIFICATION = "qualification"
     LEAD = "lead"
+    PACE = "pace"
+
+
+def cause_words(standing: Standing | None) -> str:
+    """Why a rater is stopped, in a lead's words; '' where they are not."""
+    if standing is None or not standing.cause:
+        return ""
+    return {
+        Cause.CHECKS: _("too many failed checks"),
+        Cause.QUALIFICATION: _("qualification not passed"),
+        Cause.LEAD: _("paused by a lead"),
+        Cause.PACE: _("answers sooner than the texts can be read"),
+    }.get(Cause(standing.cause), standing.cause)
 
 
 class CannotAppeal(Exception):
@@ -92,6 +109,31 @@ def stage_of(rater: Rater, study: Study) -> Stage:
     if mark is not None and standing.qualified_at is None:
         return Stage.QUALIFICATION
     return Stage.RATING
+
+
+def too_late(rater: Rater, study: Study) -> str:
+    """Why nothing that the rater sends now counts: "closed", or the state in which they are stopped; '' where it counts.
+
+    A lead's decisions and imported answers are no rater's work: they count in a closed study, too.
+    """
+    if rater.kind != Rater.Kind.PERSON:
+        return ""
+    if is_stopped(rater):
+        return str(rater.standing.state)
+    return CLOSED if study.status == Study.Status.CLOSED else ""
+
+
+def late_note(rater: Rater, study: Study) -> str:
+    """A sentence for a rater whose next answer or change will not count, '' where it counts."""
+    match too_late(rater, study):
+        case "":
+            return ""
+        case "closed":
+            return _("The study is closed. What you send now is kept, but it does not count in the results.")
+        case _state:
+            return _(
+                "Your work in this study is paused. What you send now is kept, but it does not count in the results."
+            )
 
 
 def is_stopped(rater: Rater) -> bool:
@@ -146,35 +188,66 @@ def note_check(
     *,
     clock: Clock,
 ) -> CheckOutcome:
-    """Mark an answer to a task with a known answer, and pause its rater at too many failures.
+    """Mark the first answer to a task with a known answer, and decide on a pause at too many failures.
 
-    In training and qualification the first answer counts; in gold items and controls, a later change too.
+    A later change of the answer marks nothing: by changing answers nobody finds out which tasks are checks.
     """
     purpose = str((assignment.task.gold or {}).get("purpose", GOLD))
     found = CheckOutcome.objects.filter(assignment=assignment).first()
-    if found is not None and purpose in (TRAINING, QUALIFICATION):
+    if found is not None:
         return found
     missed = missed_in(assignment, criteria, values)
-    outcome = found or CheckOutcome(assignment=assignment)
-    outcome.purpose, outcome.passed, outcome.missed = purpose, not missed, missed
-    outcome.save()
+    outcome = CheckOutcome.objects.create(
+        assignment=assignment, purpose=purpose, passed=not missed, missed=missed
+    )
     if purpose in (GOLD, CONTROL) and missed:
-        _pause_at_failures(assignment.rater, assignment.task.study)
+        _stop_at_failures(assignment)
     return outcome
 
 
-def _pause_at_failures(rater: Rater, study: Study) -> None:
+def _stop_at_failures(assignment: Assignment) -> None:
+    """At too many failures, draw the task after which the rater is paused; `stop_when_due` pauses them there."""
+    rater, study = assignment.rater, assignment.task.study
     window, failed = pausing_rule(study)
     standing = ensure_standing(rater)
     latest = CheckOutcome.objects.filter(
         assignment__rater=rater, purpose__in=[GOLD, CONTROL], assignment__gt=standing.checks_after
     ).order_by("-assignment")[:window]
-    if sum(not outcome.passed for outcome in latest) >= failed and not is_stopped(rater):
-        before = _state(standing)
-        standing.state, standing.cause = Standing.State.PAUSED, Cause.CHECKS
-        with transaction.atomic():
-            standing.save()
-            _log(rater, None, "pause_rater", before, _state(standing))
+    if standing.stops_at is not None or is_stopped(rater):
+        return
+    if sum(not outcome.passed for outcome in latest) >= failed:
+        drawn = Random(f"{study.seed}:{rater.pk}:{assignment.pk}:stop")
+        standing.stops_at = (assignment.order or 0) + drawn.randint(1, LATEST_STOP)
+        standing.save(update_fields=["stops_at", "changed_at"])
+
+
+def stop_is_due(rater: Rater, following: int | None = None) -> bool:
+    """Whether failed checks have decided on a pause, and `following`, the rater's next task, is past the last one drawn.
+
+    Without `following` there is no next task, and the pause begins.
+    """
+    standing = standing_of(rater)
+    if standing is None or standing.stops_at is None or is_stopped(rater):
+        return False
+    return following is None or following > standing.stops_at
+
+
+def stop_when_due(rater: Rater, following: int | None = None) -> bool:
+    """Begin a pause that is due; no query for a rater who has none coming."""
+    due = stop_is_due(rater, following)
+    if due:
+        stop(rater, Cause.CHECKS)
+    return due
+
+
+def stop(rater: Rater, cause: Cause) -> None:
+    """Pause a rater by the program; entered into the log."""
+    standing = ensure_standing(rater)
+    before = _state(standing)
+    standing.state, standing.cause, standing.stops_at = Standing.State.PAUSED, cause, None
+    with transaction.atomic():
+        standing.save()
+        _log(rater, None, "pause_rater", before, _state(standing))
 
 
 def pause(rater: Rater, *, message: str, by: User | None) -> None:
@@ -196,6 +269,7 @@ def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:
     latest = Assignment.objects.filter(rater=rater).order_by("-pk").values_list("pk", flat=True).first()
     standing.checks_after = latest or 0
     standing.state, standing.cause, standing.message = Standing.State.RATING, "", ""
+    standing.stops_at, standing.fast_in_a_row, standing.told_fast_at = None, 0, None
     with transaction.atomic():
         standing.save()
         Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).update(resolved_at=clock())
@@ -248,6 +322,11 @@ def why_stopped(rater: Rater) -> str:
         case Standing.State.FAILED, _cause:
             return _(
                 "Your answers to the qualification were too often not the ones agreed on for those texts."
+            )
+        case _state, Cause.PACE:
+            return _(
+                "Several of your answers came sooner than their texts can be read, also after you were told. Read each "
+                "text before you answer, and tell the lead if something else was the reason."
             )
         case _state, Cause.CHECKS:
             return _(

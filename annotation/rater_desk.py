@@ -5,7 +5,7 @@ from statistics import median
 from typing import Any, cast
 
 from django.contrib import messages
-from django.db.models import Count, F, Max, Min, Q
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -18,8 +18,10 @@ from accounts.permissions import results_page
 from annotation.check_plan import CONTROL, GOLD
 from annotation.desk import leads, study_to_lead, study_to_read
 from annotation.desk_counts import ANSWERED
-from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Score, Study
+from annotation.haste import TOO_FAST, is_unread, pace_limit, words_shown
+from annotation.models import Assignment, CheckOutcome, Criterion, Flag, LateChange, Rater, Score, Study, Task
 from annotation.provenance import provenance_of
+from annotation.qualification import cause_words
 from annotation.studies import release_rater
 
 LATEST_SHOWN = 30
@@ -32,36 +34,68 @@ FAST_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Habits:
-    """Of a rater's latest answers: (how many, of how many) that were fast, flat, for the side shown first."""
+    """Of a rater's latest answers: (how many, of how many) that were fast beside others', faster than their texts can be
+    read at all, flat, for the side shown first."""
 
     pace: float | None
     study_pace: float | None
     fast: tuple[int, int]
+    unread: tuple[int, int]
     flat: tuple[int, int]
     first_side: tuple[int, int]
 
 
-def _paces(assignments: Any) -> list[float]:
-    """Seconds a hundred words of each answer whose time and length are known."""
-    rows = assignments.filter(active_seconds__gt=0, task__response_a__words__gt=0).values_list(
-        "active_seconds", "task__response_a__words", "task__response_b__words"
-    )
-    return [100 * seconds / (first + (second or 0)) for seconds, first, second in rows]
+@dataclass(frozen=True)
+class _Reading:
+    """An answer's active seconds, or those since its hand-out (None: not known), the words it is about, and whether its
+    pace was noticed when it came."""
+
+    seconds: float | None
+    words: float
+    noticed: bool
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds a hundred words."""
+        return 100 * self.seconds / self.words if self.seconds else None
+
+    def is_unread(self, limit: int) -> bool:
+        return self.noticed or (bool(self.seconds) and is_unread(self.words, self.seconds or 0.0, limit))
+
+
+def _readings(assignments: QuerySet[Assignment]) -> list[_Reading]:
+    """The answers whose length is known; three queries."""
+    columns = "task_id", "active_seconds", "conditions", "shown_at", "submitted_at"
+    rows = list(assignments.values_list(*columns))
+    words = words_shown(Task.objects.filter(pk__in={row[0] for row in rows}))
+    return [
+        _Reading(
+            active or ((submitted - shown).total_seconds() if shown and submitted else None),
+            words[task],
+            TOO_FAST in conditions,
+        )
+        for task, active, conditions, shown, submitted in rows
+        if task in words
+    ]
 
 
 def habits_of(rater: Rater, study: Study) -> Habits:
-    """Pace, flat answers and the side preferred, over the rater's latest answers; four queries."""
+    """Pace, flat answers and the side preferred, over the rater's latest answers; nine queries."""
     own = Assignment.objects.filter(ANSWERED, rater=rater).order_by("-pk")
     latest = own[:LOOKED_AT]
     pks = list(latest.values_list("pk", flat=True))
-    mine = _paces(Assignment.objects.filter(pk__in=pks))
-    others = _paces(_some_answers(study))
+    read = _readings(Assignment.objects.filter(pk__in=pks))
+    mine = [one.pace for one in read if one.pace is not None]
+    others = [one.pace for one in _readings(_some_answers(study)) if one.pace is not None]
     usual = median(others) if others else None
     fast = sum(pace < FAST_SHARE * usual for pace in mine) if usual else 0
+    limit = pace_limit(study)
+    unread = sum(one.is_unread(limit) for one in read)
     return Habits(
         pace=median(mine) if mine else None,
         study_pace=usual,
         fast=(fast, len(mine)),
+        unread=(unread, len(read)),
         flat=_flat(pks),
         first_side=_first_side(pks),
     )
@@ -130,6 +164,9 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         "rater": rater,
         "own_provenance": [rater.provenance] if rater.provenance else [],
         "standing": getattr(rater, "standing", None),
+        "cause": cause_words(getattr(rater, "standing", None)),
+        "pace_limit": pace_limit(study),
+        "late_changes": LateChange.objects.filter(assignment__rater=rater).count(),
         "counts": counts,
         "checks": checks,
         "habits": habits_of(rater, study),

@@ -1,14 +1,15 @@
 """Validate and store one answer exactly once.
 
 An answer is given per criterion key. What is missing is refused, never stored as zero. Sending the same answer
-twice stores it once; a changed answer is a new revision beside the old one.
+twice stores it once; a changed answer is a new revision beside the old one. What comes from a stopped rater, or after
+the study closed, is kept and does not count: a first answer as surplus, a change as a LateChange.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -18,24 +19,30 @@ from django.utils.translation import gettext as _
 
 from accounts.prepared import (
     EXAMPLE_ID,
+    EXAMPLE_JSON,
     EXAMPLE_NAME,
     EXAMPLE_NUMBER,
     EXAMPLE_SHARE,
     EXAMPLE_TIME,
     OTHER_ID,
+    OTHER_NAME,
     OTHER_SHARE,
     OTHER_TIME,
     PreparedChange,
     PreparedInsert,
 )
 from annotation.handout import Clock, regain_seat, release_seat
-from annotation.models import Assignment, Criterion, Draft, Flag, Score, Seat, latest_scores
-from annotation.qualification import note_check
+from annotation.haste import TOO_FAST, Haste, note_haste, too_fast
+from annotation.models import Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
+from annotation.pace import bounded
+from annotation.qualification import note_check, too_late
 
 GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED)
 REVISION_ATTEMPTS = 5
 LONGEST_REASON = 300
 LONGEST_DRAFT = 100_000
+CLAIMED = "claimed_seconds"
+"""The condition that keeps the times a browser claimed where they did not fit between hand-out and answer."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,9 @@ class Timing:
 
 class Outcome(StrEnum):
     RECORDED = "recorded"
+    TOLD = "told"  # recorded, and the rater is to be told that the latest answers came too fast
     SURPLUS = "surplus"
+    LATE = "late"  # kept, and does not count
     REVISED = "revised"
     UNCHANGED = "unchanged"
 
@@ -151,10 +160,12 @@ _TAKE_HELD = PreparedChange(
     OTHER_ID,
 )
 _CLOSE = PreparedChange(
-    lambda pk, status, shown, submitted, active, idle: (
+    lambda pk, status, reason, conditions, shown, submitted, active, idle: (
         Assignment.objects.filter(pk=pk, status=Assignment.Status.OPEN),
         {
             "status": status,
+            "reason": reason,
+            "conditions": conditions,
             "shown_at": shown,
             "submitted_at": submitted,
             "active_seconds": active,
@@ -163,6 +174,8 @@ _CLOSE = PreparedChange(
     ),
     EXAMPLE_ID,
     EXAMPLE_NAME,
+    OTHER_NAME,
+    EXAMPLE_JSON,
     EXAMPLE_TIME,
     OTHER_TIME,
     EXAMPLE_SHARE,
@@ -196,33 +209,63 @@ def _record_first(
     timing: Timing,
 ) -> Outcome | None:
     """Store the first answer; None, and nothing changed, where the assignment is no longer open."""
+    late = too_late(assignment.rater, assignment.task.study)
     with transaction.atomic():
         # The seat is locked before the assignment, as where leases are released: no deadlock between the two.
-        seated = _take_seat(assignment, clock)
+        if late:
+            release_seat(assignment)
+        seated = not late and _take_seat(assignment, clock)
         checked = assignment.task.gold is not None
         status = Assignment.Status.CHECKED if checked else Assignment.Status.SUBMITTED
         if not seated:
             status = Assignment.Status.SURPLUS
         now = clock()
-        if assignment.shown_at is None:
-            # Held for when it was needed, and shown while there was no network: its time began so long ago.
-            worked = (timing.active_seconds or 0) + (timing.idle_seconds or 0)
-            assignment.shown_at = max(assignment.created_at, now - timedelta(seconds=worked))
-        times = (assignment.shown_at, now, timing.active_seconds, timing.idle_seconds)
-        if not _CLOSE.run(assignment.pk, status, *times):
+        spent = _spent(assignment, timing, now)
+        rule, pace = too_fast(assignment, spent.passed)
+        hurried = {TOO_FAST: round(pace)} if rule and pace and pace > rule.words else {}
+        conditions = assignment.conditions | spent.marks | hurried
+        if not _CLOSE.run(assignment.pk, status, late, conditions, spent.shown_at, now, *spent.seconds):
             transaction.set_rollback(True)
             return None
         rows = (_row(assignment, criterion, answers[key], revision=0) for key, criterion in criteria.items())
         _INSERT_SCORES.run(*rows)
         _DELETE_DRAFT.run(assignment.task_id, assignment.rater_id, assignment.repeat)
-        if checked:
+        if checked and not late:
             note_check(assignment, criteria.values(), _values(answers), clock=clock)
-    assignment.status, assignment.submitted_at = status, now
+        haste = Haste.NONE if late else note_haste(assignment, rule, pace, clock=clock)
+    assignment.status, assignment.reason, assignment.submitted_at = status, late, now
+    assignment.conditions, assignment.shown_at = conditions, spent.shown_at
+    if late:
+        return Outcome.LATE
+    if haste is Haste.TOLD:
+        return Outcome.TOLD
     return Outcome.RECORDED if seated else Outcome.SURPLUS
 
 
+@dataclass(frozen=True)
+class _Spent:
+    """What the server's clock leaves of the time that a browser claims; `passed` between hand-out and answer."""
+
+    passed: float
+    shown_at: datetime
+    seconds: tuple[float | None, float | None]
+    marks: Mapping[str, Any]
+
+
+def _spent(assignment: Assignment, timing: Timing, now: datetime) -> _Spent:
+    handed = assignment.shown_at or assignment.created_at
+    passed = (now - handed).total_seconds()
+    time = bounded(timing.active_seconds, timing.idle_seconds, passed)
+    shown = assignment.shown_at
+    if shown is None:
+        # Held for when it was needed, and shown while there was no network: its time began so long ago.
+        shown = max(handed, now - timedelta(seconds=(time.active or 0) + (time.idle or 0)))
+    marks = {CLAIMED: dict(time.claimed)} if time.claimed else {}
+    return _Spent(passed, shown, (time.active, time.idle), marks)
+
+
 def _revise(
-    assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer], clock: Clock
+    assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer]
 ) -> Outcome:
     """Add revisions for what changed; the unique constraint decides between two that come at once."""
     attempt = 0
@@ -239,13 +282,56 @@ def _revise(
                 if rows:
                     Score.objects.bulk_create(rows)
                 drafts_of(assignment).delete()
-                if rows and assignment.status == Assignment.Status.CHECKED:
-                    note_check(assignment, criteria.values(), _values(answers), clock=clock)
         except IntegrityError:
             if attempt == REVISION_ATTEMPTS:
                 raise
             continue
         return Outcome.REVISED if rows else Outcome.UNCHANGED
+
+
+def _keep_late(
+    assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer], cause: str
+) -> Outcome:
+    """Keep a change that does not count, once; nothing where it says what was last sent."""
+    with transaction.atomic():
+        drafts_of(assignment).delete()
+        before = assignment.late_changes.order_by("-pk").first()
+        sent = {key: _plain(answers[key]) for key in criteria}
+        if before is not None and before.answers == sent:
+            return Outcome.UNCHANGED
+        latest = latest_scores(Score.objects.filter(assignment=assignment))
+        if before is None and all(_same(latest.get(one.pk), answers[key]) for key, one in criteria.items()):
+            return Outcome.UNCHANGED
+        LateChange.objects.create(assignment=assignment, cause=cause, answers=sent)
+    return Outcome.LATE
+
+
+def late_scores(assignment: Assignment) -> dict[int, Score]:
+    """By criterion id, the latest change that does not count, unsaved, for the page of a rater who may not change more.
+
+    No query, and nothing, where what the rater sends counts.
+    """
+    if not too_late(assignment.rater, assignment.task.study):
+        return {}
+    change = assignment.late_changes.order_by("-pk").first()
+    criteria = {one.key: one for one in assignment.task.answer_rubric.criteria.all()} if change else {}
+    kept = change.answers if change else {}
+    return {
+        criteria[key].pk: Score(assignment=assignment, criterion=criteria[key], **sent)
+        for key, sent in kept.items()
+        if key in criteria
+    }
+
+
+def _plain(answer: Answer) -> dict[str, Any]:
+    evidence = [dict(piece) for piece in answer.evidence] or None
+    return {
+        "value": answer.value,
+        "level": answer.level,
+        "not_applicable": answer.not_applicable,
+        "reason": answer.reason,
+        "evidence": evidence,
+    }
 
 
 def record_answer(
@@ -260,7 +346,8 @@ def record_answer(
     """Store the answer to every criterion of the assignment's rubric, exactly once.
 
     The first answer takes the assignment's seat; an answer whose lease ran out and whose task is full is kept as
-    surplus. A later, different answer is a revision; the same answer again changes nothing.
+    surplus. A later, different answer is a revision; the same answer again changes nothing. What a stopped rater sends,
+    or anybody after the study closed, is kept and does not count (LATE).
     Raises AnswerRefused, and NotOpen where the task was skipped.
     """
     if criteria is None:
@@ -277,7 +364,10 @@ def record_answer(
     if outcome is None:
         if assignment.status not in GIVEN:
             raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it takes no answer.")
-        outcome = _revise(assignment, by_key, answers, clock)
+        late = too_late(assignment.rater, assignment.task.study)
+        outcome = (
+            _keep_late(assignment, by_key, answers, late) if late else _revise(assignment, by_key, answers)
+        )
     if note.strip() and outcome is not Outcome.UNCHANGED:
         Flag.objects.create(
             task_id=assignment.task_id, rater_id=assignment.rater_id, kind="note", text=note.strip()
@@ -331,15 +421,17 @@ def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | 
     """
     if not reason.strip():
         raise AnswerRefused({"reason": _("Choose why you skip this task.")})
-    timing = timing or Timing()
+    now = clock()
+    spent = _spent(assignment, timing or Timing(), now)
     with transaction.atomic():
         release_seat(assignment)
         skipped = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN).update(
             status=Assignment.Status.SKIPPED,
             reason=reason.strip()[:LONGEST_REASON],
-            submitted_at=clock(),
-            active_seconds=timing.active_seconds,
-            idle_seconds=timing.idle_seconds,
+            submitted_at=now,
+            active_seconds=spent.seconds[0],
+            idle_seconds=spent.seconds[1],
+            conditions=assignment.conditions | spent.marks,
         )
         if skipped:
             drafts_of(assignment).delete()

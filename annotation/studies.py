@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User, Workspace
 from accounts.public_ids import new_public_id
 from accounts.sentences import Wording
-from annotation.check_plan import BadPolicy, pausing_rule, plan_of
+from annotation.check_plan import BadPolicy, pace_rule, pausing_rule, plan_of
 from annotation.controls import check_tasks, make_controls
 from annotation.handout import make_seats, overlap_of
 from annotation.leases import free_seats
@@ -129,6 +129,7 @@ def check_study(study: Study) -> None:
         overlap_of(study)
         plan_of(study)
         pausing_rule(study)
+        pace_rule(study)
         mark = pass_mark(study)
     except BadPolicy as problem:
         raise StudyRefused(*problem.args) from problem

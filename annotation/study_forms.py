@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Workspace
 from accounts.row_choices import RowsField
-from annotation.check_plan import RATES, USUAL_GAP
+from annotation.check_plan import RATES, SLOWEST_LIMIT, USUAL_GAP, PaceRule
 from annotation.check_rubrics import PREFIX as CHECK_PREFIX
 from annotation.models import Guideline, Rubric, Study
 from annotation.review_rubrics import PREFIX as REVIEW_PREFIX
@@ -42,6 +42,7 @@ SAMPLES = [
     ("all", gettext_lazy("All responses of each model")),
 ]
 SHARES = {"probe": 100 * RATES["probe"], "gold": 100 * RATES["gold"], "control": 100 * RATES["control"]}
+PACE = ("words", "told", "paused")
 KEPT_AFTER_LAUNCH = {
     "rubric", "benchmark", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges", "overlap",
     "order", "hints", "controls",
@@ -208,6 +209,21 @@ class StudyForm(forms.Form):
     )
     show_gold = forms.BooleanField(
         required=False, label=gettext_lazy("Raters see their own agreement with gold"),
+        help_text=gettext_lazy("It changes after every 50 answers only, so that it does not give single tasks away."),
+    )  # fmt: skip
+    pace_words = forms.IntegerField(
+        min_value=0, max_value=100_000, required=False, label=gettext_lazy("Fastest reading, words a minute"),
+        help_text=gettext_lazy(
+            "Answers that come sooner count as too fast. Nobody reads more than 1,000 words a minute; most adults read "
+            "175 to 300. 0 means that no rater is paused for speed."
+        ),
+    )  # fmt: skip
+    pace_told = forms.IntegerField(
+        min_value=1, max_value=1000, required=False,
+        label=gettext_lazy("A rater is told after so many answers in a row that are too fast"),
+    )  # fmt: skip
+    pace_paused = forms.IntegerField(
+        min_value=1, max_value=1000, required=False, label=gettext_lazy("and paused after so many more"),
     )  # fmt: skip
     guideline = forms.ModelChoiceField(
         Guideline.objects.none(),
@@ -296,6 +312,9 @@ class StudyForm(forms.Form):
             self.add_error("qualification_pass", _("Say how many of them must be as expected."))
         elif of and needed and needed > of:
             self.add_error("qualification_pass", _("The pass mark is higher than the number of tasks."))
+        if 0 < (data.get("pace_words") or 0) < SLOWEST_LIMIT:
+            told = _("Give 0, or at least %(n)s words a minute: many people read as fast as that.")
+            self.add_error("pace_words", told % {"n": SLOWEST_LIMIT})
         window, failed = data.get("checks_window") or 10, data.get("checks_failed") or 3
         if failed > window:
             self.add_error(
@@ -336,6 +355,10 @@ class StudyForm(forms.Form):
             "controls": data.get("controls"),
             "checks": {"window": data.get("checks_window") or 10, "failed": data.get("checks_failed") or 3},
             "show_gold": True if data.get("show_gold") else None,
+            "reading_pace": {
+                name: getattr(PaceRule(), name) if data.get(f"pace_{name}") is None else data[f"pace_{name}"]
+                for name in PACE
+            },
             "consent": texts_of(data, "consent"),
             "payment": texts_of(data, "payment"),
             "plan": _plan(data),
@@ -401,6 +424,10 @@ def initial_of(study: Study) -> dict[str, Any]:
         },
         "probe_gap": policies.get("probe_gap", USUAL_GAP),
         "checks_window": checks.get("window", 10), "checks_failed": checks.get("failed", 3),
+        **{
+            f"pace_{name}": policies.get("reading_pace", {}).get(name, getattr(PaceRule(), name))
+            for name in PACE
+        },
         **{name: plan.get(name) for name in ("raters", "hourly_pay", "currency")},
     }  # fmt: skip
 
@@ -414,7 +441,8 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
     ("quality", gettext_lazy("Measuring raters"),
      gettext_lazy("Checks come between the other tasks, look like them, and count in no result about the responses."),
      ("training", "qualification_of", "qualification_pass", "probe_percent", "probe_gap", "gold_percent",
-      "control_percent", "controls", "checks_failed", "checks_window", "show_gold")),
+      "control_percent", "controls", "checks_failed", "checks_window", "show_gold", "pace_words", "pace_told",
+      "pace_paused")),
     ("texts", gettext_lazy("What raters read"), "",
      ("guideline", "consent_en", "consent_zh", "payment_en", "payment_zh")),
     ("plan", gettext_lazy("For the plan"), gettext_lazy("Shapes the figures beside this form, and nothing else."),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -42,14 +42,14 @@ from annotation.handout import (
 from annotation.hints import CONDITION as HINT
 from annotation.hints import hint_conditions
 from annotation.leases import is_half_over, renew_lease
-from annotation.models import Assignment, Draft, Flag, Rater, Score, Study, latest_scores
+from annotation.models import Assignment, Draft, Flag, LateChange, Rater, Score, Study, latest_scores
 from annotation.no_seat import look_again, next_seat_for, seat_wait
 from annotation.panes import render_panes
 from annotation.participants import in_this_submission, is_of_earlier_submission
 from annotation.participation import is_mine, rater_for, rater_known, rater_page, study_to_rate
-from annotation.qualification import APPEAL, is_stopped, why_stopped
+from annotation.qualification import APPEAL, is_stopped, late_note, stop_when_due, why_stopped
 from annotation.rail import render_blank, render_questions
-from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of
+from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of, late_scores
 from annotation.rendering import RenderedText, render_text
 from annotation.screens import Screen, screen_of
 from generation.models import Instruction
@@ -130,6 +130,7 @@ def screen_context(
         "quota": study.policies.get("quota"),
         "recorded": assignment.status != Assignment.Status.OPEN,
         "late": _is_late(assignment),
+        "uncounted": late_note(assignment.rater, study) if assignment.pk else "",
         "draft": draft,
         "previous": previous,
     }
@@ -201,7 +202,8 @@ def _screen(
             assignment, screen, form, submitted=submitted, draft=draft, previous=previous
         )
         return render(request, "annotation/rate.html", context, status=status)
-    if form is None and assignment.status == Assignment.Status.OPEN and not _is_late(assignment):
+    plain = assignment.status == Assignment.Status.OPEN and not _is_late(assignment)
+    if form is None and plain and not late_note(assignment.rater, assignment.task.study):
         page = fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
         response = HttpResponse(page)
     else:
@@ -216,7 +218,9 @@ def _screen(
 def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
     """After an answer or a skip: the next task in the same response, or the end of the work."""
     study = assignment.task.study
-    if outcome is not None and TRAINING in assignment.conditions:
+    if outcome is Outcome.TOLD:
+        return _confirmed(_leave(request, study), assignment)
+    if outcome not in (None, Outcome.LATE) and TRAINING in assignment.conditions:
         address = reverse("annotation:feedback", args=[assignment.public_id])
         told = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
         return _confirmed(told, assignment)
@@ -226,9 +230,7 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
         )
     except (NoTaskLeft, StudyNotOpen) as reason:
         _tell(request, reason)
-        address = reverse("annotation:done", args=[study.slug])
-        done = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
-        return _confirmed(done, assignment)
+        return _confirmed(_leave(request, study), assignment)
     if not getattr(request, "htmx", False):
         return redirect("annotation:rate", following.public_id)
     _show_now(following)
@@ -240,6 +242,31 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
         request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
     )
     return _confirmed(response, assignment)
+
+
+def _leave(request: HttpRequest, study: Study) -> HttpResponse:
+    """To the rater's own page of the study."""
+    address = reverse("annotation:done", args=[study.slug])
+    return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+
+
+def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
+    """What the rater must know of an answer that was kept; it stands on the next page they see."""
+    if outcome is Outcome.LATE:
+        messages.warning(
+            request,
+            _(
+                "Your answer is kept, but it does not count: the study is closed, or your work in it is paused."
+            ),
+        )
+    elif outcome is Outcome.TOLD:
+        messages.warning(
+            request,
+            _(
+                "Your latest answers came sooner than their texts can be read. Please read each text before you answer. "
+                "If this goes on, your work will be paused."
+            ),
+        )
 
 
 def _tell(request: HttpRequest, reason: Exception) -> None:
@@ -271,6 +298,8 @@ def _show_held(request: HttpRequest, assignment: Assignment, outcome: Outcome | 
     name = request.POST.get("held", "")
     in_training = outcome is not None and TRAINING in assignment.conditions
     if not name or not getattr(request, "htmx", False) or in_training or is_stopped(assignment.rater):
+        return None
+    if outcome is Outcome.TOLD:
         return None
     held = Assignment.objects.open_for(assignment.rater).filter(public_id=name, seat__isnull=False)
     checks = Assignment.objects.open_for(assignment.rater).filter(NEEDS_NO_SEAT, public_id=name)
@@ -306,7 +335,7 @@ def _shown(
     initial: dict[str, str] = {}
     if assignment.status != Assignment.Status.OPEN:
         scores = latest_scores(Score.objects.filter(assignment=assignment))
-        initial = entered(screen.criteria, scores, screen.shown)
+        initial = entered(screen.criteria, scores | late_scores(assignment), screen.shown)
     initial |= draft.answers if draft else {}
     form = _form(screen, initial=initial) if draft or initial else None
     return _screen(request, assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
@@ -373,6 +402,7 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
             for key, problem in refusal.problems.items():
                 form.add_error(PREFIX + key, problem)
         else:
+            _tell_outcome(request, outcome)
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id})
             return _show_held(request, assignment, outcome) or _advance(request, assignment, outcome)
@@ -481,6 +511,7 @@ def _latest_answers(rater: Rater, study: Study) -> QuerySet[Assignment]:
     shown = max(1, min(MOST_ANSWERS_SHOWN, plan_of(study).gap - 1))
     own = Assignment.objects.filter(GIVEN, in_this_submission(rater), rater=rater)
     given = with_own_time(own.exclude(conditions__has_key=TRAINING))
+    given = given.annotate(changed_late=Exists(LateChange.objects.filter(assignment=OuterRef("pk"))))
     latest: QuerySet[Assignment] = given.select_related("task__response_a__instruction")
     return latest.order_by("-submitted_at", "-pk")[:shown]
 
@@ -494,6 +525,8 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     rater = rater_known(request, study)
     progress = progress_of(rater) if rater else None
     more = has_more(study, rater, clock=timezone.now)
+    if rater is not None and not more:
+        stop_when_due(rater)
     next_seat = None if more else next_seat_for(study, rater, clock=timezone.now)
     # Who has answered nothing yet and finds all seats held waits for one; that is no end that has a code.
     waits = next_seat is not None and not (progress and progress.submitted)
@@ -501,6 +534,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "progress": progress,
         "waits": waits,
+        "uncounted": late_note(rater, study) if rater else "",
         "more": more,
         "answered": _latest_answers(rater, study) if rater else [],
         "minutes": round(worked_seconds(rater) / 60) if rater else 0,

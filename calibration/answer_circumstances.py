@@ -1,12 +1,14 @@
 """Under what circumstances each answer of a study was given: when, how long it took, which side stood first."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 from django.db.models.functions import Length
 
+from annotation.haste import words_shown
 from annotation.models import Assignment, Rater, Study, Task
 from calibration.datasets import Floats, Ints
 from generation.models import Response
@@ -19,9 +21,10 @@ READ = [Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.JUDGE]
 class Circumstances:
     """One entry a submitted answer, arrays (n,) in ascending order of `assignment` (its pk).
 
-    seconds: active time on the task; words: of the responses shown; place: grows through a rater's session; each NaN
-    where unknown. first: 1 the task's response A stood first, 2 response B, 0 unknown. played: its place among all
-    answers of the study, by time where every answer has one, else by pk.
+    seconds: active time on the task, or where no browser measured it, what passed from hand-out to answer; words: of the
+    texts shown; place: grows through a rater's session; each NaN where unknown. first: 1 the task's response A stood
+    first, 2 response B, 0 unknown. played: its place among all answers of the study, by time where every answer has
+    one, else by pk.
     """
 
     assignment: Ints
@@ -40,16 +43,26 @@ class Circumstances:
 
 
 def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> Circumstances:
-    """Of every submitted or derived answer of the study, repeats included; two queries and a pass over the rows."""
+    """Of every submitted or derived answer of the study, repeats included; three queries and a pass over the rows."""
     kinds = [Rater.Kind.PERSON, Rater.Kind.SLOT] * people + [Rater.Kind.JUDGE] * judges
     found = Assignment.objects.filter(
         task__study=study,
         status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         rater__kind__in=kinds,
     )
-    columns = "pk", "task_id", "rater_id", "repeat", "active_seconds", "shown_first", "order", "submitted_at"
+    columns = (
+        "pk",
+        "task_id",
+        "rater_id",
+        "repeat",
+        "active_seconds",
+        "shown_first",
+        "order",
+        "submitted_at",
+        "shown_at",
+    )
     rows = list(found.order_by("pk").values_list(*columns))
-    words = _words_of_tasks(study)
+    words = words_shown(Task.objects.filter(study=study))
     unknown = float("nan")
     numbers = np.array([row[:4] for row in rows], dtype=np.int64).reshape(-1, 4)
     times = np.array([row[7].timestamp() if row[7] else unknown for row in rows], dtype=np.float64)
@@ -59,7 +72,7 @@ def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> 
         task=numbers[:, 1],
         rater=numbers[:, 2],
         repeat=numbers[:, 3],
-        seconds=np.array([unknown if row[4] is None else row[4] for row in rows], dtype=np.float64),
+        seconds=np.array([_seconds(row[4], row[8], row[7]) for row in rows], dtype=np.float64),
         words=np.array([words.get(row[1], unknown) for row in rows], dtype=np.float64),
         place=_places(numbers[:, 2], [row[6] for row in rows], times),
         first=np.array([SIDES.get(row[5], 0) for row in rows], dtype=np.int64),
@@ -67,16 +80,12 @@ def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> 
     )
 
 
-def _words_of_tasks(study: Study) -> dict[int, float]:
-    """Words of each task's responses, where both are known and there is something to read."""
-    rows = Task.objects.filter(study=study).values_list(
-        "pk", "response_b_id", "response_a__words", "response_b__words"
-    )
-    found = {}
-    for task, second, of_a, of_b in rows:
-        if of_a is not None and (second is None or of_b is not None) and of_a + (of_b or 0) > 0:
-            found[task] = float(of_a + (of_b or 0))
-    return found
+def _seconds(active: float | None, shown: datetime | None, submitted: datetime | None) -> float:
+    if active:
+        return active
+    if shown is not None and submitted is not None:
+        return (submitted - shown).total_seconds()
+    return float("nan") if active is None else active
 
 
 def _places(rater: Ints, orders: list[int | None], times: Floats) -> Floats:

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import CheckOutcome, Study
+from annotation.haste import TOO_FAST, pace_limit
+from annotation.models import Assignment, CheckOutcome, Study
+from annotation.pace import FEWEST_WORDS
 from calibration.answer_circumstances import Circumstances
 from calibration.conduct import failed_controls, reading_pace, same_answers, side_preference
 from calibration.datasets import Bools, ScoreFrame
@@ -27,7 +29,7 @@ def habits_part(
     """The parts pace, same_answers, sides, controls of the report on raters; people only."""
     judges = set(np.unique(frame.rater[frame.is_judge]).tolist())
     return {
-        "pace": part(lambda: _pace(around, names, slots, judges)),
+        "pace": part(lambda: _pace(study, around, names, slots, judges)),
         "same_answers": part(lambda: _same(frame.select(~frame.is_judge & frame.applicable), names, slots)),
         "sides": part(lambda: _sides(main, around, names, slots)),
         "controls": part(lambda: _controls(study, names, slots)),
@@ -41,11 +43,24 @@ def _persons_only(raters: np.ndarray, slots: set[int]) -> Bools:
     return np.asarray(mask, dtype=np.bool_)
 
 
-def _pace(around: Circumstances, names: Mapping[int, str], slots: set[int], judges: set[int]) -> Plain:
+def _unread(study: Study, around: Circumstances) -> Bools:
+    """Which answers came sooner than their texts can be read: by the server's clock as they came, or by the active time."""
+    status = Assignment.Status.SUBMITTED
+    noticed = Assignment.objects.filter(task__study=study, status=status, conditions__has_key=TOO_FAST)
+    by_clock = np.isin(around.assignment, list(noticed.values_list("pk", flat=True)))
+    with np.errstate(invalid="ignore"):
+        by_time = (around.words >= FEWEST_WORDS) & (60 * around.words > pace_limit(study) * around.seconds)
+    return np.asarray(by_clock | (by_time & (around.seconds > 0) & (around.repeat == 0)), dtype=np.bool_)
+
+
+def _pace(
+    study: Study, around: Circumstances, names: Mapping[int, str], slots: set[int], judges: set[int]
+) -> Plain:
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
     timed &= ~np.isin(around.rater, sorted(judges))
     if not timed.any():
         raise NoTimes("No time on task was recorded.")
+    unread = _unread(study, around)
     own = np.flatnonzero(timed)[_persons_only(around.rater[timed], slots)]
     found = reading_pace(around.seconds[own], around.words[own], around.rater[own])
     each = 100 * around.seconds[own] / around.words[own]
@@ -54,12 +69,19 @@ def _pace(around: Circumstances, names: Mapping[int, str], slots: set[int], judg
     for pk, one in found.items():
         mine = each[around.rater[own] == pk]
         rows.append(
-            {"rater": names[int(str(pk))], **plain(one), "fast": float((mine < FAST_SHARE * middle).mean())}
+            {
+                "rater": names[int(str(pk))],
+                **plain(one),
+                "fast": float((mine < FAST_SHARE * middle).mean()),
+                "unread": float(unread[own][around.rater[own] == pk].mean()),
+            }
         )
     return {
         "median": middle,
         "n": int(own.size),
         "fast": float((each < FAST_SHARE * middle).mean()),
+        "unread": float(unread[own].mean()),
+        "limit": pace_limit(study),
         "raters": sorted(rows, key=lambda row: (row["median"], row["rater"])),
     }
 

@@ -38,13 +38,18 @@ def _pace(found: Mapping[str, Any]) -> Block:
     )
     table = Table(
         [Column(gettext("Rater")), Column(gettext("Answers"), 0), Column(gettext("Median s per 100 words"), 1),
-         Column(gettext("Total s per 100 words"), 1), Column(gettext("Fast answers"), 2)],
-        [[row["rater"], row["n"], row["median"], row["total"], row["fast"]] for row in rows],
+         Column(gettext("Total s per 100 words"), 1), Column(gettext("Fast answers"), 2),
+         Column(gettext("Faster than can be read"), 2)],
+        [[row["rater"], row["n"], row["median"], row["total"], row["fast"], row["unread"]] for row in rows],
     )  # fmt: skip
     answer = gettext(
         "The middle answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers took "
-        "less than a quarter of that."
-    ) % {"seconds": number(found["median"], 1), "n": found["n"], "fast": number(found["fast"])}
+        "less than a quarter of that. %(unread)s of the answers came sooner than their texts can be read, at over "
+        "%(limit)d words a minute."
+    ) % {
+        "seconds": number(found["median"], 1), "n": found["n"], "fast": number(found["fast"]),
+        "unread": number(found["unread"]), "limit": found["limit"],
+    }  # fmt: skip
     return Block("pace", title, answer=answer, figure=figure, table=table, folded=True)
 
 

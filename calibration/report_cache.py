@@ -12,7 +12,7 @@ from calibration.models import Report
 from calibration.verdicts import judged_elsewhere
 from generation.models import Category, Instruction, Response
 
-SHAPE = 2
+SHAPE = 3
 SLOW_SCORES = 60_000
 
 

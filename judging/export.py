@@ -20,7 +20,18 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Length
 
 from accounts.models import Workspace
-from annotation.models import Assignment, CheckOutcome, Cohort, Criterion, Rater, Rubric, Score, Study, Task
+from annotation.models import (
+    Assignment,
+    CheckOutcome,
+    Cohort,
+    Criterion,
+    LateChange,
+    Rater,
+    Rubric,
+    Score,
+    Study,
+    Task,
+)
 from calibration.fit_exports import fit_to_json
 from calibration.fits import versions
 from calibration.judge_reports import judges_beside
@@ -37,6 +48,7 @@ FORMAT = "plumbline-study-1"
 SCORE_COLUMNS = (
     "study", "task", "instruction", "category", "model", "model_b", "rater", "rater_kind", "cohort", "repeat",
     "status", "shown_first", "active_seconds", "criterion", "role", "revision", "value", "not_applicable",
+    "not_counted",
 )  # fmt: skip
 
 
@@ -130,6 +142,7 @@ def parts_of(study: Study) -> list[Part]:
         Part(Task, tasks, {"guide_rubric_id": None}),
         Part(Assignment, answers, {"seat_id": None}),
         Part(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
+        Part(LateChange, LateChange.objects.filter(assignment__in=answers)),
         Part(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
         Part(Judge, judges, {"prompt": "", "parameters": {}}),
         Part(Fit, fits, {"created_by_id": None}),
@@ -162,7 +175,10 @@ def _plain_rows(part: Part) -> Iterator[dict[str, Any]]:
 
 
 def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, Any]:
-    """A rater by pseudonym only; a cohort without the secret of its door."""
+    """A rater by pseudonym only; a cohort without the secret of its door; a late change without what was written."""
+    if model is LateChange:
+        sent = {key: {**one, "reason": "", "evidence": None} for key, one in row["answers"].items()}
+        return {**row, "answers": sent}
     if model is Rater:
         shown = row["pseudonym"] or row["label"]
         return {**row, "label": row["public_id"], "pseudonym": shown}
@@ -199,7 +215,11 @@ def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
 
 
 def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
-    """tables/scores.csv: one line a score with labels in place of keys."""
+    """tables/scores.csv: one line a score with labels in place of keys.
+
+    `not_counted` says why a surplus answer counts nowhere: "closed", the state in which its rater was stopped, or "full"
+    where others had taken every seat. Changes that came too late are in rows/annotation.latechange.jsonl alone.
+    """
     columns = (
         "assignment__task__study__slug", "assignment__task__key",
         "assignment__task__response_a__instruction__external_id",
@@ -207,7 +227,7 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         "assignment__task__response_b__model__name", "assignment__rater__pseudonym", "assignment__rater__label",
         "assignment__rater__kind", "assignment__rater__cohort__name", "assignment__repeat", "assignment__status",
         "assignment__shown_first", "assignment__active_seconds", "criterion__key", "criterion__role", "revision",
-        "value", "not_applicable",
+        "value", "not_applicable", "assignment__reason",
     )  # fmt: skip
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
@@ -216,6 +236,8 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         writer.writerow(SCORE_COLUMNS)
         for row in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
-            writer.writerow(["" if cell is None else cell for cell in (*row[:6], *called, *row[8:])])
+            surplus = row[11] == Assignment.Status.SURPLUS
+            why = (row[-1] or "full") if surplus else ""
+            writer.writerow(["" if cell is None else cell for cell in (*row[:6], *called, *row[8:-1], why)])
         out.flush()
         out.detach()

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from annotation.handout import NoTaskLeft, make_seats, next_assignment
-from annotation.models import Criterion, Rubric, Task
-from annotation.recording import Answer, record_answer
+from annotation.models import Criterion, Rater, Rubric, Task
+from annotation.recording import Answer, Timing, record_answer
 from generation.models import Response
 from tests.factories import make_checklist_study
 
@@ -88,3 +88,15 @@ def work(rater, study, most=10_000, share=0.5):
         answer(assignment, share)
         done.append(assignment)
     return done
+
+
+def give(rater, study, seconds, *, share=0.5, claims=None):
+    """One task handed out and answered `seconds` later by the server's clock."""
+    rater = Rater.objects.get(pk=rater.pk)
+    assignment, _progress = next_assignment(rater, study, clock=clock())
+    timing = Timing(active_seconds=seconds if claims is None else claims)
+    outcome = record_answer(
+        assignment=assignment, answers=answers_to(assignment, share), clock=clock(seconds / 60), timing=timing
+    )
+    assignment.refresh_from_db()
+    return assignment, outcome

@@ -196,12 +196,17 @@ class TestPausing:
         return study
 
     def fail(self, rater, study):
-        """Answer everything wrongly until stopped; how many checks that took."""
-        before = CheckOutcome.objects.count()
-        while not is_stopped(Rater.objects.get(pk=rater.pk)):
-            answer(next_of(rater, study), 1.0)
+        """Answer everything wrongly until stopped; how many checks it took to decide that."""
+        before, decided = CheckOutcome.objects.count(), None
+        while True:
+            try:
+                answer(next_of(rater, study), 1.0)
+            except RaterStopped:
+                break
+            if decided is None and Standing.objects.filter(rater=rater, stops_at__isnull=False).exists():
+                decided = CheckOutcome.objects.count() - before
         rater.refresh_from_db()
-        return CheckOutcome.objects.count() - before
+        return decided
 
     def test_failed_checks_pause_and_say_why(self, study):
         rater = make_rater(study)
@@ -314,7 +319,7 @@ class TestPausing:
         pause(rater, message="Please call me.", by=None)
         before = Standing.objects.values().get()
         answer(Assignment.objects.get(pk=check.pk), 1.0)
-        assert not CheckOutcome.objects.get().passed
+        assert not CheckOutcome.objects.exists()
         assert Standing.objects.values().get() == before
         assert Event.objects.filter(verb="pause_rater").count() == 1
 
@@ -397,16 +402,17 @@ class TestPages:
         client.force_login(user)
         assert "/rate/" in client.post(reverse("annotation:start", args=[study.slug]))["Location"]
 
-    def test_an_answer_begun_before_the_pause_is_kept(self, rosa):
+    def test_an_answer_begun_before_the_pause_is_kept_and_does_not_count(self, rosa):
         client, study, user = rosa
         assignment = Assignment.objects.get()
         pause(rater_in(study, user), message="", by=None)
         client.post(reverse("annotation:rate", args=[assignment.public_id]), GOOD)
         assignment.refresh_from_db()
-        assert assignment.status == "checked"
+        assert (assignment.status, assignment.reason) == ("surplus", "paused")
+        assert assignment.scores.count() == 4
 
     def test_agreement_with_gold_is_shown_where_the_study_allows_it(self, client):
-        study = make_study(tasks=80, seats=False, probe_rate=0, gold_rate=0.25)
+        study = make_study(tasks=100, seats=False, probe_rate=0, gold_rate=0.25)
         for task in study.tasks.order_by("pk")[:20]:
             mark_gold(task, {"overall": 5})
         make_seats(study)

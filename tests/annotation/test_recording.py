@@ -37,12 +37,19 @@ def assignment():
     return next_assignment(make_rater(study), study, clock=noon)[0]
 
 
+def handed_out(assignment, seconds):
+    """The assignment as if it had been handed out so long ago."""
+    assignment.shown_at = NOON - timedelta(seconds=seconds)
+    assignment.save(update_fields=["shown_at"])
+
+
 def values(assignment):
     latest = latest_scores(assignment.scores.select_related("criterion"))
     return {score.criterion.key: score.value for score in latest.values()}
 
 
 def test_the_first_answer_is_stored_whole(assignment):
+    handed_out(assignment, 70)
     timing = Timing(active_seconds=61.5, idle_seconds=3.0)
     assert record_answer(assignment=assignment, answers=GOOD, clock=noon, timing=timing) == "recorded"
     assignment.refresh_from_db()
@@ -285,6 +292,7 @@ def test_a_place_leaves_what_is_entered(assignment):
 
 
 def test_a_skip_keeps_when_and_how_long(assignment):
+    handed_out(assignment, 20)
     timing = Timing(active_seconds=12.5, idle_seconds=2.0)
     skip(assignment=assignment, reason="x" * 1000, clock=noon, timing=timing)
     assignment.refresh_from_db()

@@ -112,19 +112,22 @@ def test_the_set_up_keeps_every_choice(as_lead, study):
     sent = entered(
         models=[model.pk], quota="20", hints="split", qualification_of="10", qualification_pass="9",
         probe_percent="4", consent_en="I agree.", payment_zh="报酬", raters="7", hourly_pay="12.50", currency="€",
-        last_day="2030-05-01", training="on",
+        last_day="2030-05-01", training="on", pace_words="800", pace_told="4",
     )  # fmt: skip
     assert as_lead.post(to("setup", study), sent)["Location"] == to("setup", study)
     study.refresh_from_db()
     wanted = {
         "overlap": 2, "quota": 20, "hints": "split", "qualification": {"of": 10, "pass": 9}, "probe_rate": 0.04,
         "consent": {"en": "I agree."}, "payment": {"zh-hans": "报酬"}, "last_day": "2030-05-01", "training": True,
+        "reading_pace": {"words": 800, "told": 4, "paused": 5},
         "plan": {"raters": 7, "hourly_pay": "12.50", "currency": "€"},
         "selection": {"models": [model.pk], "samples": "first"},
     }  # fmt: skip
     assert {key: study.policies.get(key) for key in wanted} == wanted
     html = as_lead.get(to("setup", study)).content.decode()
     assert "I agree." in html
+    refused = as_lead.post(to("setup", study), sent | {"pace_words": "250"})
+    assert list(refused.context["form"].errors) == ["pace_words"]
     assert 'value="12.50"' in html
     assert Event.objects.filter(verb="change_study", object_id=study.public_id).count() == 1
 

@@ -1,6 +1,7 @@
 """The rating screen, as rater, stranger, returning rater and lead, with and without HTMX."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import django_htmx
@@ -112,6 +113,8 @@ def test_the_screen_in_chinese(page):
 
 def test_submitting_with_htmx_brings_the_next_task_in_the_same_response(page):
     client, assignment = page
+    assignment.shown_at -= timedelta(minutes=1)
+    assignment.save()
     response = client.post(rate_url(assignment), GOOD, headers=HTMX)
     following = Assignment.objects.get(status="open")
     html = response.content.decode()
@@ -351,7 +354,8 @@ def test_a_late_answer_is_kept_after_the_study_closed(page, study):
     response = client.post(rate_url(assignment), GOOD)
     assert response["Location"] == reverse("annotation:done", args=[study.slug])
     assignment.refresh_from_db()
-    assert assignment.status == "submitted"
+    assert (assignment.status, assignment.reason) == ("surplus", "closed")
+    assert Score.objects.count() == 4
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])

@@ -92,7 +92,10 @@ def make_study(slug: str, seats: int, raters: int, *, length: int = 1000, texts:
     from generation.models import Response
 
     study = make_checklist_study(instructions=texts, models=1, slug=slug)
-    study.policies = {"overlap": OVERLAP}
+    study.policies = {
+        "overlap": OVERLAP,
+        "reading_pace": {"words": 0},
+    }  # nobody reads as fast as they answer here
     study.save()
     responses = list(Response.objects.filter(tasks_as_a__study=study).order_by("pk"))
     for number, response in enumerate(responses):
