@@ -420,8 +420,9 @@ class Assignment(models.Model):
 
     An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
     the position in the rater's sequence, from 1. `queue_place` is 1 or 2: a person has one task open and
-    one held ready at most, and no two open ones of a rater have the same; null where the seat went to others. `reason` says why a task was skipped, or why a surplus answer does not
-    count ("closed", or the state in which its rater was stopped); '' where others had taken every seat.
+    one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
+    `reason` says why a task was skipped, or why a surplus answer does not count ("closed", or the state in which its
+    rater was stopped); '' where others had taken every seat.
     """
 
     class Status(models.TextChoices):
