@@ -11,6 +11,7 @@ from calibration.agreement_reports import ordered_keys
 from calibration.comparison import accuracy_against_majority, confusion, majority_labels
 from calibration.datasets import Ints, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import level_places
 from calibration.verdicts import Verdicts, judges_verdicts
 
 DRAWS = 1000
@@ -53,8 +54,7 @@ def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: i
         raise NothingToRead("people and this judge have answered nothing in common")
     theirs = people.select(np.isin(people.task, tasks))
     own &= np.isin(verdicts.task, tasks)
-    codes = np.unique(np.concatenate([theirs.label_values, verdicts.value[own]]), return_inverse=True)[1]
-    labels = codes.reshape(-1).astype(np.int64)
+    labels = level_places(np.concatenate([theirs.label_values, verdicts.value[own]]))
     given, verdict = labels[: len(theirs)], np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, verdicts.task[own])] = labels[len(theirs) :]
     place = np.searchsorted(tasks, theirs.task).astype(np.int64)

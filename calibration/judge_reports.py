@@ -24,6 +24,7 @@ from calibration.report_reasons import NoFamily, NoJudge, NoPairs, TooFewModels
 from calibration.reviewed_verdicts import reasonable_rates, review_state
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
 from calibration.swapped_verdicts import swap_part
+from calibration.ties import descending
 from calibration.verdicts import judged_elsewhere
 from generation.models import LanguageModel
 
@@ -258,7 +259,9 @@ def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Pla
 def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:
     """Between two models: those asked for, else the two whose human means are nearest."""
     if one not in by_model or other not in by_model or one == other:
-        order = sorted(by_model, key=lambda name: -float(by_model[name].human.mean()))
+        names = list(by_model)
+        means = np.array([float(by_model[name].human.mean()) for name in names])
+        order = [names[place] for place in descending(means)]
         if len(order) < 2:
             raise TooFewModels("Fewer than two models were scored by people and judge.")
         gaps = [float(by_model[a].human.mean() - by_model[b].human.mean()) for a, b in pairwise(order)]

@@ -16,6 +16,7 @@ from calibration.report_reasons import NoSharedTasks, TooFewModels
 from calibration.score_ranking import MeanScores, complete_table, mean_scores
 from calibration.statistic_errors import TooFewRatings
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import descending
 
 DRAWS = 1000
 PEOPLE = "people"
@@ -128,7 +129,7 @@ def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int
         found = mean_scores(value, rows.model, clusters=rows.instruction, draws=draws, seed=seed)
     except TooFewRatings as error:
         raise TooFewModels(str(error)) from error
-    order = np.argsort(-found.mean, kind="stable")
+    order = descending(found.mean)
     return {
         "models": [
             {

@@ -16,12 +16,15 @@ from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame,
 from calibration.models import Fit
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import level_places, settle_ties
 from calibration.verdicts import judged_elsewhere, judges_verdicts
 from generation.models import Category
 from judging.leaderboards import UnknownJudge, weighted_points
 from judging.weightings import EQUAL, Weighting, fit_name, weighting_of
 
 DRAWS = 1000
+DIGITS = 9
+"""Decimals of the points compared, few enough to hide the rounding of sums; other scores differ by far more."""
 KIND = "judge against people"
 
 
@@ -105,7 +108,7 @@ def _compute(
             "No response has both a usable verdict of this judge and an overall score of a person."
         )
     instruction, model = _about(people, shared)
-    x, y = weighted.points[own], mean[theirs]
+    x, y = _exact(weighted.points[own]), _exact(mean[theirs])
     result = {
         "judge": judge.name,
         "weights": weighting.name,
@@ -119,8 +122,8 @@ def _compute(
                 "response": int(pk),
                 "instruction": people.instruction_ids[int(where)],
                 "model": people.model_names.get(int(whose), ""),
-                "judge": round(float(points), 4),
-                "people": round(float(score), 4),
+                "judge": float(points),
+                "people": float(score),
                 "raters": int(number),
             }
             for pk, where, whose, points, score, number in zip(
@@ -128,7 +131,7 @@ def _compute(
             )
         ],
         **_correlation("correlation", x, y, instruction, draws, seed),
-        **_correlation("equal", plain.points[own], y, instruction, draws, seed),
+        **_correlation("equal", _exact(plain.points[own]), y, instruction, draws, seed),
         "items": [
             _item_agreement(people, verdicts, key, draws, seed)
             for key in people.keys_of_role("item")
@@ -136,6 +139,11 @@ def _compute(
         ],
     }
     return data_hash(people), result
+
+
+def _exact(values: Floats) -> Floats:
+    """Scores as the page's file writes them: equal ones the same number, and no digits that rounding left behind."""
+    return np.round(settle_ties(values), DIGITS)
 
 
 def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
@@ -237,11 +245,7 @@ def _item_agreement(
     theirs, own = theirs.select(np.isin(theirs.response, both)), own.select(np.isin(own.response, both))
     if not len(both):
         return {"key": key, "loo": None, "why": "NothingShared"}
-    labels = (
-        np.unique(np.concatenate([theirs.value, own.value]), return_inverse=True)[1]
-        .reshape(-1)
-        .astype(np.int64)
-    )
+    labels = level_places(np.concatenate([theirs.value, own.value]))
     tasks = np.searchsorted(both, theirs.response).astype(np.int64)
     judged = np.full(len(both), -1, dtype=np.int64)
     judged[np.searchsorted(both, own.response)] = labels[len(theirs) :]

@@ -16,6 +16,7 @@ from calibration.datasets import (
     score_frame,
 )
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import descending, settle_ties
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
 from judging.board_entries import BoardEntries, entries_of, item_weights, measures_in
 from judging.board_parts import (
@@ -89,11 +90,9 @@ class Leaderboard:
     @cached_property
     def intervals(self) -> ScoreIntervals:
         """By model's pk and column's code; leads are of the best model on the board."""
-        best = max(
-            (one for one in self.models if one.average is not None),
-            key=lambda one: one.average or 0.0,
-            default=None,
-        )
+        known = [one for one in self.models if one.average is not None]
+        first = descending(np.array([one.average for one in known], dtype=np.float64))[:1]
+        best = known[int(first[0])] if first.size else None
         return average_intervals(
             model=self.entries.model,
             category=self.column,
@@ -359,6 +358,10 @@ def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
         return one.average if query.sort not in board.categories.values() else None
 
     sign = 1 if query.rising else -1
-    return tuple(
-        sorted(board.models, key=lambda one: ((v := value(one)) is None, sign * (v or 0.0), one.model))
+    values = [value(one) for one in board.models]
+    settled = settle_ties(np.array([sign * (found or 0.0) for found in values])).tolist()
+    ordered = sorted(
+        zip(values, settled, board.models, strict=True),
+        key=lambda row: (row[0] is None, row[1], row[2].model),
     )
+    return tuple(one for _value, _settled, one in ordered)

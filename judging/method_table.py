@@ -20,6 +20,7 @@ from calibration.report_reasons import NoJudge
 from calibration.shares import mean_shares
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import level_places
 from calibration.verdicts import judges_verdicts
 from judging.methods.composite import KEY as COMPOSITE
 from judging.methods.composite import Agreement, Composite, TooFewTasks, choose
@@ -85,8 +86,7 @@ def _tasks(people: ScoreFrame, verdicts: Any) -> tuple[Tasks, dict[int, Floats]]
         highest = float(people.high.max())
         labels, said = side_labels(people), sides(verdicts.value, highest)
     else:
-        both = np.concatenate([people.label_values, verdicts.value])
-        codes = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        codes = level_places(np.concatenate([people.label_values, verdicts.value]))
         labels, said = codes[: len(people)], codes[len(people) :]
     kept, inner, outer = matches_by_task(people.task, labels)
     outer = np.column_stack([outer, np.zeros((len(kept), int(said.max(initial=0)) + 1))])
