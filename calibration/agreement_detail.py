@@ -16,7 +16,7 @@ from calibration.alternative_annotator import (
     SKILLED,
     alternative_annotator_test,
 )
-from calibration.datasets import ROLES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import EVERY_KIND, ROLES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.rater_reports import main_criterion
 from calibration.report_reasons import NoJudge, OnlySlots
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
@@ -34,7 +34,7 @@ def detail_settings(criterion: str = "") -> Plain:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(frame)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     try:

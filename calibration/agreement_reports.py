@@ -16,7 +16,16 @@ from calibration.agreement import (
     outer_leave_one_out,
     rater_matrix,
 )
-from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    EVERY_KIND,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
 from calibration.ties import level_places
@@ -71,7 +80,7 @@ def known_agreement_report(study: Study, criterion: str = "") -> dict[str, Any] 
 
 
 def _compute(study: Study, criterion: str, draws: int, seed: int) -> tuple[str, dict[str, Any]]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     key = criterion or default_criterion(frame)
     part = frame.of_criterion(key)
     kinds = _kinds(part)

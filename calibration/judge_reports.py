@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Max
 
-from annotation.models import Assignment, Rater, Score, Study
+from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.answer_circumstances import circumstances
 from calibration.bias import score_gaps, self_preference
-from calibration.datasets import ROLES, Floats, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
 from calibration.pair_rankings import PlayedGames, length_parts, played_games, position_part
 from calibration.prediction_powered import (
@@ -62,7 +62,7 @@ def _state_beside(study: Study) -> dict[str, int]:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    people = score_frame(study=study, judges=False)
+    people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     found = Rater.objects.filter(pk__in=judges_beside(study).values("rater"))
@@ -73,7 +73,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
             "reason": str(NoJudge("no judge has judged responses of this study")),
         }
     report: Plain = {
-        "study": study.slug, "kind": _kind(study, people), "one": settings["one"], "other": settings["other"],
+        "study": study.slug, "kind": kind_asked(study), "one": settings["one"], "other": settings["other"],
         "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
     }  # fmt: skip
     if report["kind"] == "pairs":
@@ -84,11 +84,15 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     return hashed, settled(report)
 
 
-def _kind(study: Study, people: ScoreFrame) -> str:
-    """What people answered here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses."""
+def kind_asked(study: Study) -> str:
+    """What is asked here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses.
+
+    Tasks decide, so that the report is of the same kind before anybody has answered.
+    """
     if study.kind == Study.Kind.REVIEW:
         return "reviews"
-    return "pairs" if (people.response_b > 0).any() else "scores"
+    pairs = study.kind == Study.Kind.PAIR or study.tasks.filter(response_b__isnull=False).exists()
+    return "pairs" if pairs else "scores"
 
 
 JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
@@ -96,7 +100,7 @@ JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
 
 def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    frame = score_frame(study=study, raters=[judge.pk], people=False)
+    frame = score_frame(kinds=[Task.Kind.PAIR], study=study, raters=[judge.pk], people=False)
     return {
         "judge": judge.name,
         **_sways(study, judge, draws, seed),
@@ -108,10 +112,19 @@ def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings
 
 def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
     """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
+    kinds = [Task.Kind.PAIR]
     frame = score_frame(
-        study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
+        kinds=kinds,
+        study=study,
+        people=judge is None,
+        raters=[judge.pk] if judge else None,
+        judges=judge is not None,
     )
-    twice = score_frame(study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
+    twice = (
+        score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True)
+        if judge
+        else frame
+    )
 
     def games(of: ScoreFrame) -> PlayedGames:
         own = of.select((of.role == ROLES.index("preference")) & of.applicable)
@@ -159,9 +172,15 @@ def _own_family(
 def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = (
-        score_frame(benchmark=study.benchmark, raters=[judge.pk], people=False, experiment=None)
+        score_frame(
+            kinds=[study.task_kind],
+            benchmark=study.benchmark,
+            raters=[judge.pk],
+            people=False,
+            experiment=None,
+        )
         if study.benchmark
-        else score_frame(study=study, raters=[judge.pk], people=False)
+        else score_frame(kinds=[study.task_kind], study=study, raters=[judge.pk], people=False)
     )
     return {
         "judge": judge.name,

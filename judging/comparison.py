@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Criterion, Rater, Score, Study
+from annotation.models import Assignment, Criterion, Rater, Score, Study
 from calibration.agreement import leave_one_out, outer_leave_one_out
 from calibration.comparison import Coefficient, Correlation, correlate
-from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.models import Fit
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
@@ -34,8 +43,9 @@ class NothingShared(NothingToRead):
 
 def has_overall(study: Study) -> bool:
     """Whether a person has given an overall score in this study."""
-    scores = Score.objects.filter(assignment__task__study=study, criterion__role=Criterion.Role.OVERALL)
-    return scores.exclude(assignment__rater__kind=Rater.Kind.JUDGE).exists()
+    answered = Assignment.objects.filter(task__study=study, task__kind__in=ABOUT_RESPONSES).answered()
+    scores = Score.objects.filter(assignment__in=answered.of_people())
+    return scores.filter(criterion__role=Criterion.Role.OVERALL).exists()
 
 
 def judges_in(study: Study) -> list[Rater]:
@@ -90,7 +100,7 @@ def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> dict
 def _compute(
     study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int
 ) -> tuple[str, dict[str, Any]]:
-    people = score_frame(study=study, judges=False)
+    people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     verdicts = judge_scores(study, judge)
     overall_keys = people.keys_of_role("overall")
     if not overall_keys:
@@ -151,10 +161,10 @@ def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
 
     Raises NothingShared.
     """
-    frames = [score_frame(study=study, raters=[judge.pk], people=False)]
+    frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, raters=[judge.pk], people=False)]
     others = judged_elsewhere(study).filter(rater=judge).values("task__study")
     frames += [
-        score_frame(study=one, raters=[judge.pk], people=False)
+        score_frame(kinds=[study.task_kind], study=one, raters=[judge.pk], people=False)
         for one in Study.objects.filter(pk__in=others).order_by("pk")
     ]
     wanted = np.array(

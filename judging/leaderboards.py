@@ -9,6 +9,7 @@ import numpy as np
 
 from annotation.models import Assignment, Rater, Study
 from calibration.datasets import (
+    ABOUT_RESPONSES,
     ROLES,
     Ints,
     ScoreFrame,
@@ -178,7 +179,9 @@ def leaderboard(
     MissingWeights, WithoutWeight, NotOnScale.
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
-    frame = score_frame(benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment)
+    frame = score_frame(
+        kinds=ABOUT_RESPONSES, benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment
+    )
     measures = tuple(measures_in(frame)) if len(frame) else ()
     if not measures:
         raise NoVerdicts(
@@ -216,9 +219,9 @@ def leaderboard(
     people = None
     if beside_people or people_of is not None:
         theirs = (
-            score_frame(study=people_of, judges=False)
+            score_frame(kinds=ABOUT_RESPONSES, study=people_of, judges=False)
             if people_of is not None
-            else score_frame(benchmark=benchmark, judges=False, experiment=experiment)
+            else score_frame(kinds=ABOUT_RESPONSES, benchmark=benchmark, judges=False, experiment=experiment)
         )
         people = _people(theirs, measure, weighting, leaves, query)
     wins = None

@@ -13,7 +13,17 @@ import numpy as np
 from annotation.models import Study
 from calibration.agreement import matches_by_task
 from calibration.agreement_reports import ordered_keys
-from calibration.datasets import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    ROLES,
+    Bools,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.judge_matches import side_labels, sides
 from calibration.rater_reports import main_criterion
 from calibration.report_reasons import NoJudge
@@ -50,7 +60,7 @@ class Tasks:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     hashed = data_hash(frame)
     try:
         key = main_criterion(frame, str(settings["criterion"]))
