@@ -219,6 +219,16 @@ class Study(models.Model):
     def name(self) -> str:
         return localized(self.names) or self.slug
 
+    @property
+    def task_kind(self) -> "Task.Kind":
+        """The kind of the tasks that it asks."""
+        kinds = {
+            Study.Kind.PAIR: Task.Kind.PAIR,
+            Study.Kind.REVIEW: Task.Kind.REVIEW,
+            Study.Kind.CHECK: Task.Kind.CHECK,
+        }
+        return kinds.get(Study.Kind(self.kind), Task.Kind.SINGLE)
+
 
 class Cohort(models.Model):
     """Raters who came in by one door. `joins_per_hour` is how many may join from one network address; null: any."""

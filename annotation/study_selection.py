@@ -411,14 +411,9 @@ def _words_asked(instructions: set[int]) -> float:
 
 def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
     """The row of a planned task, not saved."""
-    kinds = {
-        Study.Kind.PAIR: Task.Kind.PAIR,
-        Study.Kind.REVIEW: Task.Kind.REVIEW,
-        Study.Kind.CHECK: Task.Kind.CHECK,
-    }
     return Task(
         study=study,
-        kind=kinds.get(Study.Kind(study.kind), Task.Kind.SINGLE),
+        kind=study.task_kind,
         key=planned.key,
         response_a_id=planned.response_a,
         response_b_id=planned.response_b,

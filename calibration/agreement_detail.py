@@ -16,10 +16,11 @@ from calibration.alternative_annotator import (
     SKILLED,
     alternative_annotator_test,
 )
-from calibration.datasets import ROLES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import EVERY_KIND, ROLES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.rater_reports import main_criterion
 from calibration.report_reasons import NoJudge, OnlySlots
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import level_places
 from calibration.verdicts import judges_verdicts
 
 DRAWS = 1000
@@ -33,7 +34,7 @@ def detail_settings(criterion: str = "") -> Plain:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(frame)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     try:
@@ -85,7 +86,7 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
 
 def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
     """Every coefficient with its ends, or why it has none; where labels are the same or not, both bad is one of them."""
-    labels = np.unique(own.label_values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    labels = level_places(own.label_values)
     shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": own.instruction}
 
     def alpha(metric: Any) -> Callable[[], Any]:

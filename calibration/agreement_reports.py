@@ -16,9 +16,19 @@ from calibration.agreement import (
     outer_leave_one_out,
     rater_matrix,
 )
-from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    EVERY_KIND,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import level_places
 from calibration.verdicts import judges_verdicts
 
 METRICS = ("nominal", "ordinal", "interval")
@@ -70,7 +80,7 @@ def known_agreement_report(study: Study, criterion: str = "") -> dict[str, Any] 
 
 
 def _compute(study: Study, criterion: str, draws: int, seed: int) -> tuple[str, dict[str, Any]]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     key = criterion or default_criterion(frame)
     part = frame.of_criterion(key)
     kinds = _kinds(part)
@@ -104,7 +114,7 @@ def _kinds(part: ScoreFrame) -> dict[int, str]:
 
 
 def _codes(values: Floats) -> Ints:
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return level_places(values)
 
 
 def _ends(found: LeaveOneOut | OuterLeaveOneOut | Alpha) -> dict[str, Any]:
@@ -217,8 +227,8 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 def _judges(study: Study, part: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, dict[str, Any]]:
     """Each judge against the people: outer leave-one-out on the tasks with a usable verdict, the others counted."""
     verdicts = judges_verdicts(study, key)
-    codes = np.unique(np.concatenate([part.label_values, verdicts.value]), return_inverse=True)[1].reshape(-1)
-    people, judged = codes[: len(part)].astype(np.int64), codes[len(part) :].astype(np.int64)
+    codes = level_places(np.concatenate([part.label_values, verdicts.value]))
+    people, judged = codes[: len(part)], codes[len(part) :]
     tasks, places = np.unique(part.task, return_inverse=True)
     places = places.reshape(-1).astype(np.int64)
     found: dict[str, dict[str, Any]] = {}

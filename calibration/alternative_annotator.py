@@ -39,6 +39,7 @@ from calibration.resampling import (
     cluster_intervals,
 )
 from calibration.statistic_errors import NoStatistic, OutOfRange, TooFewRatings
+from calibration.ties import settle_ties
 
 Kind: TypeAlias = Literal["categorical", "numeric"]
 
@@ -126,6 +127,8 @@ def alternative_annotator_test(
     names = [name for name, _ in first_labels(items, item, m)]
     known = np.array([name in judge for name in names], dtype=np.bool_)
     verdicts = np.array([float(judge.get(name, 0.0)) for name in names])
+    both = settle_ties(np.concatenate([values, verdicts]))
+    values, verdicts = both[: values.size], both[values.size :]
     others = np.bincount(item, minlength=m)[item] - 1
     usable = (others > 0) & known[item]
     by_judge, by_rater = _alignments(values, verdicts, item, m, kind)

@@ -20,6 +20,7 @@ from calibration.resampling import (
     cluster_intervals,
 )
 from calibration.statistic_errors import ConstantScores, NoStatistic, TooFewRatings
+from calibration.ties import settle_ties
 
 Ties: TypeAlias = Literal["exclude", "share"]
 
@@ -96,6 +97,8 @@ def correlate(
     x: FloatArray, y: FloatArray, *, clusters: Labels | None = None, draws: int = 1000, seed: int = 0
 ) -> Correlation:
     """Three correlations of x (n,) with y (n,) by scipy; clusters (n,) labels the pairs that belong together.
+
+    Scores that differ only by the rounding of a mean are tied.
 
     Raises TooFewRatings under three pairs, ConstantScores where x or y never varies. With more than 3,000 pairs
     Kendall's tau is resampled draw by draw, some 5 ms for 20,000 pairs.
@@ -220,9 +223,10 @@ def _varying(what: str, values: FloatArray) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise NoStatistic(f"The {what} must be finite numbers; leave out the pairs with a missing one.")
-    if array.size and np.ptp(array) <= 1e-12 * np.abs(array).max():
+    settled = settle_ties(array)
+    if settled.size and np.ptp(settled) == 0:
         raise ConstantScores(what, float(array[0]))
-    return array
+    return settled
 
 
 def _correlations(x: FloatArray, y: FloatArray, codes: IntArray, k: int) -> CountedStatistic:

@@ -9,8 +9,9 @@ from annotation.models import Rater, Study
 from calibration.agreement import leave_one_out, outer_leave_one_out
 from calibration.agreement_reports import ordered_keys
 from calibration.comparison import accuracy_against_majority, confusion, majority_labels
-from calibration.datasets import Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import ABOUT_RESPONSES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import level_places
 from calibration.verdicts import Verdicts, judges_verdicts
 
 DRAWS = 1000
@@ -21,7 +22,7 @@ def criterion_settings() -> Plain:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    people = score_frame(study=study, judges=False)
+    people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     hashed = data_hash(people)
     people = people.select((people.response_b == 0) & people.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
@@ -53,8 +54,7 @@ def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: i
         raise NothingToRead("people and this judge have answered nothing in common")
     theirs = people.select(np.isin(people.task, tasks))
     own &= np.isin(verdicts.task, tasks)
-    codes = np.unique(np.concatenate([theirs.label_values, verdicts.value[own]]), return_inverse=True)[1]
-    labels = codes.reshape(-1).astype(np.int64)
+    labels = level_places(np.concatenate([theirs.label_values, verdicts.value[own]]))
     given, verdict = labels[: len(theirs)], np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, verdicts.task[own])] = labels[len(theirs) :]
     place = np.searchsorted(tasks, theirs.task).astype(np.int64)

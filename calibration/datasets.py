@@ -5,14 +5,14 @@ million scores take about a second; every array has the same length, and pks sta
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel, Response
@@ -22,6 +22,11 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 ROLES = tuple(Criterion.Role.values)
+ABOUT_RESPONSES = (Task.Kind.SINGLE, Task.Kind.PAIR, Task.Kind.CHECK)
+"""Tasks whose answers say something of a response. A review's answers say, under the same criterion keys, whether a
+judge's verdict on it is reasonable: they are no scores of the response."""
+EVERY_KIND = tuple(Task.Kind)
+"""For what holds of answers whatever they are about, as raters' agreement does; of one study, whose tasks are alike."""
 UNCATEGORISED = "all"
 
 
@@ -138,6 +143,7 @@ class UnitLabels:
 
 def score_frame(
     *,
+    kinds: Collection[Task.Kind],
     study: Study | None = None,
     benchmark: Benchmark | None = None,
     raters: Iterable[int] | None = None,
@@ -147,14 +153,18 @@ def score_frame(
     keep_derived: bool | None = None,
     repeats: bool = False,
 ) -> ScoreFrame:
-    """The current scores of a study, or of all studies of a benchmark's responses.
+    """The current scores that answer tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
 
-    Without `repeats`, only a rater's first answer to a task is read. `experiment` keeps a benchmark's runs apart
-    (None: all); responses of no run belong to the main one. Verdicts derived from several (a jury's, both orders') are
-    read where judges are read by themselves, and left out beside people, where their parts stand already.
+    People's answers to tasks with a known answer (gold, controls, training, qualification) are never read. Without
+    `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
+    a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several (a
+    jury's, both orders') are read where judges are read by themselves, and left out beside people, where their parts
+    stand already.
     """
     keep_derived = not people if keep_derived is None else keep_derived
-    assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats)
+    assignments = _assignments(
+        study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds
+    )
     score_columns = _columns(
         Score.objects.filter(assignment__in=assignments).order_by(),
         ["assignment_id", "criterion_id", "revision", "value", "not_applicable"],
@@ -326,9 +336,12 @@ def _assignments(
     keep_derived: bool,
     repeats: bool,
     status: str = Assignment.Status.SUBMITTED,
+    kinds: Collection[Task.Kind] = ABOUT_RESPONSES,
 ) -> QuerySet[Assignment]:
     statuses = [status, Assignment.Status.DERIVED] if keep_derived else [status]
     found = Assignment.objects.filter(status__in=statuses).order_by()
+    if set(kinds) != set(EVERY_KIND):
+        found = found.filter(task__kind__in=[str(kind) for kind in kinds])
     if not repeats:
         found = found.filter(repeat=0)
     if study is not None:
@@ -345,8 +358,10 @@ def _assignments(
         raise ValueError("a frame is of a study or of a benchmark")
     if raters is not None:
         found = found.filter(rater__in=list(raters))
-    kinds = [Rater.Kind.PERSON, Rater.Kind.SLOT] * people + [Rater.Kind.JUDGE] * judges
-    return found.filter(rater__kind__in=kinds)
+    who = Q(rater__kind=Rater.Kind.JUDGE) if judges else Q(pk__in=[])
+    if people:
+        who |= Q(rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT], task__gold__isnull=True)
+    return found.filter(who)
 
 
 def _columns(queryset: QuerySet[Any], names: list[str]) -> list[Floats]:

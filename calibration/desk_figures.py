@@ -31,7 +31,7 @@ from calibration.datasets import NothingToRead
 from calibration.interval_words import ends_words
 from calibration.models import Report
 from calibration.rater_reports import RATERS, rater_settings
-from calibration.report_cache import SLOW_SCORES
+from calibration.report_cache import SHAPE, SLOW_SCORES
 from calibration.result_views import readable_study
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import Plain, missing, report_of
@@ -68,7 +68,7 @@ class DeskFigures:
 
 def newest(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
     """The last stored report of these settings, whatever has been answered since."""
-    wanted = {f"settings__{name}": value for name, value in settings.items()}
+    wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
     return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
 
 

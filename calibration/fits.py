@@ -26,7 +26,14 @@ from calibration.category_fits import (
     rows_to_json,
 )
 from calibration.certificates import certificate_to_dict, pooled_to_dict
-from calibration.datasets import CategoryRows, ScoreFrame, checklist_rows, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    CategoryRows,
+    ScoreFrame,
+    checklist_rows,
+    data_hash,
+    score_frame,
+)
 from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.manifests import code_version
 
@@ -52,7 +59,7 @@ def run_fit(
     person has answered the checklist.
     """
     settings = FitSettings(floor, pool, draws, seed)
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     rows = checklist_rows(frame)
     kept, skipped = _large_enough(labelled_rows(frame, rows), skip_small)
     stored = {**asdict(settings), "skipped": skipped}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Max
 
-from annotation.models import Assignment, Rater, Score, Study
+from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.answer_circumstances import circumstances
 from calibration.bias import score_gaps, self_preference
-from calibration.datasets import ROLES, Floats, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
 from calibration.pair_rankings import PlayedGames, length_parts, played_games, position_part
 from calibration.prediction_powered import (
@@ -24,6 +24,7 @@ from calibration.report_reasons import NoFamily, NoJudge, NoPairs, TooFewModels
 from calibration.reviewed_verdicts import reasonable_rates, review_state
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
 from calibration.swapped_verdicts import swap_part
+from calibration.ties import descending
 from calibration.verdicts import judged_elsewhere
 from generation.models import LanguageModel
 
@@ -61,7 +62,7 @@ def _state_beside(study: Study) -> dict[str, int]:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    people = score_frame(study=study, judges=False)
+    people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     found = Rater.objects.filter(pk__in=judges_beside(study).values("rater"))
@@ -72,7 +73,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
             "reason": str(NoJudge("no judge has judged responses of this study")),
         }
     report: Plain = {
-        "study": study.slug, "kind": _kind(study, people), "one": settings["one"], "other": settings["other"],
+        "study": study.slug, "kind": kind_asked(study), "one": settings["one"], "other": settings["other"],
         "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
     }  # fmt: skip
     if report["kind"] == "pairs":
@@ -83,11 +84,15 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     return hashed, settled(report)
 
 
-def _kind(study: Study, people: ScoreFrame) -> str:
-    """What people answered here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses."""
+def kind_asked(study: Study) -> str:
+    """What is asked here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses.
+
+    Tasks decide, so that the report is of the same kind before anybody has answered.
+    """
     if study.kind == Study.Kind.REVIEW:
         return "reviews"
-    return "pairs" if (people.response_b > 0).any() else "scores"
+    pairs = study.kind == Study.Kind.PAIR or study.tasks.filter(response_b__isnull=False).exists()
+    return "pairs" if pairs else "scores"
 
 
 JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
@@ -95,7 +100,7 @@ JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
 
 def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    frame = score_frame(study=study, raters=[judge.pk], people=False)
+    frame = score_frame(kinds=[Task.Kind.PAIR], study=study, raters=[judge.pk], people=False)
     return {
         "judge": judge.name,
         **_sways(study, judge, draws, seed),
@@ -107,10 +112,19 @@ def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings
 
 def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
     """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
+    kinds = [Task.Kind.PAIR]
     frame = score_frame(
-        study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
+        kinds=kinds,
+        study=study,
+        people=judge is None,
+        raters=[judge.pk] if judge else None,
+        judges=judge is not None,
     )
-    twice = score_frame(study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
+    twice = (
+        score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True)
+        if judge
+        else frame
+    )
 
     def games(of: ScoreFrame) -> PlayedGames:
         own = of.select((of.role == ROLES.index("preference")) & of.applicable)
@@ -158,9 +172,15 @@ def _own_family(
 def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = (
-        score_frame(benchmark=study.benchmark, raters=[judge.pk], people=False, experiment=None)
+        score_frame(
+            kinds=[study.task_kind],
+            benchmark=study.benchmark,
+            raters=[judge.pk],
+            people=False,
+            experiment=None,
+        )
         if study.benchmark
-        else score_frame(study=study, raters=[judge.pk], people=False)
+        else score_frame(kinds=[study.task_kind], study=study, raters=[judge.pk], people=False)
     )
     return {
         "judge": judge.name,
@@ -258,7 +278,9 @@ def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Pla
 def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:
     """Between two models: those asked for, else the two whose human means are nearest."""
     if one not in by_model or other not in by_model or one == other:
-        order = sorted(by_model, key=lambda name: -float(by_model[name].human.mean()))
+        names = list(by_model)
+        means = np.array([float(by_model[name].human.mean()) for name in names])
+        order = [names[place] for place in descending(means)]
         if len(order) < 2:
             raise TooFewModels("Fewer than two models were scored by people and judge.")
         gaps = [float(by_model[a].human.mean() - by_model[b].human.mean()) for a, b in pairwise(order)]

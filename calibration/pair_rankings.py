@@ -18,6 +18,7 @@ from calibration.paired_effects import length_contrast, paired_effects
 from calibration.ranking import points
 from calibration.report_reasons import NoLengths, NoPairs, NoPositions
 from calibration.stored_reports import Plain, part, plain
+from calibration.ties import descending
 
 ORDERS = 200
 
@@ -119,7 +120,7 @@ def _points(played: PlayedGames, games: Games, draws: int, seed: int) -> Plain:
 def _strength(played: PlayedGames, draws: int, seed: int) -> Plain:
     """Bradley-Terry on the scale of Elo's points, the strongest first."""
     found = bradley_terry_intervals(played.games, draws=draws, seed=seed)
-    order = np.argsort(-found.fit.strength, kind="stable")
+    order = descending(found.fit.strength)
     names = _named(played, found.fit.models)
     value, low, high = (on_elo_scale(one) for one in (found.fit.strength, found.low, found.high))
     ahead = part(found.ahead)
@@ -158,7 +159,7 @@ def _davidson(played: PlayedGames, draws: int, seed: int) -> Plain:
 def _elo(played: PlayedGames, seed: int) -> Plain:
     once, shuffled = elo(played.games), elo_orders(played.games, orders=ORDERS, seed=seed)
     names = _named(played, once.models)
-    order = np.argsort(-once.rating, kind="stable")
+    order = descending(once.rating)
     rows = [
         {
             "model": names[place], "rating": once.rating[place], "rank": once.rank[place],

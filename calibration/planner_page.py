@@ -95,7 +95,7 @@ def starting_values(study: Study) -> dict[str, Any]:
         "words_per_response": 600, "words_per_instruction": 100, "seconds_per_answer": 6, "hourly_pay": 0,
         "agreement": 0.5, "repeat_agreement": 0.8,
     }  # fmt: skip
-    tasks = study.tasks.select_related(None)
+    tasks = study.tasks.filter(gold__isnull=True)
     instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
     raters = study.raters.filter(kind="person").count()

@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from calibration.resampling import FloatArray, IntArray
 from calibration.statistic_errors import ConstantScores, MissingCells, NoStatistic, TooFewRatings
+from calibration.ties import descending
 
 SIGNIFICANT = 0.05
 SHARES = (0.8, 0.9)
@@ -154,7 +155,7 @@ def shared_ranks(
         raise ValueError(f"{len(models)} models for {table.shape[1]} columns of scores; name each column.")
     p = paired_p(table)
     mean = table.mean(axis=0)
-    order = np.argsort(-mean, kind="stable")
+    order = descending(mean)
     rank = np.empty(len(order), dtype=np.int64)
     leader_p = np.ones(len(order))
     leader = 0

@@ -7,11 +7,13 @@ difference leaves 0 outside an interval that is simultaneous over all rivals of 
 import numpy as np
 
 from calibration.resampling import FloatArray, IntArray, IntervalKind
+from calibration.ties import margin
 
 
 def ranks(strength: FloatArray) -> IntArray:
-    """1 + the number of larger entries along the last axis; equal entries share the better rank."""
-    return np.asarray(1 + (strength[..., None, :] > strength[..., :, None]).sum(axis=-1), dtype=np.int64)
+    """1 + the number of larger entries along the last axis; entries equal but for rounding share the better rank."""
+    reached = strength + margin(strength)
+    return np.asarray(1 + (strength[..., None, :] > reached[..., :, None]).sum(axis=-1), dtype=np.int64)
 
 
 def rank_ends(
@@ -47,25 +49,33 @@ def clear_by_draws(point: FloatArray, sample: FloatArray, clusters: IntArray) ->
     difference = point[:, None] - point[None, :]
     fewer = np.minimum(clusters[:, None], clusters[None, :])
     clear = np.zeros((k, k), dtype=np.int64)
+    rounding = float(margin(point)[0])
     for model in range(k):
         around = sample[:, model, None] - sample - difference[model]
         spread = np.sqrt((around**2).mean(axis=0) * fewer[model] / (fewer[model] - 1))
-        rivals = np.flatnonzero(spread > 0)
+        rivals = np.flatnonzero(spread > rounding)
         reach = (
             np.quantile(np.abs(around[:, rivals] / spread[rivals]).max(axis=1), 0.95) if rivals.size else 0.0
         )
-        ahead, behind = difference[model] > reach * spread, difference[model] < -reach * spread
+        least = reach * spread + rounding
+        ahead, behind = difference[model] > least, difference[model] < -least
         clear[model] = ahead.astype(np.int64) - behind
     return clear
 
 
 def clear_by_leaving_out(point: FloatArray, sample: FloatArray) -> IntArray:
     """The same where the difference keeps its sign whichever cluster is left out: sample (clusters, k), no probability."""
-    difference = np.sign(point[:, None] - point[None, :]).astype(np.int64)
+    rounding = margin(point)[0]
+    difference = _signs(point[:, None] - point[None, :], rounding)
     for model in range(len(point)):
-        left = np.sign(sample[:, model, None] - sample)
+        left = _signs(sample[:, model, None] - sample, rounding)
         difference[model] *= (left == difference[model]).all(axis=0)
     return difference
+
+
+def _signs(differences: FloatArray, rounding: float) -> IntArray:
+    """-1, 0 or 1; a difference within `rounding` is none."""
+    return np.where(np.abs(differences) <= rounding, 0, np.sign(differences)).astype(np.int64)
 
 
 def ahead_chances(sample: FloatArray) -> FloatArray:
@@ -73,6 +83,6 @@ def ahead_chances(sample: FloatArray) -> FloatArray:
 
     (hits + 1/2)/(draws + 1), so never quite 0 or 1.
     """
-    hits = (sample[:, :, None] > sample[:, None, :]).sum(axis=0)
-    level = (sample[:, :, None] == sample[:, None, :]).sum(axis=0)
+    hits = (sample[:, :, None] > (sample + margin(sample))[:, None, :]).sum(axis=0)
+    level = len(sample) - hits - hits.T
     return np.asarray((hits + level / 2 + 0.5) / (len(sample) + 1), dtype=np.float64)

@@ -9,13 +9,24 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.agreement_reports import ordered_keys
 from calibration.answer_circumstances import circumstances
-from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    EVERY_KIND,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.pair_rankings import pair_parts
 from calibration.power import power_curve, shared_ranks
-from calibration.report_reasons import NoSharedTasks, TooFewModels
+from calibration.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels
 from calibration.score_ranking import MeanScores, complete_table, mean_scores
 from calibration.statistic_errors import TooFewRatings
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import descending
 
 DRAWS = 1000
 PEOPLE = "people"
@@ -39,10 +50,18 @@ def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Plain:
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     by = str(settings["by"])
+    if study.kind == Study.Kind.REVIEW:
+        return data_hash(score_frame(kinds=EVERY_KIND, study=study)), {
+            "why": "AboutVerdicts", "reason": str(AboutVerdicts("what reviewers answer is about verdicts")),
+        }  # fmt: skip
     judges = judges_here(study)
     asked = next((pk for public, pk, _ in judges if public == by), None)
     frame = score_frame(
-        study=study, raters=None if by == PEOPLE else [asked or 0], people=by == PEOPLE, judges=by != PEOPLE
+        kinds=ABOUT_RESPONSES,
+        study=study,
+        raters=None if by == PEOPLE else [asked or 0],
+        people=by == PEOPLE,
+        judges=by != PEOPLE,
     )
     hashed = data_hash(frame)
     if not len(frame):
@@ -128,7 +147,7 @@ def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int
         found = mean_scores(value, rows.model, clusters=rows.instruction, draws=draws, seed=seed)
     except TooFewRatings as error:
         raise TooFewModels(str(error)) from error
-    order = np.argsort(-found.mean, kind="stable")
+    order = descending(found.mean)
     return {
         "models": [
             {

@@ -132,9 +132,12 @@ def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _about(report: Plain) -> str:
+    judge = next((name for public, name in report["judges"] if public == report["by"]), "")
     if report["kind"] == "pairs":
-        said = gettext("%(games)d comparisons by %(raters)d raters.") % {
-            "games": report["n_games"], "raters": report["n_raters"],
+        by_people = gettext("%(games)d comparisons by %(raters)d raters.")
+        by_judge = gettext("%(games)d comparisons by the judge %(judge)s.")
+        said = (by_judge if judge else by_people) % {
+            "games": report["n_games"], "raters": report["n_raters"], "judge": judge,
         }  # fmt: skip
         if report["n_left_out"]:
             said += " " + gettext("%(n)d without two different models are left out.") % {
@@ -142,8 +145,11 @@ def _about(report: Plain) -> str:
             }
         return said
     low, high = report["scale"]
-    return gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.") % {
-        "answers": report["n_answers"], "raters": report["n_raters"], "low": number(low, 1), "high": number(high, 1),
+    by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
+    by_judge = gettext("%(answers)d answers by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
+    return (by_judge if judge else by_people) % {
+        "answers": report["n_answers"], "raters": report["n_raters"], "judge": judge, "low": number(low, 1),
+        "high": number(high, 1),
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from django.utils.translation import gettext
 
 from calibration.charts import Bar, heat_map, interval_bars
@@ -13,6 +14,7 @@ from calibration.report_words import category_names
 from calibration.result_blocks import Block, Column, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
+from calibration.ties import descending
 
 
 def pair_blocks(report: Plain, clusters: str) -> list[Block]:
@@ -130,7 +132,7 @@ def _points(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Points")
     if missing(found):
         return Block("points", title, reason=reason_of(found))
-    order = sorted(range(len(found["models"])), key=lambda place: -found["per_game"][place])
+    order = descending(np.array(found["per_game"])).tolist()
     kind = found["interval_kind"]
     figure = interval_bars(
         [
@@ -157,7 +159,7 @@ def _davidson(found: Mapping[str, Any]) -> Block:
     title = gettext("With ties as an ending of their own (Davidson)")
     if missing(found):
         return Block("davidson", title, reason=reason_of(found))
-    order = sorted(range(len(found["models"])), key=lambda place: -found["strength"][place])
+    order = descending(np.array(found["strength"])).tolist()
     kind = found["interval_kind"]
     figure = ranges(
         [
@@ -212,12 +214,9 @@ def _effects(found: Mapping[str, Any], clusters: str) -> Block:
         answer = gettext("Of two equal models, the one shown first is preferred %(share)s of the time.") % {
             "share": number(found["first_wins"])
         }
-    strengths = sorted(
-        zip(found["models"], found["strength"], found["rank"], strict=True), key=lambda row: -row[1]
-    )
+    order = [found["models"][place] for place in descending(np.array(found["strength"]))]
     notes = [
-        gettext("Net of these effects the order is: %(order)s.")
-        % {"order": ", ".join(row[0] for row in strengths)},
+        gettext("Net of these effects the order is: %(order)s.") % {"order": ", ".join(order)},
         ends_meaning(found["interval_kind"], found["clusters"], clusters),
     ]
     return Block("effects", title, answer=answer, figure=figure, table=table, notes=notes)

@@ -20,6 +20,7 @@ from calibration.resampling import (
     cluster_intervals,
 )
 from calibration.statistic_errors import MissingCells, NoDisagreementPossible, RepeatedCell, TooFewRatings
+from calibration.ties import settle_ties
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def rater_matrix(items: Labels, raters: Labels, values: FloatArray) -> RaterMatr
             if common[a, b] < 3:
                 continue
             both = present[:, a] & present[:, b]
-            x, y = table[both, a], table[both, b]
+            x, y = settle_ties(table[both, a]), settle_ties(table[both, b])
             if np.ptp(x) == 0 or np.ptp(y) == 0:
                 continue
             defined[a, b] = defined[b, a] = True

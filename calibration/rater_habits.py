@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from annotation.check_plan import CONTROL, GOLD
 from annotation.haste import TOO_FAST, pace_limit
-from annotation.models import Assignment, CheckOutcome, Study
+from annotation.models import Assignment, CheckOutcome, Rater, Study
 from annotation.pace import FEWEST_WORDS
 from calibration.answer_circumstances import Circumstances
 from calibration.conduct import failed_controls, reading_pace, same_answers, side_preference
@@ -26,11 +27,10 @@ def habits_part(
     names: Mapping[int, str],
     slots: set[int],
 ) -> Plain:
-    """The parts pace, same_answers, sides, controls of the report on raters; people only."""
-    judges = set(np.unique(frame.rater[frame.is_judge]).tolist())
+    """The parts pace, same_answers, sides, controls of the report on raters; everything given is people's alone."""
     return {
-        "pace": part(lambda: _pace(study, around, names, slots, judges)),
-        "same_answers": part(lambda: _same(frame.select(~frame.is_judge & frame.applicable), names, slots)),
+        "pace": part(lambda: _pace(study, around, names, slots)),
+        "same_answers": part(lambda: _same(frame.select(frame.applicable), names, slots)),
         "sides": part(lambda: _sides(main, around, names, slots)),
         "controls": part(lambda: _controls(study, names, slots)),
     }
@@ -53,11 +53,8 @@ def _unread(study: Study, around: Circumstances) -> Bools:
     return np.asarray(by_clock | (by_time & (around.seconds > 0) & (around.repeat == 0)), dtype=np.bool_)
 
 
-def _pace(
-    study: Study, around: Circumstances, names: Mapping[int, str], slots: set[int], judges: set[int]
-) -> Plain:
+def _pace(study: Study, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
-    timed &= ~np.isin(around.rater, sorted(judges))
     if not timed.any():
         raise NoTimes("No time on task was recorded.")
     unread = _unread(study, around)
@@ -98,7 +95,7 @@ def _same(frame: ScoreFrame, names: Mapping[int, str], slots: set[int]) -> Plain
 
 
 def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
-    pairs = main.select((main.response_b > 0) & (main.repeat == 0) & ~main.is_judge)
+    pairs = main.select((main.response_b > 0) & (main.repeat == 0))
     if not len(pairs):
         raise NoPairs("There are no pairs.")
     first = around.first[around.rows(pairs.assignment)]
@@ -124,12 +121,12 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
 
 def _controls(study: Study, names: Mapping[int, str], slots: set[int]) -> Plain:
     outcomes = list(
-        CheckOutcome.objects.filter(assignment__task__study=study)
+        CheckOutcome.objects.filter(assignment__task__study=study, purpose__in=[GOLD, CONTROL])
         .order_by("assignment_id")
         .values_list("assignment__rater_id", "assignment__rater__pseudonym", "assignment__rater__label", "passed",
                      "assignment__task_id", "assignment__rater__kind")
     )  # fmt: skip
-    rows = [one for one in outcomes if one[5] != "slot"]
+    rows = [one for one in outcomes if one[5] == Rater.Kind.PERSON]
     if not rows:
         raise NoControls("Nothing with a known answer was rated.")
     called = {one[0]: one[1] or one[2] for one in rows}

@@ -1,5 +1,8 @@
 """Whether a study's raters can be trusted: what calibration knows of each, of its kind and of its cohort.
 
+Raters are people. What judges answered (again, from both sides, in further rounds) says nothing of them; only in the table
+of accuracy do judges stand beside people, as a kind of their own, held against people's means.
+
 Positions in a data set are not persons: nothing is ever said about one of them alone.
 """
 
@@ -13,7 +16,7 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.agreement_reports import ROLE_ORDER, ordered_keys
 from calibration.answer_circumstances import Circumstances, circumstances
-from calibration.datasets import Bools, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
 from calibration.proportions import Proportion
 from calibration.rater_effects import consensus_part, severity_part, variance_part
 from calibration.rater_habits import habits_part
@@ -25,7 +28,7 @@ from calibration.reliability import (
     summarise_groups,
 )
 from calibration.repeats import Consistency, consistency, pair_consistency, repeat_kappa
-from calibration.report_reasons import NeverRepeated, TooFewAnswers
+from calibration.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers
 from calibration.statistic_errors import TooFewRatings
 from calibration.stored_reports import Plain, ReportKind, Settings, missing, part, plain, register, settled
 
@@ -73,16 +76,20 @@ def who_rated(frame: ScoreFrame) -> Who:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    frame = score_frame(study=study, repeats=True)
-    hashed = data_hash(frame)
+    everybody = score_frame(kinds=EVERY_KIND, study=study, repeats=True)
+    hashed = data_hash(everybody)
+    frame = everybody.select(~everybody.is_judge)
+    if len(everybody) and not len(frame):
+        return hashed, _why(OnlyJudges("Only judges have answered in this study."))
     try:
         key = main_criterion(frame, str(settings["criterion"]))
         main = frame.of_criterion(key)
     except NothingToRead as error:
-        return hashed, {"why": "NothingToRead", "reason": str(error)}
-    who = who_rated(frame)
-    around = circumstances(study)
-    first = frame.select((frame.repeat == 0) & frame.applicable)
+        return hashed, _why(error)
+    who = who_rated(everybody)
+    people = set(np.unique(frame.rater).tolist())
+    around = circumstances(study, judges=False)
+    first = everybody.select((everybody.repeat == 0) & everybody.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     steady = part(lambda: _consistency(frame, who, around, draws, seed))
     parts = {
@@ -91,17 +98,16 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "criteria": ordered_keys(frame),
         "n_scores": len(frame),
         "n_answers": len(np.unique(frame.assignment)),
-        "n_raters": len(who.names),
-        "kinds": _counted(who.doors.values()),
+        "n_raters": len(people),
+        "n_judged": len(np.unique(everybody.assignment[everybody.is_judge])),
+        "kinds": _counted(door for pk, door in who.doors.items() if pk in people),
         "slots": bool(who.slots),
         "accuracy": part(lambda: _accuracy(first, who, draws, seed)),
         "consistency": steady,
-        "kappa": part(lambda: _kappa(main, around, draws, seed)) if not missing(steady) else steady,
-        "severity": part(lambda: severity_part(_persons(main, who), around, who.names, who.slots)),
-        "variance": part(lambda: variance_part(main.select(~main.is_judge), around)),
-        "consensus": part(
-            lambda: consensus_part(main.select((main.repeat == 0) & ~main.is_judge), who.slots)
-        ),
+        "kappa": part(lambda: _kappa(main, draws, seed)) if not missing(steady) else steady,
+        "severity": part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
+        "variance": part(lambda: variance_part(main, around)),
+        "consensus": part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
         **habits_part(study, frame, main, around, who.names, who.slots),
     }
     return hashed, settled(parts)
@@ -117,55 +123,45 @@ def _counted(labels: Any) -> dict[str, int]:
     return counts
 
 
-def _persons(frame: ScoreFrame, who: Who) -> ScoreFrame:
-    """People's first answers: judges are not measured on the severity of people."""
-    return frame.select(~frame.is_judge & (frame.repeat == 0))
+def _why(error: Exception) -> Plain:
+    return {"why": type(error).__name__, "reason": str(error)}
 
 
 def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Plain:
-    """LLMEval's accuracy: people's scores make the means, and judges are held against them too."""
-    people = ~first.is_judge
-    share = (first.value - first.low) / np.where(first.high > first.low, first.high - first.low, 1.0)
-    try:
-        found = accuracy_within_sigma(
-            share,
-            items=first.task,
-            raters=first.rater,
-            criteria=first.criterion,
-            clusters=first.instruction,
-            in_mean=people,
-        )
-    except TooFewRatings as error:
-        raise TooFewAnswers(str(error)) from error
-    of_people = _people_only(first, people)
+    """LLMEval's accuracy of people; judges are held against people's means as well, and are in no total."""
+    of_people = _within_sigma(first.select(~first.is_judge))
+    found = _within_sigma(first)
     known = {pk: rate for pk, rate in found.raters.items() if pk not in who.slots}
+    judges = set(np.unique(first.rater[first.is_judge]).tolist())
     return {
-        "overall": plain(of_people.overall) if of_people else plain(found.overall),
+        "overall": plain(of_people.overall),
         "rates": _rate_rows(known, who),
         "groups": [
             *_groups("kind", known, found, who, who.doors, draws, seed),
             *_groups("cohort", known, found, who, who.cohorts, draws, seed),
         ],
-        "too_few": sum(pk not in who.slots for pk in found.too_few),
+        "too_few": sum(pk not in who.slots | judges for pk in found.too_few),
         "min_answers": found.min_answers,
         "sigma": {first.criterion_keys[int(str(code))]: value for code, value in found.sigma.items()},
-        "alone": found.alone,
+        "alone": of_people.alone,
         "no_mean": found.no_mean,
     }
 
 
-def _people_only(first: ScoreFrame, people: Bools) -> Accuracy | None:
-    """The same over people alone, where judges rated as well."""
-    if people.all() or not people.any():
-        return None
-    own = first.select(people)
-    share = (own.value - own.low) / np.where(own.high > own.low, own.high - own.low, 1.0)
+def _within_sigma(first: ScoreFrame) -> Accuracy:
+    """Of everybody in the frame, by the means and the spread of its people. Raises TooFewAnswers."""
+    share = (first.value - first.low) / np.where(first.high > first.low, first.high - first.low, 1.0)
     try:
         return accuracy_within_sigma(
-            share, items=own.task, raters=own.rater, criteria=own.criterion, clusters=own.instruction
+            share,
+            items=first.task,
+            raters=first.rater,
+            criteria=first.criterion,
+            clusters=first.instruction,
+            in_mean=~first.is_judge,
         )
-    except ValueError:
-        return None
+    except TooFewRatings as error:
+        raise TooFewAnswers(str(error)) from error
 
 
 def _rate_rows(rates: Mapping[Hashable, Proportion], who: Who) -> list[Plain]:
@@ -333,7 +329,7 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
     return found
 
 
-def _kappa(main: ScoreFrame, around: Circumstances, draws: int, seed: int) -> Any:
+def _kappa(main: ScoreFrame, draws: int, seed: int) -> Any:
     rows = _repeated(main)
     if not len(rows):
         raise NeverRepeated("Nobody was asked the same task twice.")

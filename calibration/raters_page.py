@@ -85,6 +85,12 @@ def _about(report: Plain) -> str:
         "raters": report["n_raters"],
         "kinds": kinds,
     }
+    if report["n_judged"]:
+        said += " " + ngettext(
+            "Judges gave %(n)d more answer, which is in no figure on raters; their accuracy stands beside people's.",
+            "Judges gave %(n)d more answers, which are in no figure on raters; their accuracy stands beside people's.",
+            report["n_judged"],
+        ) % {"n": report["n_judged"]}
     if report["slots"]:
         said += " " + gettext(
             "The data number positions, not persons, so nothing is said about single raters."

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from calibration.resampling import FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistic_errors import NoStatistic, TooFewRatings
+from calibration.ties import settle_ties
 
 DENSE_SLACK = 4096
 
@@ -48,7 +49,7 @@ def count_table(lines: IntArray, columns: IntArray) -> IntArray:
 
 
 def level_codes(values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Each value's place among the distinct values, and those values in ascending order.
+    """Each value's place among the distinct values, and those values in ascending order; rounding tells none apart.
 
     Raises NoStatistic where a value is not finite.
     """
@@ -62,7 +63,7 @@ def level_codes(values: FloatArray) -> tuple[IntArray, FloatArray]:
         place = np.zeros(int(used[-1]) + 1, dtype=np.int64)
         place[used] = np.arange(used.size)
         return place[whole - low], (used + low).astype(np.float64)
-    levels, places = np.unique(values, return_inverse=True)
+    levels, places = np.unique(settle_ties(values), return_inverse=True)
     return places.reshape(-1).astype(np.int64), levels
 
 

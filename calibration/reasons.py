@@ -46,6 +46,10 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "NoFurtherVerdicts": gettext(
             "Every response the judge scored was scored by people too; a judge adds something once it scores more."
         ),
+        "AboutVerdicts": gettext(
+            "This study reviews a judge's verdicts. Its answers say whether a verdict is reasonable; they are not scores "
+            "of the responses, so no model is ranked by them."
+        ),
         "NoSharedTasks": gettext(
             "Fewer than two instructions have an answer of every model, so models cannot be compared on the same tasks."
         ),
@@ -62,6 +66,9 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "NoPairs": gettext("There are no comparisons of two models in this study."),
         "AllTied": gettext("Every comparison was called a tie, so no side was ever preferred."),
         "NoCategories": gettext("This is for choices among labels; the scales of this study are ordered."),
+        "OnlyJudges": gettext(
+            "Only judges have answered in this study so far; what they answer says nothing of raters. Let people rate it."
+        ),
         "OnlySlots": gettext(
             "The data number positions, not persons, so nothing is said about single raters."
         ),

@@ -13,6 +13,7 @@ from calibration.verdicts import judged_elsewhere
 from generation.models import Category, Instruction, Response
 
 SHAPE = 3
+"""Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 SLOW_SCORES = 60_000
 
 

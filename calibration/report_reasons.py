@@ -31,6 +31,10 @@ class NoCategories(NoStatistic):
     """The scale is ordered, where labels without order are asked for."""
 
 
+class OnlyJudges(NoStatistic):
+    """No person has answered, so nothing can be said of raters."""
+
+
 class OnlySlots(NoStatistic):
     """The raters are positions in a data set, not persons."""
 
@@ -49,6 +53,10 @@ class TooFewAnswers(NoStatistic):
 
 class NeverRepeated(NoStatistic):
     """Nobody was asked the same thing twice."""
+
+
+class AboutVerdicts(NoStatistic):
+    """The study reviews a judge's verdicts, which ranks no model."""
 
 
 class NoSharedTasks(NoStatistic):

@@ -151,7 +151,8 @@ def sign_flip_p(
         (np.arange(differences.size), differences.size) if clusters is None else cluster_codes(clusters)
     )
     sums = np.bincount(codes, weights=differences, minlength=k)
-    threshold = abs(float(sums.sum())) * (1 - 1e-12)
+    # As far from 0 as the sum itself, but for the rounding of sums that are equal.
+    threshold = abs(float(sums.sum())) - 1e-9 * float(np.abs(sums).sum())
     if 2 ** min(k, 62) <= draws:
         patterns = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
         return float((np.abs((1 - 2 * patterns) @ sums) >= threshold).mean())

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Study
+from annotation.models import Study, Task
 from calibration.answer_circumstances import circumstances
 from calibration.bias import swap_agreement
 from calibration.datasets import ROLES, Floats, Ints, score_frame
@@ -17,8 +17,8 @@ def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
     Of several answers from one side the first counts. Raises NeverSwapped where nobody saw a pair from both.
     """
     frame = score_frame(
-        study=study, people=judge is None, judges=judge is not None, raters=None if judge is None else [judge],
-        keep_derived=False, repeats=True,
+        kinds=[Task.Kind.PAIR], study=study, people=judge is None, judges=judge is not None,
+        raters=None if judge is None else [judge], keep_derived=False, repeats=True,
     )  # fmt: skip
     own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
     around = circumstances(study)

@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Rater, Study, Task
-from calibration.datasets import Floats, Ints, score_frame
+from calibration.datasets import ABOUT_RESPONSES, Floats, Ints, score_frame
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,14 @@ class Verdicts:
 
 
 def judged_elsewhere(study: Study) -> QuerySet[Assignment]:
-    """Judges' assignments in other studies to responses that this study has."""
+    """Judges' assignments in other studies to responses that this study has, in tasks of the kind that it asks.
+
+    A study of reviews asks about verdicts themselves, so it has those of every kind.
+    """
     responses = Task.objects.filter(study=study).values("response_a")
+    kinds = ABOUT_RESPONSES if study.kind == Study.Kind.REVIEW else (study.task_kind,)
     return Assignment.objects.filter(
-        rater__kind=Rater.Kind.JUDGE, repeat=0, task__response_a__in=responses
+        rater__kind=Rater.Kind.JUDGE, repeat=0, task__response_a__in=responses, task__kind__in=kinds
     ).exclude(task__study=study)
 
 
@@ -43,11 +47,11 @@ def judges_verdicts(study: Study, key: str) -> Verdicts:
     if study.kind == Study.Kind.REVIEW or not (asked or elsewhere.exists()):
         nothing = np.zeros(0, dtype=np.int64)
         return Verdicts(nothing, nothing, np.zeros(0), {}, {})
-    here = score_frame(study=study, people=False)
+    here = score_frame(kinds=ABOUT_RESPONSES, study=study, people=False)
     frames = [here]
     if elsewhere.exists():
         studies = Study.objects.filter(pk__in=elsewhere.values("task__study")).order_by("pk")
-        frames += [score_frame(study=one, people=False) for one in studies]
+        frames += [score_frame(kinds=[study.task_kind], study=one, people=False) for one in studies]
     tasks = _tasks_by_responses(study)
     seen: dict[tuple[int, int], float] = {}
     names: dict[int, str] = {}

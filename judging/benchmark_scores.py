@@ -12,10 +12,12 @@ from scipy.stats import ttest_rel
 from accounts.sentences import worded
 from calibration.resampling import FloatArray, IntArray
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import descending
 
 REWARDS = {2: 1.0, 1: 0.5, 0: 0.0, -1: -0.5, -2: -1.0}
 """WildBench's reward of each grade, much better (2) to much worse (-2)."""
 SIGNIFICANT = 0.05
+ROUNDING = 1e-12
 
 
 class NothingScored(NoStatistic):
@@ -161,7 +163,9 @@ def shared_ranks(outcomes: Mapping[str, FloatArray]) -> dict[str, int]:
     sizes = {len(values) for values in outcomes.values()}
     if len(sizes) != 1 or min(sizes) < 2:
         raise NothingScored(worded("A paired test needs the same comparisons of every model, two at least."))
-    ordered = sorted(outcomes, key=lambda model: (-float(np.mean(outcomes[model])), model))
+    names = sorted(outcomes)
+    means = np.array([float(np.mean(outcomes[model])) for model in names])
+    ordered = [names[place] for place in descending(means)]
     ranks: dict[str, int] = {}
     leader = ordered[0]
     for place, model in enumerate(ordered, start=1):
@@ -174,8 +178,8 @@ def shared_ranks(outcomes: Mapping[str, FloatArray]) -> dict[str, int]:
 def _differ(first: FloatArray, second: FloatArray) -> bool:
     """Whether the paired t test of two models' outcomes has p < .05; a constant difference other than 0 does."""
     gap = np.asarray(first - second, dtype=np.float64)
-    if np.ptp(gap) == 0:
-        return bool(gap[0] != 0)
+    if np.ptp(gap) <= ROUNDING:
+        return bool(abs(gap[0]) > ROUNDING)
     return bool(ttest_rel(first, second).pvalue < SIGNIFICANT)
 
 

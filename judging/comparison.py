@@ -9,19 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Criterion, Rater, Score, Study
+from annotation.models import Assignment, Criterion, Rater, Score, Study
 from calibration.agreement import leave_one_out, outer_leave_one_out
 from calibration.comparison import Coefficient, Correlation, correlate
-from calibration.datasets import ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.models import Fit
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import level_places, settle_ties
 from calibration.verdicts import judged_elsewhere, judges_verdicts
 from generation.models import Category
 from judging.leaderboards import UnknownJudge, weighted_points
 from judging.weightings import EQUAL, Weighting, fit_name, weighting_of
 
 DRAWS = 1000
+DIGITS = 9
+"""Decimals of the points compared, few enough to hide the rounding of sums; other scores differ by far more."""
 KIND = "judge against people"
 
 
@@ -31,8 +43,9 @@ class NothingShared(NothingToRead):
 
 def has_overall(study: Study) -> bool:
     """Whether a person has given an overall score in this study."""
-    scores = Score.objects.filter(assignment__task__study=study, criterion__role=Criterion.Role.OVERALL)
-    return scores.exclude(assignment__rater__kind=Rater.Kind.JUDGE).exists()
+    answered = Assignment.objects.filter(task__study=study, task__kind__in=ABOUT_RESPONSES).answered()
+    scores = Score.objects.filter(assignment__in=answered.of_people())
+    return scores.filter(criterion__role=Criterion.Role.OVERALL).exists()
 
 
 def judges_in(study: Study) -> list[Rater]:
@@ -87,7 +100,7 @@ def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> dict
 def _compute(
     study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int
 ) -> tuple[str, dict[str, Any]]:
-    people = score_frame(study=study, judges=False)
+    people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     verdicts = judge_scores(study, judge)
     overall_keys = people.keys_of_role("overall")
     if not overall_keys:
@@ -105,7 +118,7 @@ def _compute(
             "No response has both a usable verdict of this judge and an overall score of a person."
         )
     instruction, model = _about(people, shared)
-    x, y = weighted.points[own], mean[theirs]
+    x, y = _exact(weighted.points[own]), _exact(mean[theirs])
     result = {
         "judge": judge.name,
         "weights": weighting.name,
@@ -119,8 +132,8 @@ def _compute(
                 "response": int(pk),
                 "instruction": people.instruction_ids[int(where)],
                 "model": people.model_names.get(int(whose), ""),
-                "judge": round(float(points), 4),
-                "people": round(float(score), 4),
+                "judge": float(points),
+                "people": float(score),
                 "raters": int(number),
             }
             for pk, where, whose, points, score, number in zip(
@@ -128,7 +141,7 @@ def _compute(
             )
         ],
         **_correlation("correlation", x, y, instruction, draws, seed),
-        **_correlation("equal", plain.points[own], y, instruction, draws, seed),
+        **_correlation("equal", _exact(plain.points[own]), y, instruction, draws, seed),
         "items": [
             _item_agreement(people, verdicts, key, draws, seed)
             for key in people.keys_of_role("item")
@@ -138,15 +151,20 @@ def _compute(
     return data_hash(people), result
 
 
+def _exact(values: Floats) -> Floats:
+    """Scores as the page's file writes them: equal ones the same number, and no digits that rounding left behind."""
+    return np.round(settle_ties(values), DIGITS)
+
+
 def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
     """The judge's item scores of this study's responses; where a response was judged twice, the verdict given here.
 
     Raises NothingShared.
     """
-    frames = [score_frame(study=study, raters=[judge.pk], people=False)]
+    frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, raters=[judge.pk], people=False)]
     others = judged_elsewhere(study).filter(rater=judge).values("task__study")
     frames += [
-        score_frame(study=one, raters=[judge.pk], people=False)
+        score_frame(kinds=[study.task_kind], study=one, raters=[judge.pk], people=False)
         for one in Study.objects.filter(pk__in=others).order_by("pk")
     ]
     wanted = np.array(
@@ -237,11 +255,7 @@ def _item_agreement(
     theirs, own = theirs.select(np.isin(theirs.response, both)), own.select(np.isin(own.response, both))
     if not len(both):
         return {"key": key, "loo": None, "why": "NothingShared"}
-    labels = (
-        np.unique(np.concatenate([theirs.value, own.value]), return_inverse=True)[1]
-        .reshape(-1)
-        .astype(np.int64)
-    )
+    labels = level_places(np.concatenate([theirs.value, own.value]))
     tasks = np.searchsorted(both, theirs.response).astype(np.int64)
     judged = np.full(len(both), -1, dtype=np.int64)
     judged[np.searchsorted(both, own.response)] = labels[len(theirs) :]

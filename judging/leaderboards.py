@@ -9,6 +9,7 @@ import numpy as np
 
 from annotation.models import Assignment, Rater, Study
 from calibration.datasets import (
+    ABOUT_RESPONSES,
     ROLES,
     Ints,
     ScoreFrame,
@@ -16,6 +17,7 @@ from calibration.datasets import (
     score_frame,
 )
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import descending, settle_ties
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
 from judging.board_entries import BoardEntries, entries_of, item_weights, measures_in
 from judging.board_parts import (
@@ -89,11 +91,9 @@ class Leaderboard:
     @cached_property
     def intervals(self) -> ScoreIntervals:
         """By model's pk and column's code; leads are of the best model on the board."""
-        best = max(
-            (one for one in self.models if one.average is not None),
-            key=lambda one: one.average or 0.0,
-            default=None,
-        )
+        known = [one for one in self.models if one.average is not None]
+        first = descending(np.array([one.average for one in known], dtype=np.float64))[:1]
+        best = known[int(first[0])] if first.size else None
         return average_intervals(
             model=self.entries.model,
             category=self.column,
@@ -179,7 +179,9 @@ def leaderboard(
     MissingWeights, WithoutWeight, NotOnScale.
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
-    frame = score_frame(benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment)
+    frame = score_frame(
+        kinds=ABOUT_RESPONSES, benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment
+    )
     measures = tuple(measures_in(frame)) if len(frame) else ()
     if not measures:
         raise NoVerdicts(
@@ -217,9 +219,9 @@ def leaderboard(
     people = None
     if beside_people or people_of is not None:
         theirs = (
-            score_frame(study=people_of, judges=False)
+            score_frame(kinds=ABOUT_RESPONSES, study=people_of, judges=False)
             if people_of is not None
-            else score_frame(benchmark=benchmark, judges=False, experiment=experiment)
+            else score_frame(kinds=ABOUT_RESPONSES, benchmark=benchmark, judges=False, experiment=experiment)
         )
         people = _people(theirs, measure, weighting, leaves, query)
     wins = None
@@ -359,6 +361,10 @@ def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
         return one.average if query.sort not in board.categories.values() else None
 
     sign = 1 if query.rising else -1
-    return tuple(
-        sorted(board.models, key=lambda one: ((v := value(one)) is None, sign * (v or 0.0), one.model))
+    values = [value(one) for one in board.models]
+    settled = settle_ties(np.array([sign * (found or 0.0) for found in values])).tolist()
+    ordered = sorted(
+        zip(values, settled, board.models, strict=True),
+        key=lambda row: (row[0] is None, row[1], row[2].model),
     )
+    return tuple(one for _value, _settled, one in ordered)

@@ -13,13 +13,24 @@ import numpy as np
 from annotation.models import Study
 from calibration.agreement import matches_by_task
 from calibration.agreement_reports import ordered_keys
-from calibration.datasets import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.datasets import (
+    ABOUT_RESPONSES,
+    ROLES,
+    Bools,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
 from calibration.judge_matches import side_labels, sides
 from calibration.rater_reports import main_criterion
 from calibration.report_reasons import NoJudge
 from calibration.shares import mean_shares
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.ties import level_places
 from calibration.verdicts import judges_verdicts
 from judging.methods.composite import KEY as COMPOSITE
 from judging.methods.composite import Agreement, Composite, TooFewTasks, choose
@@ -49,7 +60,7 @@ class Tasks:
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     hashed = data_hash(frame)
     try:
         key = main_criterion(frame, str(settings["criterion"]))
@@ -85,8 +96,7 @@ def _tasks(people: ScoreFrame, verdicts: Any) -> tuple[Tasks, dict[int, Floats]]
         highest = float(people.high.max())
         labels, said = side_labels(people), sides(verdicts.value, highest)
     else:
-        both = np.concatenate([people.label_values, verdicts.value])
-        codes = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        codes = level_places(np.concatenate([people.label_values, verdicts.value]))
         labels, said = codes[: len(people)], codes[len(people) :]
     kept, inner, outer = matches_by_task(people.task, labels)
     outer = np.column_stack([outer, np.zeros((len(kept), int(said.max(initial=0)) + 1))])

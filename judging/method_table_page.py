@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from django.utils.translation import gettext
 
 from annotation.models import Study
@@ -12,6 +13,7 @@ from calibration.report_words import category_names, criterion_choice, criterion
 from calibration.result_blocks import Block, Column, ResultPage, Table
 from calibration.spread_charts import RangeRow, Span, ranges
 from calibration.stored_reports import Plain, missing
+from calibration.ties import descending
 from judging.board_opening import EVEN, named
 from judging.printed_methods import printed_methods_block
 
@@ -100,7 +102,8 @@ def _alone(report: Plain) -> bool:
 def _table(report: Plain) -> Block:
     title = gettext("Judges by category")
     people = gettext("People among themselves")
-    ordered = sorted(report["methods"], key=lambda row: -(row["all"]["value"] if row["all"] else -1))
+    values = np.array([row["all"]["value"] if row["all"] else -1.0 for row in report["methods"]])
+    ordered = [report["methods"][place] for place in descending(values)]
     rows = [(row["judge"], row) for row in ordered] + [(people, report["people"])]
     table = Table(
         [Column(gettext("Judge")), *_heads(report)],

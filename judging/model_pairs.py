@@ -191,8 +191,13 @@ def _shown(score: Score, swapped: bool) -> str:
 
 
 def _people(task: Task) -> dict[str, tuple[float | None, int]]:
-    """By criterion key, the mean of people's latest answers about the same response or pair, wherever given."""
+    """By criterion key, the mean of people's latest answers to the same question about the same responses, wherever asked.
+
+    The task's kind keeps reviews of verdicts and instruction checks out of scores, and the reverse.
+    """
     rows = Score.objects.filter(
+        assignment__task__kind=task.kind,
+        assignment__task__gold__isnull=True,
         assignment__task__response_a=task.response_a_id,
         assignment__task__response_b=task.response_b_id,
         assignment__repeat=0,

@@ -10,7 +10,7 @@ from typing import Any
 from annotation.models import Rater, Study
 from calibration.agreement_reports import agreement_report
 from calibration.category_fits import FitRefused, rows_to_json
-from calibration.datasets import NothingToRead, checklist_rows, data_hash, score_frame
+from calibration.datasets import ABOUT_RESPONSES, NothingToRead, checklist_rows, data_hash, score_frame
 from calibration.fit_exports import fit_to_json, refit_from_json
 from calibration.fits import labelled_rows, versions
 from calibration.models import Fit
@@ -145,7 +145,7 @@ def _fit(study: Study, stored: dict[str, Any]) -> Recomputed:
 
 
 def _row_differences(study: Study, stored: Mapping[str, Any]) -> list[str]:
-    frame = score_frame(study=study, judges=False)
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     if data_hash(frame) != stored["data_hash"]:
         return []
     try:

@@ -3,7 +3,6 @@
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,7 +21,7 @@ from calibration.judge_blocks import (
     reasonable_opening,
     swap_block,
 )
-from calibration.judge_reports import JUDGES
+from calibration.judge_reports import JUDGES, kind_asked
 from calibration.judges_depth_page import judge_depth_blocks, judges_depth_page
 from calibration.panel_files import panel_file
 from calibration.report_cache import is_slow
@@ -42,10 +41,9 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
     if study is None:
         raise Http404(gettext("There is no such study."))
-    about_verdicts = study.tasks.filter(Q(response_b__isnull=False) | Q(reviews__isnull=False)).exists()
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
-    if about_verdicts:
+    if kind_asked(study) != "scores":
         shown, waiting = _blocks(request, study)
     else:
         panels, waiting = _panels(request, study)

@@ -19,6 +19,7 @@ from calibration.resampling import (
     cluster_intervals,
 )
 from calibration.statistic_errors import NoStatistic
+from calibration.ties import settle_ties
 
 PASS_MARK = 75.0
 STRETCH = 4.0
@@ -151,7 +152,12 @@ def model_scores(
         elif len(there) == len(keys):
             average = sum(score.score for score in scores.values()) / len(keys)
         found.append(ModelScores(model_names[pk], scores, missing, average))
-    return sorted(found, key=lambda one: (one.average is None, -(one.average or 0.0), one.model))
+    averages = settle_ties(np.array([one.average or 0.0 for one in found]))
+    ordered = sorted(
+        zip(averages.tolist(), found, strict=True),
+        key=lambda pair: (pair[1].average is None, -pair[0], pair[1].model),
+    )
+    return [one for _average, one in ordered]
 
 
 def _places(keys: Sequence[int], category: IntArray) -> IntArray:

@@ -211,6 +211,8 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
     }
     rows = Score.objects.filter(
         assignment__task__response_a__in=[first for first, _ in tasks],
+        assignment__task__kind=NEEDS[watch.judge.method].task_kind,
+        assignment__task__gold__isnull=True,
         assignment__repeat=0,
         assignment__status=Assignment.Status.SUBMITTED,
         assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.KEY],

@@ -17,6 +17,7 @@ KEY = "composite"
 TASK_KIND = "pair"
 ROLE = "preference"
 LEAST_SHARE = 0.8
+DIGITS = 9
 
 
 class TooFewTasks(ValueError):
@@ -139,7 +140,8 @@ def _best(
         raise TooFewTasks(
             reply_words.NO_METHOD_JUDGED(category=repr(category), share=f"{least_share:.0%}", n=len(table))
         )
-    best = max(enough, key=lambda method: fmean(enough[method]))
+    # Means of different tasks that are equal differ in their last digit.
+    best = max(enough, key=lambda method: round(fmean(enough[method]), DIGITS))
     return best, fmean(enough[best]), len(enough[best]), tuple(m for m in methods if m not in enough)
 
 

@@ -11,7 +11,7 @@ from annotation.disagreements import disagreements, widest_spreads
 from annotation.handout import make_seats, next_assignment
 from annotation.models import Assignment, Criterion, Rater, Score, Seat
 from annotation.recording import Answer, AnswerRefused
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from tests.factories import (
     make_answer,
     make_checklist_study,
@@ -111,13 +111,17 @@ def test_without_an_overall_score_items_are_measured_on_their_own_scales():
 
 def test_a_decision_is_a_keys_and_counts_in_no_result(study, lead):
     first = tasks_of(study)[0]
-    before = len(score_frame(study=study)), tally_of(study).categories, study_rows([study])[0].people
+    before = (
+        len(score_frame(kinds=EVERY_KIND, study=study)),
+        tally_of(study).categories,
+        study_rows([study])[0].people,
+    )
     made = adjudicate(
         first, answers(8), criteria=first.answer_rubric.criteria.all(), by=lead, clock=timezone.now
     )
     assert (made.rater.kind, made.seat, made.rater.user) == (Rater.Kind.KEY, None, None)
     assert (
-        len(score_frame(study=study)),
+        len(score_frame(kinds=EVERY_KIND, study=study)),
         tally_of(study).categories,
         study_rows([study])[0].people,
     ) == before

@@ -12,7 +12,7 @@ from annotation.handout import make_seats
 from annotation.marking import admits, below, missed
 from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
 from annotation.recording import Answer, record_answer
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from generation.models import Response
 from tests.annotation.raters_at_work import answer, answers_to, clock, make_pairs, make_study, work
 from tests.factories import make_answer, make_judge_rater, make_rater
@@ -167,7 +167,7 @@ class TestHandingOut:
         assert {a.status for a in checked} == {"checked"}
         assert Assignment.objects.answered().count() == 60
         assert Seat.objects.filter(state="taken").count() == Seat.objects.count() == 60
-        assert len(score_frame(study=study, repeats=True)) == 60 * 4
+        assert len(score_frame(kinds=EVERY_KIND, study=study, repeats=True)) == 60 * 4
         assert CheckOutcome.objects.count() == len(checked)
 
     def test_without_any_nothing_is_missing(self):

@@ -17,7 +17,7 @@ from annotation.participation import rater_in
 from annotation.recording import save_draft, skip
 from annotation.sides import Shown, draw_side
 from annotation.spacing import Given, Rate, due, is_due, kinds_due, phase_of
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study, work
 from tests.factories import make_rater, make_user
 
@@ -170,8 +170,8 @@ class TestProbes:
         work(make_rater(study), study)
         assert Assignment.objects.filter(repeat__gt=0).count() >= 6
         assert Assignment.objects.answered().count() == 30
-        assert len(score_frame(study=study)) == 30 * 4
-        assert len(score_frame(study=study, repeats=True)) > 30 * 4
+        assert len(score_frame(kinds=EVERY_KIND, study=study)) == 30 * 4
+        assert len(score_frame(kinds=EVERY_KIND, study=study, repeats=True)) > 30 * 4
 
     def test_sides_are_balanced_and_drawn_afresh_for_a_probe(self):
         study = make_pairs(tasks=40, overlap=4, probe_rate=0.25, probe_gap=3)

@@ -218,21 +218,21 @@ def measure() -> dict[str, float]:
     django.setup()
     from annotation.models import Study
     from calibration.agreement import krippendorff_alpha, leave_one_out
-    from calibration.datasets import score_frame
+    from calibration.datasets import EVERY_KIND, score_frame
     from generation.models import Benchmark
     from judging.leaderboards import judge_named, leaderboard
 
     rows = annotations()
     found = {"fit_38_s": seconds(lambda: certify_all(rows), repeats=3)}
     study = Study.objects.get(slug="crowd")
-    frame = score_frame(study=study)
+    frame = score_frame(kinds=EVERY_KIND, study=study)
     assert len(frame) == RATINGS
     assert len(frame.rater_names) == CROWD
     units = np.unique(frame.task * CROWD_CRITERIA + frame.criterion, return_inverse=True)[1].astype(np.int64)
     labels = np.rint(frame.value * 4).astype(np.int64)
     found["loo_ms"] = 1000 * seconds(lambda: leave_one_out(units, labels))
     found["alpha_ms"] = 1000 * seconds(lambda: krippendorff_alpha(units, frame.value, metric="ordinal"))
-    found["frame_s"] = seconds(lambda: score_frame(study=study), repeats=3)
+    found["frame_s"] = seconds(lambda: score_frame(kinds=EVERY_KIND, study=study), repeats=3)
     benchmark = Benchmark.objects.get(slug="judged")
     judge = judge_named(benchmark, "judge")
     ranked = leaderboard(benchmark, judge, "published")

@@ -1,17 +1,23 @@
 """A judge against people, by hand on a small study, and by command."""
 
+import csv
+import io
 import json
+from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from annotation.models import Assignment, Study, Task
 from judging.comparison import NothingShared, compare, judge_in, judge_scores, judges_in, weighting_for
 from judging.leaderboards import UnknownJudge
 from judging.weightings import EQUAL, Weighting
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.calibration.result_page_checks import text_of
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
 EQUALLY = Weighting(EQUAL)
@@ -139,3 +145,61 @@ def test_the_command_prints_tables_or_json(study, capsys):
 
 def test_without_a_fit_the_weights_are_equal(study):
     assert weighting_for(study).name == EQUAL
+
+
+RATED = [
+    [9, 8, 9, 8, 9], [8, 9, 8, 9, 9], [9, 9, 8, 9, 8], [7, 6, 9, 8, 3], [3, 8, 9, 6, 7], [6, 3, 7, 9, 8],
+    [2, 7, 4, 1, 9], [9, 1, 4, 7, 2], [1, 2, 9, 4, 7], [8, 6, 7, 7, 6], [6, 7, 8, 6, 7], [7, 6, 6, 8, 7],
+]  # fmt: skip
+"""Four means, each of three responses: which of three equal ones is larger is decided by rounding alone."""
+
+
+def ranked_by_definition(x, y):
+    """Spearman's rho and Kendall's tau-b of fractions by their definitions, with ties decided exactly."""
+    places = range(len(x))
+    ranks = [
+        [Fraction(sum(b < a for b in values)) + Fraction(sum(b == a for b in values) + 1, 2) for a in values]
+        for values in (x, y)
+    ]
+    off = [[rank - sum(own, Fraction(0)) / len(own) for rank in own] for own in ranks]
+    crossed = sum(a * b for a, b in zip(*off, strict=True))
+    rho = float(crossed) / sqrt(sum(a * a for a in off[0]) * sum(b * b for b in off[1]))
+    pairs = [(i, j) for i in places for j in places if i < j]
+    net = sum(((x[i] > x[j]) - (x[i] < x[j])) * ((y[i] > y[j]) - (y[i] < y[j])) for i, j in pairs)
+    return rho, net / sqrt(sum(x[i] != x[j] for i, j in pairs) * sum(y[i] != y[j] for i, j in pairs))
+
+
+def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client):
+    study = make_checklist_study(instructions=6, models=2)
+    judge = make_judge_rater(study.workspace)
+    people = [make_rater(study, label=f"person {n}") for n in range(5)]
+    answers = [[0.25 * (n % 5), 0.25 * (n % 3), 0.5 * (n % 2)] for n in (9, 1, 4, 7, 3, 8, 2, 5, 6, 9, 1, 4)]
+    for task, overalls, values in zip(study.tasks.order_by("pk"), RATED, answers, strict=True):
+        for person, overall in zip(people, overalls, strict=True):
+            make_answer(task, person, {**items([1, 0.5, 0]), "overall": overall})
+        make_answer(task, judge, items(values))
+    # The sums as floats: 12 responses with four means come to more than four numbers.
+    shares = [sum(score / 10 for score in overalls) for overalls in RATED]
+    assert len(set(shares)) > 4
+    rho, tau = ranked_by_definition(
+        [sum(map(Fraction, values), Fraction(0)) for values in answers],
+        [sum(map(Fraction, overalls), Fraction(0)) for overalls in RATED],
+    )
+    found = compare(study, judge, EQUALLY)
+    assert found["correlation"]["spearman"]["value"] == pytest.approx(rho, abs=1e-10)
+    assert found["correlation"]["kendall"]["value"] == pytest.approx(tau, abs=1e-10)
+
+    client.force_login(make_user("lead"))
+    address = reverse("judging:judges", args=[study.slug])
+    file = client.get(f"{address}?file=points-1.csv").content.decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(file)))
+    x, y = ([float(row[name]) for row in rows] for name in ("Judge's points", "People's mean"))
+    assert len(set(y)) == 4
+    page = text_of(client.get(address).content.decode())
+    for function, key, name in (
+        (spearmanr, "spearman", "Spearman's ρ"), (kendalltau, "kendall", "Kendall's τ-b"),
+        (pearsonr, "pearson", "Pearson's r"),
+    ):  # fmt: skip
+        recomputed = float(function(x, y).statistic)
+        assert recomputed == pytest.approx(found["correlation"][key]["value"], abs=1e-10)
+        assert f"{name} {recomputed:.3f}" in page
