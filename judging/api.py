@@ -60,6 +60,14 @@ class RunProgressSerializer(serializers.Serializer[Progress]):
     unscored = serializers.IntegerField()
     waiting = serializers.IntegerField()
     busy = serializers.IntegerField(help_text="Items that a worker holds.")
+    under_way = serializers.IntegerField(
+        source="calls_now.under_way", help_text="Calls that were sent and are not answered yet."
+    )
+    next_call_at = serializers.DateTimeField(
+        source="calls_now.next_call_at",
+        allow_null=True,
+        help_text="When the next call is sent, where a rate limit holds it back.",
+    )
     reasons = serializers.JSONField(help_text="[why unscored, how often], most frequent first.")
     calls = serializers.IntegerField()
     reused = serializers.IntegerField(help_text="Questions answered from stored replies, at no cost.")

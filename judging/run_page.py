@@ -6,7 +6,7 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.reader_language import for_reader
 from annotation.handout import Clock
-from generation.run_words import rate_since, state_in_words, time_left
+from generation.run_words import calls_in_words, rate_since, state_in_words, time_left
 from judging.models import JudgeRun, PlannedItem, Preparation
 from judging.reply_words import JUDGE_FELL, NO_CANARY_JUDGED
 from judging.run_reports import SlowReply, slowest_replies
@@ -31,7 +31,8 @@ class RunPanel:
 
     `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
     `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
-    `preparing`: what the run still lacks before it asks anything.
+    `preparing`: what the run still lacks before it asks anything. `calls`: a sentence on calls that wait for a rate
+    limit, or that a stop waits for.
     """
 
     progress: Progress
@@ -43,6 +44,7 @@ class RunPanel:
     slowest: list[SlowReply]
     per_minute: float | None
     left: str
+    calls: str
     retriable: bool
     misled: bool
     offers: str
@@ -64,6 +66,7 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         unscored=_unscored_rows(run),
         slowest=slowest_replies(run),
         per_minute=per_minute,
+        calls=calls_in_words(run.status, progress.calls_now, clock=clock),
         misled=preparing is None and _misled(run, progress),
         retriable=retriable,
         offers=f"{run.status}-{int(retriable)}-{int(progress.scored > 0)}",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from accounts.models import User
 from generation import recovery, run_states
 from generation.leases import Clock, live_leases
-from generation.run_progress import RunProgress, most_frequent, sums_of
+from generation.run_progress import RunProgress, calls_now, most_frequent, sums_of
 from generation.run_states import (
     NotPossible,
     all_settled,
@@ -142,6 +142,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
         scored=scored,
         unscored=unscored,
         busy=live_leases(run, clock).count(),
+        calls_now=calls_now(run, clock),
         reasons=tuple(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
         # Only where there are some: looking for them reads every reply of the run once more.
         errors=most_frequent(replies) if sums["failed"] else (),
