@@ -7,6 +7,7 @@ from django.utils.translation import gettext, ngettext
 from accounts.reader_language import for_reader
 from annotation.handout import Clock
 from generation.run_words import calls_in_words, rate_since, state_in_words, time_left
+from judging.method_requirements import noted_lacks
 from judging.models import JudgeRun, PlannedItem, Preparation
 from judging.reply_words import JUDGE_FELL, NO_CANARY_JUDGED
 from judging.run_reports import SlowReply, slowest_replies
@@ -32,7 +33,7 @@ class RunPanel:
     `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
     `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
     `preparing`: what the run still lacks before it asks anything. `calls`: a sentence on calls that wait for a rate
-    limit, or that a stop waits for.
+    limit, or that a stop waits for. `lacks`: sentences on tasks that the method cannot be asked about.
     """
 
     progress: Progress
@@ -45,6 +46,7 @@ class RunPanel:
     per_minute: float | None
     left: str
     calls: str
+    lacks: list[str]
     retriable: bool
     misled: bool
     offers: str
@@ -72,6 +74,7 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         offers=f"{run.status}-{int(retriable)}-{int(progress.scored > 0)}",
         left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
         preparing=preparing,
+        lacks=[for_reader(lack.warning) for lack in noted_lacks(run)],
     )
 
 
