@@ -406,6 +406,22 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Answers that count: submitted by a person or given by a judge, not probes or surplus."""
         return self.filter(status=Assignment.Status.SUBMITTED, repeat=0)
 
+    def verdicts(self) -> "AssignmentQuerySet":
+        """What judges said: one a judge and a task, a panel's combined verdict among them.
+
+        Repeats and second orders are parts of a verdict, rounds of a watch and answers to planted texts are none.
+        """
+        given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
+        return self.of_judges().filter(status__in=given, repeat=0, task__gold__isnull=True)
+
+    def without_verdict(self) -> "AssignmentQuerySet":
+        """Tasks that a judge was asked about and gave no usable verdict on, one a judge and a task."""
+        return self.of_judges().filter(status=Assignment.Status.UNSCORED, repeat=0, task__gold__isnull=True)
+
+    def believed(self) -> "AssignmentQuerySet":
+        """Without verdicts of runs that failed their planted texts, which are shown and marked but count nowhere."""
+        return self.exclude(discredited=True)
+
     def of_people(self) -> "AssignmentQuerySet":
         return self.filter(rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT])
 
@@ -417,7 +433,8 @@ class Assignment(models.Model):
     """One rater's answer to one task, or its attempt at one. `repeat` counts times the same task came again.
 
     An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
-    the place in the rater's sequence, from 1.
+    the place in the rater's sequence, from 1. A verdict is `discredited` while its judge's run has failed its planted
+    texts: it is shown and marked, and counts nowhere.
     """
 
     class Status(models.TextChoices):
@@ -449,6 +466,7 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField(null=True, blank=True)
     active_seconds = models.FloatField(null=True, blank=True)
     idle_seconds = models.FloatField(null=True, blank=True)
+    discredited = models.BooleanField(null=True, blank=True)
 
     objects = AssignmentQuerySet.as_manager()
 

@@ -45,11 +45,14 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
     id = serializers.CharField(source="public_id")
     judge = serializers.CharField(source="judge.rater.name")
     study = serializers.CharField(source="study.slug")
+    discredited = serializers.BooleanField(
+        read_only=True, help_text="The run failed its planted texts, so no verdict of it is ranked."
+    )
 
     class Meta:
         model = JudgeRun
         fields = [
-            "id", "judge", "study", "status", "message", "budget_calls", "budget_tokens", "budget_money",
+            "id", "judge", "study", "status", "message", "discredited", "budget_calls", "budget_tokens", "budget_money",
             "created_at", "started_at", "finished_at",
         ]  # fmt: skip
 

@@ -37,6 +37,7 @@ FORMAT = "plumbline-study-1"
 SCORE_COLUMNS = (
     "study", "task", "instruction", "category", "model", "model_b", "rater", "rater_kind", "cohort", "repeat",
     "status", "shown_first", "active_seconds", "criterion", "role", "revision", "value", "not_applicable",
+    "discredited",
 )  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         "assignment__task__response_b__model__name", "assignment__rater__pseudonym", "assignment__rater__label",
         "assignment__rater__kind", "assignment__rater__cohort__name", "assignment__repeat", "assignment__status",
         "assignment__shown_first", "assignment__active_seconds", "criterion__key", "criterion__role", "revision",
-        "value", "not_applicable",
+        "value", "not_applicable", "assignment__discredited",
     )  # fmt: skip
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
@@ -216,6 +217,8 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         writer.writerow(SCORE_COLUMNS)
         for row in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
-            writer.writerow(["" if cell is None else cell for cell in (*row[:6], *called, *row[8:])])
+            writer.writerow(
+                ["" if cell is None else cell for cell in (*row[:6], *called, *row[8:-1], bool(row[-1]))]
+            )
         out.flush()
         out.detach()

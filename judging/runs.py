@@ -29,7 +29,7 @@ from judging.leases import somebody_prepares
 from judging.left_replies import store_replies
 from judging.manifests import manifest_at_end, manifest_at_start
 from judging.models import JudgeRun, PlannedItem, Reply
-from judging.settled_runs import check_canaries, derive
+from judging.settled_runs import check_canaries, derive, discredit, rehabilitate
 from judging.spent import PAID
 
 __all__ = [
@@ -86,8 +86,10 @@ def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
     try:
         check_canaries(run)
     except (CanaryFailed, CanariesUnscored) as error:
+        discredit(run, error)
         fail_run(run, str(error), clock=clock)
         return False
+    rehabilitate(run)
     return finish(run, manifest_at_end, clock=clock)
 
 
