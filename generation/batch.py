@@ -126,18 +126,18 @@ def _advance_model(
             pause_run(run, failure_words.BATCH_OVER_BUDGET(), clock=clock)
             return total
         try:
-            batch = files.submit(run, model, [line for _asked, line in lines], go_on=lambda: _goes_on(run))
+            begun = files.submit(run, model, [line for _asked, line in lines], go_on=lambda: _goes_on(run))
         except ChatError as error:
             if not isinstance(error, UNSURE):
                 # Nothing was begun, so nobody need wait for the claim to end.
                 _lease(run, pks, "", None)
             raise
-        if batch is None:
+        if begun is None:
             _lease(run, pks, "", None)
             return total
         with transaction.atomic():
-            _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
-            _know(run, batch["id"], SUBMITTED)
+            _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
+            _know(run, begun["id"], SUBMITTED)
         total = _plus(total, Advance(submitted=len(lines), open_batches=1))
     return total
 

@@ -95,8 +95,8 @@ async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) 
         worklist.beside = worklists
     slots = Slots(shift.concurrency or run.manifest.get("settings", {}).get("concurrency"))
     stations = [_station(worklist, shift, slots) for worklist in worklists]
-    for station in stations:
-        station.worklist.way.share(slots.of, station.stopped)
+    for worklist, station in zip(worklists, stations, strict=True):
+        worklist.way.share(slots.of, station.stopped)
     await work_at(stations)
     await sync_to_async(_close)(run, stations, shift, clock)
     outdated = any(station.worklist.outdated for station in stations)
