@@ -58,6 +58,9 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     repeat = serializers.IntegerField(source="assignment.repeat")
     shown_first = serializers.CharField(source="assignment.shown_first")
     submitted_at = serializers.DateTimeField(source="assignment.submitted_at")
+    discredited = serializers.SerializerMethodField(
+        help_text="Whether the judge's run failed its planted texts, so that this verdict counts nowhere."
+    )
     criterion = serializers.CharField(source="criterion.key")
     role = serializers.CharField(source="criterion.role")
 
@@ -65,12 +68,16 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
         model = Score
         fields = [
             "task", "response_a", "response_b", "rater", "rater_kind", "status", "not_counted", "repeat", "shown_first",
-            "submitted_at", "criterion", "role", "revision", "value", "level", "not_applicable", "reason", "evidence",
+            "submitted_at", "discredited", "criterion", "role", "revision", "value", "level", "not_applicable", "reason",
+            "evidence",
         ]  # fmt: skip
 
     def get_not_counted(self, score: Score) -> str:
         surplus = score.assignment.status == Assignment.Status.SURPLUS
         return (score.assignment.reason or "full") if surplus else ""
+
+    def get_discredited(self, score: Score) -> bool:
+        return bool(score.assignment.discredited)
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=StudySerializer(many=True))

@@ -14,6 +14,7 @@ from annotation.models import Assignment, CheckOutcome, Rater, Seat, Standing, S
 from generation.models import Category
 
 ANSWERED = Q(status=Assignment.Status.SUBMITTED, repeat=0)
+VERDICT = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED], repeat=0)
 PEOPLE = (Rater.Kind.PERSON, Rater.Kind.SLOT)
 _CATEGORY = "response_a__instruction__category"
 
@@ -50,7 +51,10 @@ class CategoryRow:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """One rater's work; `failed` of `checks` gold items and controls were not as expected."""
+    """One rater's work; `failed` of `checks` gold items and controls were not as expected.
+
+    Of a judge, `answered` are its verdicts, of which `discredited` ones are of runs that failed their planted texts.
+    """
 
     public_id: str
     name: str
@@ -68,6 +72,7 @@ class RaterRow:
     last: datetime | None
     checks: int = 0
     failed: int = 0
+    discredited: int = 0
 
 
 @dataclass
@@ -85,7 +90,7 @@ class CohortRow:
 
 
 def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
-    """The studies with their counts: four queries, whatever their number."""
+    """The studies with their counts: five queries, whatever their number."""
     rows = {study.pk: StudyRow(study) for study in studies}
     for pk, tasks in (
         Task.objects.filter(study__in=rows, gold__isnull=True)
@@ -100,8 +105,13 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
     for pk, state, count in states:
         rows[pk].seats += count
         rows[pk].taken += count if state == Seat.State.TAKEN else 0
-    answered = Assignment.objects.answered().filter(task__study__in=rows).order_by()
-    grouped = answered.values_list("task__study", "rater__kind", "rater__provenance").annotate(Count("pk"))
+    answers = Assignment.objects.filter(task__study__in=rows).order_by()
+    by_people = answers.answered().exclude(rater__kind=Rater.Kind.JUDGE)
+    grouped = [
+        row
+        for some in (by_people, answers.verdicts())
+        for row in some.values_list("task__study", "rater__kind", "rater__provenance").annotate(Count("pk"))
+    ]
     for pk, kind, provenance, count in grouped:
         if kind == Rater.Kind.JUDGE:
             rows[pk].judges += count
@@ -128,7 +138,8 @@ def tally_of(study: Study) -> Tally:
     keys = set(Rater.objects.filter(study=study, kind=Rater.Kind.KEY).values_list("pk", flat=True))
     by_people = sum(row["answered"] for pk, row in work.items() if pk not in keys)
     if judges:
-        work |= _work_by_rater(Assignment.objects.filter(rater__in=judges, task__study=study))
+        asked = Assignment.objects.filter(rater__in=judges, task__study=study, task__gold__isnull=True)
+        work |= _work_by_rater(asked, VERDICT)
     return Tally(_counts_by_category(study, by_people), work, _checks_by_rater(study))
 
 
@@ -165,7 +176,8 @@ def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None,
             row(category).people = people
     judges = _judges(study)
     if judges:
-        verdicts = answered.filter(task__study=study, rater__in=judges).values_list(f"task__{_CATEGORY}")
+        own = Assignment.objects.filter(task__study=study, rater__in=judges).verdicts().order_by()
+        verdicts = own.values_list(f"task__{_CATEGORY}")
         for category, count in verdicts.annotate(Count("pk")):
             row(category).judges = count
     return rows
@@ -211,20 +223,22 @@ def totals(categories: list[CategoryRow]) -> CategoryRow:
     return total
 
 
-def _work_by_rater(assignments: Any) -> dict[int, dict[str, Any]]:
-    """Counts of each rater's assignments, out of one index."""
+def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str, Any]]:
+    """Counts of each rater's assignments, of people out of one index; `counts` are the answers that do."""
     status = Assignment.Status
+    first = Q(repeat=0) if counts is VERDICT else Q()
     grouped = (
         assignments.order_by()
         .values("rater_id")
         .annotate(
-            answered=Count("pk", filter=ANSWERED),
+            answered=Count("pk", filter=counts),
             skipped=Count("pk", filter=Q(status=status.SKIPPED)),
-            unscored=Count("pk", filter=Q(status=status.UNSCORED)),
+            unscored=Count("pk", filter=first & Q(status=status.UNSCORED)),
             surplus=Count("pk", filter=Q(status=status.SURPLUS)),
             open=Count("pk", filter=Q(status=status.OPEN)),
-            seconds=Avg("active_seconds", filter=ANSWERED),
+            seconds=Avg("active_seconds", filter=counts),
             last=Max("submitted_at"),
+            discredited=Count("pk", filter=counts & Q(discredited=True)),
         )
     )
     return {row["rater_id"]: row for row in grouped}
@@ -274,6 +288,7 @@ def _rater_row(
         last=work.get("last"),
         checks=checks[0],
         failed=checks[1],
+        discredited=work.get("discredited", 0),
     )
 
 

@@ -418,6 +418,22 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Answers that count: submitted by a person or given by a judge, not probes or surplus."""
         return self.filter(status=Assignment.Status.SUBMITTED, repeat=0)
 
+    def verdicts(self) -> "AssignmentQuerySet":
+        """What judges said: one a judge and a task, a panel's combined verdict among them.
+
+        Repeats and second orders are parts of a verdict, rounds of a watch and answers to planted texts are none.
+        """
+        given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
+        return self.of_judges().filter(status__in=given, repeat=0, task__gold__isnull=True)
+
+    def without_verdict(self) -> "AssignmentQuerySet":
+        """Tasks that a judge was asked about and gave no usable verdict on, one a judge and a task."""
+        return self.of_judges().filter(status=Assignment.Status.UNSCORED, repeat=0, task__gold__isnull=True)
+
+    def believed(self) -> "AssignmentQuerySet":
+        """Without verdicts of runs that failed their planted texts, which are shown and marked but count nowhere."""
+        return self.exclude(discredited=True)
+
     def of_people(self) -> "AssignmentQuerySet":
         return self.filter(rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT])
 
@@ -433,6 +449,8 @@ class Assignment(models.Model):
     one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
     `reason` says why a task was skipped, or why a surplus answer does not count ("closed", or the state in which its
     rater was stopped); '' where others had taken every seat.
+    A verdict is `discredited` while its judge's run has failed its planted texts: it is shown and marked, and
+    counts nowhere.
     """
 
     class Status(models.TextChoices):
@@ -465,6 +483,7 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField(null=True, blank=True)
     active_seconds = models.FloatField(null=True, blank=True)
     idle_seconds = models.FloatField(null=True, blank=True)
+    discredited = models.BooleanField(null=True, blank=True)
 
     objects = AssignmentQuerySet.as_manager()
 

@@ -135,7 +135,7 @@ def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -
             who: part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()
         }
         found.append({"judge": name, "kind": kind, "n_verdicts": len(labels), "tests": tests})
-    return found
+    return sorted(found, key=lambda row: (-row["n_verdicts"], row["judge"]))
 
 
 def _test(

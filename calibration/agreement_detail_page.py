@@ -62,6 +62,7 @@ DETAIL_PAGE = PageKind(
     settings=lambda study, query: detail_settings(query.get("criterion", "")),
     page=detail_page,
     title=detail_title,
+    about_judges=True,
 )
 
 

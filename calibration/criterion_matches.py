@@ -1,5 +1,6 @@
 """Judges against people criterion by criterion, whatever the criteria are: nobody need have given an overall score."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -27,13 +28,15 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     people = people.select((people.response_b == 0) & people.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     rows: dict[int, list[Plain]] = {}
+    counts: Counter[int] = Counter()
     for key in ordered_keys(people):
         verdicts = judges_verdicts(study, key)
+        counts.update(verdicts.judge.tolist())
         for pk in verdicts.names:
             row = part(partial(_row, people.of_criterion(key), verdicts, pk, draws, seed))
             rows.setdefault(pk, []).append({"criterion": key, **row})
     known = Rater.objects.in_bulk(rows)
-    judges = sorted(known.values(), key=lambda judge: (judge.name, judge.pk))
+    judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
     report = {
         "study": study.slug,
         "judges": [

@@ -152,6 +152,7 @@ def score_frame(
     experiment: str | None = MAIN_EXPERIMENT,
     keep_derived: bool | None = None,
     repeats: bool = False,
+    discredited: bool = False,
 ) -> ScoreFrame:
     """The current scores that answer tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
 
@@ -159,12 +160,14 @@ def score_frame(
     `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
     a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several (a
     jury's, both orders') are read where judges are read by themselves, and left out beside people, where their parts
-    stand already.
+    stand already. Verdicts of runs that failed their planted texts are read only where `discredited` ones are asked for.
     """
     keep_derived = not people if keep_derived is None else keep_derived
     assignments = _assignments(
         study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds
     )
+    if judges and not discredited:
+        assignments = assignments.exclude(discredited=True)
     score_columns = _columns(
         Score.objects.filter(assignment__in=assignments).order_by(),
         ["assignment_id", "criterion_id", "revision", "value", "not_applicable"],
@@ -263,7 +266,7 @@ def unscored_counts(
     """Per rater pk, how many verdicts could not be used, by (leaf category pk, model pk), 0 for none."""
     assignments = _assignments(
         study, benchmark, None, True, True, experiment, False, True, Assignment.Status.UNSCORED
-    )
+    ).filter(task__gold__isnull=True)
     counts: dict[int, dict[tuple[int, int], int]] = {}
     rows = assignments.values_list(
         "rater_id", "task__response_a__instruction__category_id", "task__response_a__model_id"

@@ -25,7 +25,7 @@ from calibration.reviewed_verdicts import reasonable_rates, review_state
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
 from calibration.swapped_verdicts import swap_part
 from calibration.ties import descending
-from calibration.verdicts import judged_elsewhere
+from calibration.verdicts import judged_elsewhere, judges_by_verdicts
 from generation.models import LanguageModel
 
 DRAWS = 1000
@@ -57,7 +57,9 @@ def judges_beside(study: Study) -> Any:
 
 
 def _state_beside(study: Study) -> dict[str, int]:
-    found = Score.objects.filter(assignment__in=judges_beside(study)).aggregate(n=Count("pk"), last=Max("pk"))
+    beside = judges_beside(study)
+    found = Score.objects.filter(assignment__in=beside).aggregate(n=Count("pk"), last=Max("pk"))
+    found["discredited"] = beside.filter(discredited=True).count()
     return {name: value or 0 for name, value in found.items()}
 
 
@@ -65,9 +67,9 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    found = Rater.objects.filter(pk__in=judges_beside(study).values("rater"))
-    judges = sorted(found, key=lambda judge: (judge.name, judge.pk))
-    if not judges:
+    pairs = _kind(study, people) == "pairs"
+    judges = [one.judge for one in judges_by_verdicts(study, elsewhere=not pairs) if one.verdicts]
+    if not judges and study.kind != Study.Kind.REVIEW:
         return hashed, {
             "why": "NoJudge",
             "reason": str(NoJudge("no judge has judged responses of this study")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Rater, Study
+from annotation.models import Study
 from calibration.agreement_reports import ordered_keys
 from calibration.answer_circumstances import circumstances
 from calibration.datasets import (
@@ -27,6 +27,7 @@ from calibration.score_ranking import MeanScores, complete_table, mean_scores
 from calibration.statistic_errors import TooFewRatings
 from calibration.stored_reports import Plain, ReportKind, Settings, part, plain, register, settled
 from calibration.ties import descending
+from calibration.verdicts import judges_by_verdicts
 
 DRAWS = 1000
 PEOPLE = "people"
@@ -94,14 +95,9 @@ def _pairs(study: Study, frame: ScoreFrame, asked: str, draws: int, seed: int) -
 
 
 def judges_here(study: Study) -> list[tuple[str, int, str]]:
-    """Public id, pk and name of the judges that answered in this study."""
-    rows = Rater.objects.filter(
-        kind=Rater.Kind.JUDGE,
-        assignments__task__study=study,
-        assignments__status__in=["submitted", "derived"],
-    )
-    ordered = sorted(rows.distinct(), key=lambda row: (row.name, row.pk))
-    return [(row.public_id, row.pk, row.name) for row in ordered]
+    """Public id, pk and name of the judges with verdicts in this study, who gave most of them first."""
+    found = [one.judge for one in judges_by_verdicts(study, elsewhere=False) if one.verdicts]
+    return [(row.public_id, row.pk, row.name) for row in found]
 
 
 def _scores(frame: ScoreFrame, asked: str, draws: int, seed: int) -> Plain:

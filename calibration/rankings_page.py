@@ -48,6 +48,7 @@ def rankings_page(study: Study, report: Plain) -> ResultPage:
 
 
 RANKINGS_PAGE = PageKind(
+    about_judges=True,
     report=RANKINGS,
     settings=lambda study, query: ranking_settings(query.get("criterion", ""), query.get("by", "")),
     page=rankings_page,

@@ -15,6 +15,8 @@ from generation.models import Category, Instruction, Response
 SHAPE = 3
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 SLOW_SCORES = 60_000
+SUBMITTED = Count("pk", filter=Q(status="submitted"))
+DISCREDITED = Count("pk", filter=Q(discredited=True))
 
 
 def cached_report(
@@ -70,9 +72,9 @@ def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
     own = Assignment.objects.filter(task__study=study)
     judged = judged_elsewhere(study)
     state = [
-        own.aggregate(n=Count("pk"), submitted=Count("pk", filter=Q(status="submitted"))),
+        own.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
         Score.objects.filter(assignment__task__study=study).aggregate(n=Count("pk"), last=Max("pk")),
-        judged.aggregate(n=Count("pk"), submitted=Count("pk", filter=Q(status="submitted"))),
+        judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
         Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
         {"categories": _filed(study)},
     ]

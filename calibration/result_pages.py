@@ -17,6 +17,7 @@ from calibration import tasks
 from calibration.figure_files import png, standalone_svg
 from calibration.result_blocks import Block, ResultPage
 from calibration.stored_reports import Plain, ReportKind, known, report_of
+from calibration.verdicts import discredited_judges
 
 SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
 
@@ -26,7 +27,7 @@ class PageKind:
     """A page: its report, the settings that the address asks for, and how a report becomes a page.
 
     `build` is the background task that computes the report where a worker must, by default this room's; `links` are
-    addresses beside the page, (name of the address, words).
+    addresses beside the page, (name of the address, words). A page `about_judges` says whose verdicts it leaves out.
     """
 
     report: ReportKind
@@ -35,6 +36,7 @@ class PageKind:
     title: Callable[[], str]
     build: Any = None
     links: Callable[[], Sequence[tuple[str, str]]] = tuple
+    about_judges: bool = False
 
 
 def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
@@ -57,6 +59,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
         "query": query.urlencode(),
         "path": request.path,
         "links": [(reverse(name, args=[study.slug]), words) for name, words in kind.links()],
+        "discredited": discredited_judges(study) if kind.about_judges else [],
     }
     template = "calibration/result.html"
     if request.htmx:  # type: ignore[attr-defined]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q
 
-from annotation.models import Assignment, Rater, Study, Task
+from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, Task
 from calibration.datasets import ABOUT_RESPONSES, Floats, Ints, score_frame
 
 
@@ -24,7 +24,55 @@ class Verdicts:
     unscored: Mapping[int, int]
 
 
-def judged_elsewhere(study: Study) -> QuerySet[Assignment]:
+@dataclass(frozen=True)
+class JudgesVerdicts:
+    """How many verdicts a judge gave: `verdicts` count; `discredited` ones are of runs that failed their planted texts."""
+
+    judge: Rater
+    verdicts: int
+    discredited: int
+
+
+def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVerdicts]:
+    """The judges with verdicts in this study, or `elsewhere` on its responses; who gave most of them first.
+
+    A judge's verdicts elsewhere are counted where it gave none here. Those with discredited ones alone stand last.
+    """
+    here = _numbers(Assignment.objects.filter(task__study=study))
+    if elsewhere and study.kind != Study.Kind.REVIEW:
+        here = _numbers(judged_elsewhere(study)) | here
+    return _most_first(here)
+
+
+def discredited_judges(study: Study) -> list[JudgesVerdicts]:
+    """Those of whose verdicts here some are of runs that failed their planted texts, so that no page counts these."""
+    return [row for row in judges_by_verdicts(study) if row.discredited]
+
+
+def judges_of_answers(rows: AssignmentQuerySet) -> list[JudgesVerdicts]:
+    """The same of any answers, such as those about a benchmark's responses."""
+    return _most_first(_numbers(rows))
+
+
+def _numbers(rows: AssignmentQuerySet) -> dict[int, tuple[int, int]]:
+    """By judge, the verdicts that count and those that are discredited."""
+    doubted = Q(discredited=True)
+    grouped = (
+        rows.verdicts()
+        .order_by()
+        .values_list("rater_id")
+        .annotate(n=Count("pk"), bad=Count("pk", filter=doubted))
+    )
+    return {rater: (n - bad, bad) for rater, n, bad in grouped}
+
+
+def _most_first(numbers: Mapping[int, tuple[int, int]]) -> list[JudgesVerdicts]:
+    known = Rater.objects.in_bulk(list(numbers))
+    rows = [JudgesVerdicts(known[pk], *pair) for pk, pair in numbers.items()]
+    return sorted(rows, key=lambda row: (-row.verdicts, -row.discredited, row.judge.name, row.judge.pk))
+
+
+def judged_elsewhere(study: Study) -> AssignmentQuerySet:
     """Judges' assignments in other studies to responses that this study has, in tasks of the kind that it asks.
 
     A study of reviews asks about verdicts themselves, so it has those of every kind.
@@ -107,9 +155,11 @@ def _unscored(
     key: str,
 ) -> dict[int, int]:
     """Per judge pk, the study's tasks it was asked about and gave no usable verdict on, wholly or on this criterion."""
-    here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE, repeat=0)
+    here = Assignment.objects.filter(
+        task__study=study, task__gold__isnull=True, rater__kind=Rater.Kind.JUDGE, repeat=0
+    ).believed()
     missing: set[tuple[int, int]] = set()
-    for own, rows in ((True, here), (False, judged_elsewhere(study))):
+    for own, rows in ((True, here), (False, judged_elsewhere(study).believed())):
         unusable = Q(status=Assignment.Status.UNSCORED) | Q(conditions__unusable__has_key=key)
         for rater, task, first, second in rows.filter(unusable).values_list(
             "rater_id", "task_id", "task__response_a_id", "task__response_b_id"

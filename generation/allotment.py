@@ -7,6 +7,7 @@ rows are counted is passed in as `spent_of`.
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -102,6 +103,13 @@ def _none_of(part: str) -> Value:
 def renew_share(run: AnyRun, worker: str, clock: Clock) -> bool:
     """Whether the share is still there; it is not where it ran out and others have taken what it held."""
     return bool(run.shares.filter(worker=worker).update(leased_until=clock() + LEASE))
+
+
+def tell_share(run: AnyRun, worker: str, under_way: int, next_call_at: datetime | None, asked: bool) -> None:
+    """What the worker's calls are doing now."""
+    run.shares.filter(worker=worker).update(
+        under_way=under_way, next_call_at=next_call_at, asked_to_wait=asked
+    )
 
 
 def give_back(run: AnyRun, worker: str) -> None:

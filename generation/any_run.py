@@ -56,7 +56,8 @@ class AnyShare(models.Model):
     """What one worker of a `run` may still spend, set aside so that all of them together stay within the budget.
 
     Also where there is no limit, so that one can be set while the run goes on. A share that ran out belonged to a
-    worker that died.
+    worker that died. `under_way` and the rest say what the worker's calls did when it last looked: `next_call_at` is
+    empty where no rate limit holds a call back, and `asked_to_wait` where the endpoint itself asked for that.
     """
 
     worker = models.CharField(max_length=64)
@@ -64,6 +65,9 @@ class AnyShare(models.Model):
     tokens = models.PositiveBigIntegerField(default=0)
     money = models.DecimalField(max_digits=20, decimal_places=8, default=0)
     leased_until = models.DateTimeField()
+    under_way = models.PositiveIntegerField(default=0)
+    next_call_at = models.DateTimeField(null=True, blank=True)
+    asked_to_wait = models.BooleanField(default=False)
 
     class Meta:
         abstract = True

@@ -88,7 +88,7 @@ def instructions(request: Request, slug: str) -> ApiResponse:
 @api_view(["GET"])
 def responses(request: Request, slug: str) -> ApiResponse:
     """What models answered to a benchmark's instructions, with human references and degraded controls."""
-    rows = Response.objects.filter(instruction__benchmark=benchmark_to_read(request, slug))
+    rows = Response.objects.to_read().filter(instruction__benchmark=benchmark_to_read(request, slug))
     if model := request.query_params.get("model"):
         rows = rows.filter(model__name=model)
     return paged(request, rows.select_related("instruction", "model"), ResponseSerializer)

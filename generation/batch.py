@@ -7,7 +7,7 @@ to the server by run and part, so a part whose submission was not recorded is fo
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -73,7 +73,7 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
     with stopping_at_faults(run, clock=clock):
         away = ""
         for model in models_of(run):
-            if run.status != GenerationRun.Status.RUNNING:
+            if not _goes_on(run):
                 return total
             try:
                 endpoint = endpoint_of(model)
@@ -126,17 +126,25 @@ def _advance_model(
             pause_run(run, failure_words.BATCH_OVER_BUDGET(), clock=clock)
             return total
         try:
-            batch = files.submit(run, model, [line for _asked, line in lines])
+            begun = files.submit(run, model, [line for _asked, line in lines], go_on=lambda: _goes_on(run))
         except ChatError as error:
             if not isinstance(error, UNSURE):
                 # Nothing was begun, so nobody need wait for the claim to end.
                 _lease(run, pks, "", None)
             raise
+        if begun is None:
+            _lease(run, pks, "", None)
+            return total
         with transaction.atomic():
-            _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
-            _know(run, batch["id"], SUBMITTED)
+            _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
+            _know(run, begun["id"], SUBMITTED)
         total = _plus(total, Advance(submitted=len(lines), open_batches=1))
     return total
+
+
+def _goes_on(run: GenerationRun) -> bool:
+    """Whether the run is not paused, cancelled or stopped meanwhile."""
+    return GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).exists()
 
 
 def _known_batches(run: GenerationRun) -> dict[str, str]:
@@ -164,12 +172,15 @@ def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet
 def _next_part(
     run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
 ) -> list[tuple[Asked, bytes]]:
-    """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while."""
+    """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while; none once
+    the run is stopped."""
     worklist = GenerationWorklist(run, endpoint, SUBMITTING, clock, models=(model.pk,))
     lines: list[tuple[Asked, bytes]] = []
     size = 0
     with transaction.atomic():
-        GenerationRun.objects.select_for_update().get(pk=run.pk)
+        locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
+        if locked.status != GenerationRun.Status.RUNNING:
+            return []
         items = _waiting(run, model, clock).select_related("instruction", "model").order_by("position")
         for item in items[:LINES_A_FILE]:
             held = worklist.hold(item)
@@ -350,11 +361,19 @@ class _Files:
             and (batch.get("metadata") or {}).get("model") == str(model.pk)
         ]
 
-    def submit(self, run: GenerationRun, model: LanguageModel, lines: Sequence[bytes]) -> dict[str, Any]:
+    def submit(
+        self, run: GenerationRun, model: LanguageModel, lines: Sequence[bytes], *, go_on: Callable[[], bool]
+    ) -> dict[str, Any] | None:
+        """The batch that was begun; None where `go_on` says, before or after the file was sent, that nothing is to be."""
         pks = [_item_of(json.loads(line)) for line in (lines[0], lines[-1])]
         metadata = {"run": run.public_id, "model": str(model.pk), "items": f"{pks[0]}-{pks[1]}"}
+        if not go_on():
+            return None
         with _told():
             file = self._client.files.create(file=("requests.jsonl", b"".join(lines)), purpose="batch")
+        if not go_on():
+            return None
+        with _told():
             batch = self._client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",

@@ -149,6 +149,21 @@ LONGEST_CLAIM = 1.0
 """Seconds of a shared allowance that are set aside at once, unless one call takes longer."""
 LATENESS = 0.25
 """Seconds after the end of a claim in which a call may still start on it: a busy machine wakes late."""
+NEWS_SECONDS = 2.0
+"""How old the last news that the run goes on may be when a call is sent."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What an engine does at a moment: calls that are `under_way`, and the wait until the next one may be sent.
+
+    `wait` is in seconds, 0 where no rate limit holds a call back. `asked`: the endpoint asked for the wait; else the
+    limits that are set here do.
+    """
+
+    under_way: int = 0
+    wait: float = 0.0
+    asked: bool = False
 
 
 class Engine(Generic[K, R]):
@@ -157,6 +172,8 @@ class Engine(Generic[K, R]):
     Where `ahead` is a number, calls on their way and results that `stored` was not told of are together never
     more than `concurrency` + `ahead`: what is lost if this machine dies. None is no limit. What the `keeper` was
     given is not lost if only this process dies.
+
+    `slots` are shared with other engines that call the same endpoint, so that together they keep to its limit.
 
     Once a call is `proven` to be answered, a doubtful failure concerns its own call alone. Until then it concerns all
     unless one of those on their way is answered, for which nothing more is sent.
@@ -175,12 +192,13 @@ class Engine(Generic[K, R]):
         turns: Turns | None = None,
         keeper: Keeper[K, R] | None = None,
         proven: bool = False,
+        slots: asyncio.Semaphore | None = None,
     ) -> None:
         self.concurrency = concurrency
         self._proven, self._heard = proven, False
         self._flying = self._doubts = 0
         self.ahead: int | None = None
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = slots or asyncio.Semaphore(concurrency)
         self._sent = self._unstored = 0
         self._budget = budget
         self._retry = retry
@@ -188,7 +206,10 @@ class Engine(Generic[K, R]):
         self._clock, self._sleep, self._draw = clock, sleep, draw
         self._turns = turns if pace and pace.limited else None
         self._keeper = keeper
-        self._opens_at = self._closes_at = clock()
+        self._opens_at = self._closes_at = self._asked_until = clock()
+        self._news_at: float | None = None
+        self._in_line = 0
+        self._put_off: dict[int, float] = {}
         self._queueing = self._claimed = 0.0
         self._claiming = asyncio.Lock()
         self._settled = asyncio.Event()
@@ -201,6 +222,22 @@ class Engine(Generic[K, R]):
     def in_hand(self) -> int:
         """Calls submitted whose outcome has not been taken."""
         return len(self._tasks) + self._outcomes.qsize()
+
+    @property
+    def traffic(self) -> Traffic:
+        """A call that waits for its turn waits for the limits; one that was put off, for its own time to be sent again."""
+        now = self._clock()
+        if self.stopped:
+            return Traffic(self._flying)
+        if self._in_line:
+            return Traffic(self._flying, max(0.0, self._opens_at - now), now < self._asked_until)
+        again = min(self._put_off.values(), default=now)
+        return Traffic(self._flying, 0.0 if self._flying else max(0.0, again - now), again > now)
+
+    def goes_on(self) -> None:
+        """News that the run still goes on; once told, nothing is sent on news older than NEWS_SECONDS."""
+        self._news_at = self._clock()
+        self._settled.set()
 
     def stored(self, keys: Collection[K]) -> None:
         """One result of each of these is safe from now on."""
@@ -263,6 +300,7 @@ class Engine(Generic[K, R]):
                 if not self.stopped:
                     await self._wait_for_turn(call.reserve)
                     await self._wait_for_storing()
+                    await self._wait_for_news()
                 self._sent += 1
                 try:
                     if self.stopped or not await self._reserve(call.reserve):
@@ -283,7 +321,10 @@ class Engine(Generic[K, R]):
             if not error.retryable or tries >= self._retry.tries or self._clock() + wait > deadline:
                 return tried
             self._outcomes.put_nowait(Retried(call.key, error, wait))
+            if error.patient:
+                self._put_off[id(call)] = self._clock() + wait
             await self._rest(wait)
+            self._put_off.pop(id(call), None)
 
     async def _rest(self, seconds: float) -> None:
         """Sleeps, but not beyond a stop."""
@@ -317,7 +358,8 @@ class Engine(Generic[K, R]):
             elif not error.patient:
                 spent = Spend(calls=1)
             if error.retry_after:
-                self._opens_at = max(self._opens_at, self._clock() + error.retry_after)
+                self._asked_until = max(self._asked_until, self._clock() + error.retry_after)
+                self._opens_at = max(self._opens_at, self._asked_until)
                 if self._turns:
                     await self._turns.hold(error.retry_after)
             return Failed(call.key, error, tries)
@@ -347,6 +389,7 @@ class Engine(Generic[K, R]):
         """Waits until the pace and the longest Retry-After so far let another call start."""
         seconds = self._pace.seconds_of(spend)
         self._queueing += seconds
+        self._in_line += 1
         try:
             while not self.stopped:
                 if (wait := self._opens_at - self._clock()) > 0:
@@ -357,6 +400,7 @@ class Engine(Generic[K, R]):
                     await self._claim(self._turns, seconds)
         finally:
             self._queueing -= seconds
+            self._in_line -= 1
         self._claimed -= seconds
         self._opens_at = max(self._opens_at, self._clock()) + seconds
 
@@ -380,6 +424,12 @@ class Engine(Generic[K, R]):
             and self._sent + self._unstored >= self.concurrency + self.ahead
             and not self.stopped
         ):
+            self._settled.clear()
+            await self._settled.wait()
+
+    async def _wait_for_news(self) -> None:
+        """While nobody could look whether the run goes on, as where the database is busy, nothing is sent."""
+        while self._news_at is not None and self._clock() - self._news_at > NEWS_SECONDS and not self.stopped:
             self._settled.clear()
             await self._settled.wait()
 

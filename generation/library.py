@@ -46,7 +46,9 @@ def library(request: HttpRequest) -> HttpResponse:
     )
     context = {
         "benchmarks": page_of(request, benchmarks.order_by("slug", "pk")),
-        "responses": Response.objects.filter(instruction__benchmark__workspace__in=workspaces).count(),
+        "responses": Response.objects.to_read()
+        .filter(instruction__benchmark__workspace__in=workspaces)
+        .count(),
         "models": LanguageModel.objects.filter(workspace__in=workspaces).count(),
         "endpoints": Endpoint.objects.filter(workspace__in=workspaces).count(),
     }
@@ -59,7 +61,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     """A benchmark's categories and instructions; ?category= and ?q= narrow them down."""
     found = _benchmark(request, slug)
     chosen, words = asked_for(request, "category"), asked_for(request, "q")
-    written = Response.objects.filter(instruction=OuterRef("pk")).order_by().values("instruction")
+    written = Response.objects.to_read().filter(instruction=OuterRef("pk")).order_by().values("instruction")
     instructions = found.instructions.select_related("category__parent").annotate(
         response_count=Coalesce(Subquery(written.annotate(n=Count("pk")).values("n")), 0)
     )
@@ -93,7 +95,7 @@ def instruction(request: HttpRequest, public_id: str) -> HttpResponse:
     )
     if found is None:
         raise Http404(gettext("There is no such instruction."))
-    responses = found.responses.select_related("model__endpoint", "run").defer("text")
+    responses = found.responses.to_read().select_related("model__endpoint", "run").defer("text")
     context = {
         "instruction": found,
         "page": page_of(request, responses.order_by("model__name", "run", "sample", "pk")),
@@ -106,7 +108,7 @@ def instruction(request: HttpRequest, public_id: str) -> HttpResponse:
 def responses(request: HttpRequest) -> HttpResponse:
     """All responses without their texts; ?benchmark=, ?model= and ?run= narrow them down."""
     workspaces = workspaces_read_by(user_of(request))
-    found = Response.objects.filter(instruction__benchmark__workspace__in=workspaces)
+    found = Response.objects.to_read().filter(instruction__benchmark__workspace__in=workspaces)
     chosen = {name: asked_for(request, name) for name in ("benchmark", "model", "run")}
     if chosen["benchmark"]:
         found = found.filter(instruction__benchmark__slug=chosen["benchmark"])

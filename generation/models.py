@@ -223,6 +223,12 @@ class GenerationShare(AnyShare):
         ]
 
 
+class ResponseQuerySet(models.QuerySet["Response"]):
+    def to_read(self) -> "ResponseQuerySet":
+        """What the library lists and counts: all but the canaries, which a judge run plants and which answer nothing."""
+        return self.exclude(kind=Response.Kind.CANARY)
+
+
 class Response(models.Model):
     class Kind(models.TextChoices):
         RESPONSE = "response", _("Response")
@@ -246,6 +252,8 @@ class Response(models.Model):
     seconds = models.FloatField(null=True, blank=True)
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ResponseQuerySet.as_manager()
 
     class Meta:
         constraints = [

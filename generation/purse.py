@@ -4,6 +4,8 @@ The engine may never have spent and reserved more than `allowed`, which grows by
 sent and shrinks by what `spare` finds to be more than the calls in hand can cost.
 """
 
+from datetime import datetime, timedelta
+
 from generation.allotment import (
     Counting,
     ceiling_of,
@@ -13,11 +15,15 @@ from generation.allotment import (
     renew_share,
     set_aside,
     shares_held,
+    tell_share,
 )
 from generation.any_run import AnyRun
+from generation.engine import Traffic
 from generation.leases import Clock
 from generation.spending import NOTHING, NOTHING_MORE, Ceiling, Spend
 
+SHORTEST_WAIT = 1.0
+"""Seconds from which on a wait for a rate limit is worth a word."""
 AHEAD = 20
 """How many times what a few calls can cost is set aside at once while there is plenty."""
 
@@ -30,6 +36,8 @@ class Purse:
         self._ceiling = ceiling_of(run)
         self._left = self._gone = self._spared = self._ahead = NOTHING
         self.lowered = False
+        self._told: tuple[int, bool, bool] | None = None
+        self._told_at: datetime | None = None
 
     @property
     def allowed(self) -> Ceiling:
@@ -68,6 +76,17 @@ class Purse:
         if lower and overdrawn(self._run, self._spent_of):
             self.lowered = True
 
+    def tell(self, traffic: Traffic) -> None:
+        """What the worker's calls are doing, for the run's page; written only where that has changed."""
+        at = None
+        if traffic.wait >= SHORTEST_WAIT:
+            at = self._clock() + timedelta(seconds=traffic.wait)
+        said = (traffic.under_way, at is not None, traffic.asked)
+        moved = at and self._told_at and abs((at - self._told_at).total_seconds()) >= 1
+        if said != self._told or moved:
+            tell_share(self._run, self._worker, traffic.under_way, at, traffic.asked)
+            self._told, self._told_at = said, at
+
     def renew(self) -> None:
         """Where the share has run out meanwhile, others may have it: nothing more is sent on it."""
         if not renew_share(self._run, self._worker, self._clock) and self._left != NOTHING:
@@ -81,6 +100,7 @@ class Purse:
     def relent(self) -> None:
         """With nothing in hand: gives back what is left, so that calls may be sent under the budget as it is now."""
         give_back(self._run, self._worker)
+        self._told = None
         self._left = self._spared = self._ahead = NOTHING
         self.lowered = False
 

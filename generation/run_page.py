@@ -10,7 +10,7 @@ from generation.endpoints import uncounted_of
 from generation.leases import Clock
 from generation.manifests import measures_of, models_of
 from generation.models import Endpoint, GenerationRun, Response
-from generation.run_words import rate_since, state_in_words, time_left
+from generation.run_words import calls_in_words, rate_since, state_in_words, time_left
 from generation.runs import SLOWEST_SHOWN, Progress, nobody_works, progress_of
 
 
@@ -19,7 +19,8 @@ class GenerationPanel:
     """`live`: the page asks again, also while a paused run's last replies come in. `rows`: a model each.
 
     `stalled`: nobody works on it though it runs. `offers` changes when what a lead may do does. `uncounted`: the
-    endpoints that do not count tokens. `broken_off`: a sentence on texts that never came to their end.
+    endpoints that do not count tokens. `broken_off`: a sentence on texts that never came to their end. `calls`: a
+    sentence on calls that wait for a rate limit, or that a stop waits for.
     """
 
     progress: Progress
@@ -30,6 +31,7 @@ class GenerationPanel:
     offers: str
     per_minute: float | None
     left: str
+    calls: str
     rows: list[dict[str, Any]]
     slowest: list[Response]
     uncounted: str
@@ -49,6 +51,7 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
         batched=batched,
         offers=f"{run.status}-{int(progress.failed > 0)}",
         per_minute=per_minute,
+        calls="" if batched else calls_in_words(run.status, progress.calls_now, clock=clock),
         left=time_left(progress.waiting, per_minute) if running else "",
         rows=_rows(run, progress),
         slowest=_slowest(run),

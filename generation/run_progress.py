@@ -1,11 +1,14 @@
 """How far a run is, of generation and of judging alike: what both count, and what follows from it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
+from generation.any_run import AnyRun
+from generation.leases import Clock
 from generation.spending import MILLIONTH
 
 ERRORS_SHOWN = 8
@@ -15,8 +18,31 @@ COUNTING_SHARE = 20
 
 
 @dataclass(frozen=True)
+class CallsNow:
+    """What the run's workers said of their calls when they last looked: how many are under way, and when the next may
+    be sent where a rate limit holds it back; `asked`: because the endpoint asked for the wait."""
+
+    under_way: int = 0
+    next_call_at: datetime | None = None
+    asked: bool = False
+
+
+def calls_now(run: AnyRun, clock: Clock) -> CallsNow:
+    """Of the workers that are alive. A run waits for a rate limit while each of them does."""
+    now = clock()
+    shares = list(
+        run.shares.filter(leased_until__gte=now).values_list("under_way", "next_call_at", "asked_to_wait")
+    )
+    waits = [(at, asked) for _under_way, at, asked in shares if at is not None and at > now]
+    if not waits or len(waits) < len(shares):
+        return CallsNow(sum(share[0] for share in shares))
+    return CallsNow(sum(share[0] for share in shares), *min(waits))
+
+
+@dataclass(frozen=True)
 class RunProgress:
-    """Counted from rows. `settled` items wait no more, whatever came of them; `busy` ones some worker holds.
+    """Counted from rows. `settled` items wait no more, whatever came of them; `busy` ones some worker holds, of which
+    those are under way that `calls_now` says.
 
     errors are (words, how often), most frequent first; money in the prices' unit; counting took `counted_in` seconds.
     """
@@ -24,6 +50,7 @@ class RunProgress:
     total: int
     settled: int
     busy: int
+    calls_now: CallsNow
     errors: tuple[tuple[str, int], ...]
     calls: int
     input_tokens: int

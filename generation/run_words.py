@@ -1,10 +1,15 @@
 """What every run's page says alike, of generation and of judging: its state, its rate, and the time that is left."""
 
+import math
 from datetime import datetime
 
 from django.utils.translation import gettext, ngettext
 
+from generation.leases import Clock
+from generation.run_progress import CallsNow
+
 WHOLE_HOUR = 3600
+A_MINUTE = 60
 
 
 def state_in_words(status: str) -> str:
@@ -19,6 +24,41 @@ def state_in_words(status: str) -> str:
         "imported": gettext("; the responses were imported."),
     }
     return endings[status]
+
+
+def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
+    """A sentence on calls that a rate limit holds back, and for how long; on those that a stop still waits for; else ''."""
+    if status != "running":
+        if not now.under_way:
+            return ""
+        return ngettext(
+            "Nothing more is sent. %(n)d call was under way when the run was stopped; its reply is kept when it comes.",
+            "Nothing more is sent. %(n)d calls were under way when the run was stopped; their replies are kept when they "
+            "come.",
+            now.under_way,
+        ) % {"n": now.under_way}
+    if now.next_call_at is None:
+        return ""
+    wait = {"wait": _time_in_words(math.ceil((now.next_call_at - clock()).total_seconds()))}
+    if now.asked:
+        return (
+            gettext(
+                "The endpoint's rate limit is reached: it asked to wait, and the next call is sent in %(wait)s."
+            )
+            % wait
+        )
+    return (
+        gettext("The rate limit that is set for this endpoint is reached: the next call is sent in %(wait)s.")
+        % wait
+    )
+
+
+def _time_in_words(seconds: int) -> str:
+    """Seconds up to two minutes, else minutes."""
+    if seconds < 2 * A_MINUTE:
+        return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}
+    minutes = math.ceil(seconds / A_MINUTE)
+    return ngettext("%(n)d minute", "%(n)d minutes", minutes) % {"n": minutes}
 
 
 def rate_since(started_at: datetime | None, last_at: datetime | None, done: int) -> float | None:

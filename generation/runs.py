@@ -13,7 +13,7 @@ from generation.leases import Clock, live_leases
 from generation.left_replies import store_replies
 from generation.manifests import manifest_at_end, manifest_at_start
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
-from generation.run_progress import RunProgress, most_frequent
+from generation.run_progress import RunProgress, calls_now, most_frequent
 from generation.run_states import (
     NotPossible,
     all_settled,
@@ -132,6 +132,7 @@ def progress_of(run: GenerationRun, *, clock: Clock) -> Progress:
         settled=sum(model.done + model.failed for model in models),
         models=models,
         busy=live_leases(run, clock).count(),
+        calls_now=calls_now(run, clock),
         errors=most_frequent(run.items.all()),
         calls=paid.calls,
         input_tokens=paid.input_tokens,

@@ -11,9 +11,10 @@ from typing import Generic, Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from generation.engine import FATAL, Answered, Engine, Outcome, Retry
+from generation.engine import FATAL, Answered, Engine, Outcome, Retry, Traffic
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.5
+"""After so long it is looked whether the run goes on: what was not sent by then stays here."""
 RENEW_SECONDS = 20.0
 LONGEST_SHIFT_SECONDS = 25 * 60.0
 GATHER_SECONDS = 0.1
@@ -33,7 +34,7 @@ Q = TypeVar("Q")
 class Shift:
     """How one worker works. `wait` stays while other workers hold items; `seconds` ends the shift.
 
-    `watch` is called about once a second, for a progress bar; `interrupted` says whether to stop politely.
+    `watch` is called about twice a second, for a progress bar; `interrupted` says whether to stop politely.
     """
 
     concurrency: int | None = None
@@ -63,15 +64,20 @@ class Worklist(Protocol[Q, R]):
     def renew(self) -> None: ...
     def others_are_busy(self) -> bool: ...
     def still_running(self) -> bool: ...
+    def tell(self, traffic: Traffic) -> None: ...
 
 
 class Work(Generic[Q, R]):
     """A worklist, the engine that makes its calls, and how questions become calls."""
 
     def __init__(
-        self, worklist: Worklist[Q, R], engine: Engine[int, R], send: Callable[[Sequence[Q]], None]
+        self,
+        worklist: Worklist[Q, R],
+        engine: Engine[int, R],
+        send: Callable[[Sequence[Q]], None],
+        traffic: Callable[[], Traffic],
     ) -> None:
-        self._worklist, self._engine, self._send = worklist, engine, send
+        self._worklist, self._engine, self._send, self._traffic = worklist, engine, send, traffic
         self._rate = 0.0
         self._counted_at = time.monotonic()
         engine.ahead = 0
@@ -88,6 +94,8 @@ class Work(Generic[Q, R]):
                 running = await sync_to_async(self._look)(shift)
                 if not running or now > ends_at:
                     engine.stop()
+                else:
+                    engine.goes_on()
             if now - renewed_at >= RENEW_SECONDS:
                 renewed_at = now
                 await sync_to_async(worklist.renew)()
@@ -132,6 +140,8 @@ class Work(Generic[Q, R]):
         return outcomes
 
     def _look(self, shift: Shift) -> bool:
-        """Whether to go on."""
+        """Whether to go on; and what the run's page is to say of its calls."""
         shift.watch()
-        return self._worklist.still_running() and not shift.interrupted()
+        running = self._worklist.still_running() and not shift.interrupted()
+        self._worklist.tell(self._traffic())
+        return running

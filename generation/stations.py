@@ -9,7 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from generation.engine import BUDGET_REACHED, Call, Engine, Pace, Retry, Turns
+from generation.engine import BUDGET_REACHED, Call, Engine, Pace, Retry, Traffic, Turns
+from generation.models import Endpoint
 from generation.purse import Purse
 from generation.shifts import LOOK_SECONDS, Shift, Work, Worklist
 from generation.spending import Budget, Spend
@@ -42,16 +43,35 @@ class BudgetedWorklist(Worklist[Q, R], Protocol[Q, R]):
 
 @dataclass(frozen=True)
 class Terms:
-    """How an engine is to call an endpoint."""
+    """How an engine is to call an endpoint; the `slots` are all that this process has there."""
 
     concurrency: int
     retry: Retry
     pace: Pace
     turns: Turns | None
+    slots: asyncio.Semaphore | None = None
+
+
+class Slots:
+    """How many calls a run has under way at each endpoint at once, whichever of its engines makes them.
+
+    `asked` is how many the run is to have; an endpoint's own limit is never exceeded.
+    """
+
+    def __init__(self, asked: int | None = None) -> None:
+        self._asked = asked
+        self._known: dict[int, asyncio.Semaphore] = {}
+
+    def number(self, endpoint: Endpoint) -> int:
+        return min(self._asked or endpoint.max_concurrent, endpoint.max_concurrent)
+
+    def of(self, endpoint: Endpoint) -> asyncio.Semaphore:
+        return self._known.setdefault(endpoint.pk, asyncio.Semaphore(self.number(endpoint)))
 
 
 class Station(Generic[Q, R]):
-    """`call` makes a question into a call; `close` ends the connections."""
+    """`call` makes a question into a call; `close` ends the connections; `seen` corrects what the engine takes for calls
+    under way, where one question is several calls."""
 
     def __init__(
         self,
@@ -61,8 +81,10 @@ class Station(Generic[Q, R]):
         *,
         call: Callable[[Q], Call[int, R]],
         close: Callable[[], Awaitable[None]],
+        seen: Callable[[Traffic], Traffic] = lambda traffic: traffic,
     ) -> None:
         self.worklist = worklist
+        self._seen = seen
         self._shift, self._terms, self._call, self._close = shift, terms, call, close
         self._ends_at = time.monotonic() + shift.seconds
         self._new_engine()
@@ -71,13 +93,17 @@ class Station(Generic[Q, R]):
     def out_of_budget(self) -> bool:
         return self._engine.stopped == BUDGET_REACHED
 
+    def stopped(self) -> bool:
+        """Whether nothing more may be sent."""
+        return bool(self._engine.stopped)
+
     async def work(self) -> None:
         """Until nothing is left to do here, or nothing more may be done."""
         worklist = self.worklist
         try:
             while True:
                 rest = replace(self._shift, seconds=self._ends_at - time.monotonic())
-                await Work(worklist, self._engine, self._send).until_done(rest)
+                await Work(worklist, self._engine, self._send, self._traffic).until_done(rest)
                 if not self.out_of_budget or not await self._may_go_on():
                     break
                 self._new_engine()
@@ -102,7 +128,11 @@ class Station(Generic[Q, R]):
             turns=terms.turns,
             keeper=worklist,
             proven=worklist.proven,
+            slots=terms.slots,
         )
+
+    def _traffic(self) -> Traffic:
+        return self._seen(self._engine.traffic)
 
     async def _may_go_on(self) -> bool:
         """Whether the budget has room for the call that was refused, now or once others give back what they spared."""

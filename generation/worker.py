@@ -19,7 +19,7 @@ from generation.recovery import recover
 from generation.run_states import stopping_at_faults
 from generation.runs import fail_run, finish_if_done, pause_run
 from generation.shifts import PLAIN_SHIFT, Shift
-from generation.stations import Station, Terms, work_at
+from generation.stations import Slots, Station, Terms, work_at
 from generation.turns import EndpointTurns
 from generation.worklist import Asked, GenerationWorklist
 
@@ -98,7 +98,7 @@ class Models:
         settings, endpoint = self.worklist.settings, self.endpoint
         longest = self.worklist.longest_seconds
         return Terms(
-            concurrency=shift.concurrency or settings.get("concurrency") or endpoint.max_concurrent,
+            concurrency=Slots(shift.concurrency or settings.get("concurrency")).number(endpoint),
             retry=shift.retry or Retry(try_seconds=longest + TELLING_SECONDS, call_seconds=2 * longest),
             pace=pace_of(endpoint),
             turns=EndpointTurns(endpoint, self.worklist.clock),

@@ -23,7 +23,7 @@ from generation.endpoints import (
     served_name,
     terms_stand,
 )
-from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Traffic, Withheld
 from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock, lease_items, release, renew
 from generation.models import Endpoint, GenerationItem, GenerationRun
@@ -208,6 +208,9 @@ class GenerationWorklist:
         self.put_off.tell()
         self.outdated = self.outdated or not terms_stand(self.endpoint)
         return not any(one.outdated for one in (self, *self.beside))
+
+    def tell(self, traffic: Traffic) -> None:
+        self.purse.tell(traffic)
 
     def hold(self, item: GenerationItem) -> Held | None:
         """Takes the item up with its conversation; None where nothing can be asked."""

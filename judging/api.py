@@ -45,11 +45,14 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
     id = serializers.CharField(source="public_id")
     judge = serializers.CharField(source="judge.rater.name")
     study = serializers.CharField(source="study.slug")
+    discredited = serializers.BooleanField(
+        read_only=True, help_text="The run failed its planted texts, so no verdict of it is ranked."
+    )
 
     class Meta:
         model = JudgeRun
         fields = [
-            "id", "judge", "study", "status", "message", "budget_calls", "budget_tokens", "budget_money",
+            "id", "judge", "study", "status", "message", "discredited", "budget_calls", "budget_tokens", "budget_money",
             "created_at", "started_at", "finished_at",
         ]  # fmt: skip
 
@@ -60,6 +63,14 @@ class RunProgressSerializer(serializers.Serializer[Progress]):
     unscored = serializers.IntegerField()
     waiting = serializers.IntegerField()
     busy = serializers.IntegerField(help_text="Items that a worker holds.")
+    under_way = serializers.IntegerField(
+        source="calls_now.under_way", help_text="Calls that were sent and are not answered yet."
+    )
+    next_call_at = serializers.DateTimeField(
+        source="calls_now.next_call_at",
+        allow_null=True,
+        help_text="When the next call is sent, where a rate limit holds it back.",
+    )
     reasons = serializers.JSONField(help_text="[why unscored, how often], most frequent first.")
     calls = serializers.IntegerField()
     reused = serializers.IntegerField(help_text="Questions answered from stored replies, at no cost.")

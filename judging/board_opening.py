@@ -34,6 +34,8 @@ class Ranked:
 
 def places(board: Leaderboard) -> dict[str, int]:
     """By model, 1 for the best overall score; equal scores share a place, models without one have none."""
+    if not board.ranked:
+        return {}
     scores = [one.average for one in board.models if one.average is not None]
     return {
         one.model: 1 + sum(other > one.average + EVEN for other in scores)
@@ -43,6 +45,8 @@ def places(board: Leaderboard) -> dict[str, int]:
 
 
 def board_opening(board: Leaderboard, words: MeasureWords) -> str:
+    if not board.ranked:
+        return " ".join([_unranked(board), *_judged(board)])
     ranked = [
         Ranked(one.model, one.average, ends.averages.get(pk), ends.leads.get(pk))
         for ends in [board.intervals]
@@ -57,6 +61,16 @@ def board_opening(board: Leaderboard, words: MeasureWords) -> str:
         said = _standing(ranked, words, points=board.measure.name == POINTS)
         said += _too_few(board) if len(ranked) > 1 else ""
     return " ".join([said, *_judged(board)])
+
+
+def _unranked(board: Leaderboard) -> str:
+    return ngettext(
+        "No model is ranked here: %(n)d verdict comes from a run that failed its planted texts, and should not be "
+        "believed.",
+        "No model is ranked here: %(n)d verdicts come from a run that failed its planted texts, and should not be "
+        "believed.",
+        board.discredited,
+    ) % {"n": board.discredited}
 
 
 def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) -> str:

@@ -108,10 +108,10 @@ def board_panel(board: Leaderboard) -> BoardPanel:
     rows = _rows(board)
     intervals = board.intervals
     blocks = [
-        standings_block(board),
+        standings_block(board) if board.ranked else None,
         completion_block(board),
-        corrected_block(board, words),
-        words_block(board, names, words),
+        corrected_block(board, words) if board.ranked else None,
+        words_block(board, names, words) if board.ranked else None,
     ]
     return BoardPanel(
         opening=board_opening(board, words),

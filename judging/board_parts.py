@@ -143,6 +143,7 @@ def unusable_of(benchmark: Benchmark, judge: Rater, experiment: str, measure: Me
         rater=judge,
         status=Assignment.Status.UNSCORED,
         repeat=0,
+        task__gold__isnull=True,
         task__response_a__instruction__benchmark=benchmark,
     ).order_by()
     if experiment == MAIN_EXPERIMENT:

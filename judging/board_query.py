@@ -16,7 +16,8 @@ MOST_RIVALS = 8
 class BoardQuery:
     """'' and None ask for the default or for everything. `against` are models by name, `smallest` and `largest` billions
     of parameters, `least` the fewest judged responses, `margin` WildBench's K in characters; `sort` is a category's key,
-    AVERAGE, WORDS or MODEL, from the worst on with `rising`."""
+    AVERAGE, WORDS or MODEL, from the worst on with `rising`. With `discredited`, verdicts of runs that
+    failed their planted texts are read too, and nothing is ranked."""
 
     judge: str = ""
     weights: str = ""
@@ -33,6 +34,7 @@ class BoardQuery:
     against: tuple[str, ...] = ()
     sort: str = AVERAGE
     rising: bool = False
+    discredited: bool = False
 
     @property
     def narrows(self) -> bool:
@@ -79,6 +81,7 @@ def board_query(given: QueryDict) -> BoardQuery:
         against=against[:MOST_RIVALS],
         sort=given.get("sort", "") or AVERAGE,
         rising=given.get("rising", "") == "1",
+        discredited=given.get("discredited", "") == "1",
     )
 
 

@@ -26,7 +26,7 @@ from calibration.models import Fit
 from calibration.report_cache import cached_report, known_report
 from calibration.statistic_errors import NoStatistic
 from calibration.ties import level_places, settle_ties
-from calibration.verdicts import judged_elsewhere, judges_verdicts
+from calibration.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
 from generation.models import Category
 from judging.leaderboards import UnknownJudge, weighted_points
 from judging.weightings import EQUAL, Weighting, fit_name, weighting_of
@@ -49,11 +49,8 @@ def has_overall(study: Study) -> bool:
 
 
 def judges_in(study: Study) -> list[Rater]:
-    """Judges with verdicts on this study's responses, given here or in another study, by name."""
-    here = study.tasks.filter(assignments__rater__kind=Rater.Kind.JUDGE).values("assignments__rater")
-    elsewhere = judged_elsewhere(study).values("rater")
-    found = Rater.objects.filter(pk__in=here) | Rater.objects.filter(pk__in=elsewhere)
-    return list(found.filter(kind=Rater.Kind.JUDGE).distinct().order_by("label"))
+    """Judges with verdicts on this study's responses, given here or in another study, who gave most of them first."""
+    return [row.judge for row in judges_by_verdicts(study)]
 
 
 def judge_in(study: Study, name: str) -> Rater:

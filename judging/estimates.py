@@ -9,6 +9,7 @@ from django.db.models import Avg
 from annotation.models import Study, Task
 from generation.models import LanguageModel
 from generation.spending import NOTHING, Prices, Spend
+from judging.method_requirements import Lack
 from judging.methods.needs import NEEDS, needs_no_call, unanswerable
 from judging.models import Judge, PlannedItem, Reply
 from judging.parsing import Unscored
@@ -26,7 +27,7 @@ class Estimate:
     """`most` is an upper estimate: the longest answer allowed, no reply reused, no answer asked for again.
 
     `usual` is the same by the mean of the judges' earlier replies; None where one of them has none. `unanswerable`
-    is the share, 0..1, of the drawn questions that lack something and so cost no call.
+    is the share, 0..1, of the drawn questions that lack something and so cost no call; `lacks` says what in how many.
     """
 
     tasks: int
@@ -35,6 +36,7 @@ class Estimate:
     usual: Spend | None
     unanswerable: float
     priced: bool
+    lacks: list[Lack]
 
 
 def estimate_run(
@@ -73,6 +75,7 @@ def estimate_run(
         usual=usual if complete and most.calls else None,
         unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,
         priced=any(_prices(judge) != Prices() for judge in judges),
+        lacks=found.lacks,
     )
 
 

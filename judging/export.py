@@ -49,6 +49,7 @@ SCORE_COLUMNS = (
     "study", "task", "instruction", "category", "model", "model_b", "rater", "rater_kind", "cohort", "repeat",
     "status", "shown_first", "active_seconds", "criterion", "role", "revision", "value", "not_applicable",
     "not_counted",
+    "discredited",
 )  # fmt: skip
 
 
@@ -227,7 +228,7 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         "assignment__task__response_b__model__name", "assignment__rater__pseudonym", "assignment__rater__label",
         "assignment__rater__kind", "assignment__rater__cohort__name", "assignment__repeat", "assignment__status",
         "assignment__shown_first", "assignment__active_seconds", "criterion__key", "criterion__role", "revision",
-        "value", "not_applicable", "assignment__reason",
+        "value", "not_applicable", "assignment__reason", "assignment__discredited",
     )  # fmt: skip
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
@@ -237,7 +238,8 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         for row in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
             surplus = row[11] == Assignment.Status.SURPLUS
-            why = (row[-1] or "full") if surplus else ""
-            writer.writerow(["" if cell is None else cell for cell in (*row[:6], *called, *row[8:-1], why)])
+            why = (row[-2] or "full") if surplus else ""
+            cells = (*row[:6], *called, *row[8:-2], why, bool(row[-1]))
+            writer.writerow(["" if cell is None else cell for cell in cells])
         out.flush()
         out.detach()

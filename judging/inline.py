@@ -93,6 +93,7 @@ def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
             assignment__status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         )
         .exclude(assignment__rater=besides)
+        .exclude(assignment__discredited=True)
     )
     found: dict[int, dict[str, Verdict]] = defaultdict(dict)
     for score in scores:

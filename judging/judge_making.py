@@ -1,9 +1,10 @@
 """The judges of the reader's workspaces: the list, one judge, and making one with a prompt of its own."""
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
@@ -12,12 +13,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Rater, Study
+from calibration.verdicts import JudgesVerdicts, judges_of_answers
 from generation.library import page_of
 from generation.models import LanguageModel
 from judging.judge_forms import JudgeForm, MethodForm
 from judging.judges import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
 from judging.line_diff import Line, line_diff
-from judging.method_words import all_methods, method_words
+from judging.method_words import MethodWords, all_methods, method_words
 from judging.methods import METHODS
 from judging.methods.needs import NEEDS
 from judging.methods.sample_questions import placeholders_of
@@ -29,14 +31,40 @@ from judging.watch_views import changed_since
 RUNS_SHOWN = 50
 
 
+@dataclass(frozen=True)
+class ListedJudge:
+    """A judge in the list: how it judges (None where its verdicts were imported), its runs, and its verdicts."""
+
+    rater: Rater
+    method: MethodWords | None
+    runs: int
+    counted: JudgesVerdicts
+
+    @property
+    def verdicts(self) -> int:
+        return self.counted.verdicts + self.counted.discredited
+
+
+def runs_with(judge: Judge) -> "QuerySet[JudgeRun]":
+    """The runs that it leads, and those of the juries and panels on which it answers."""
+    return JudgeRun.objects.filter(Q(judge=judge) | Q(judge__jurors=judge)).distinct()
+
+
 @require_safe
 @results_page
 def judge_list(request: HttpRequest) -> HttpResponse:
     """Every judge: those made here, the panels they sit on, and those whose verdicts were imported."""
-    raters = _readable(request).annotate(run_count=Count("judge__runs", distinct=True))
-    page = page_of(request, raters.order_by("label", "pk"))
+    page = page_of(request, _readable(request).order_by("label", "pk"))
+    counts = {
+        row.judge.pk: row for row in judges_of_answers(Assignment.objects.filter(rater__in=page.object_list))
+    }
     rows = [
-        (rater, method_words(made.method) if (made := judge_of(rater)) else None)
+        ListedJudge(
+            rater,
+            method_words(made.method) if (made := judge_of(rater)) else None,
+            runs_with(made).count() if made else 0,
+            counts.get(rater.pk) or JudgesVerdicts(rater, 0, 0),
+        )
         for rater in page.object_list
     ]
     context = {"page": page, "rows": rows, "leads": _led(request).exists()}
@@ -49,11 +77,13 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
     """What a judge is, word for word; its runs; and where its verdicts stand beside people's."""
     rater = _rater(request, public_id)
     made = judge_of(rater)
-    verdicts = Assignment.objects.filter(rater=rater, task__study=OuterRef("pk"))
+    own = Assignment.objects.filter(rater=rater)
+    verdicts = own.filter(task__study=OuterRef("pk")).verdicts()
+    counted = next(iter(judges_of_answers(own)), JudgesVerdicts(rater, 0, 0))
     runs: QuerySet[JudgeRun] = JudgeRun.objects.none()
     stock: list[Line] = []
     if made is not None:
-        runs = made.runs.select_related("study", "created_by").order_by("-created_at")
+        runs = runs_with(made).select_related("study", "created_by", "judge__rater").order_by("-created_at")
         stock = line_diff(stock_prompt(made.method), made.prompt) if made.method in METHODS else []
     context = {
         "rater": rater,
@@ -63,6 +93,8 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         "jurors": made.jurors.select_related("rater") if made else [],
         "panels": made.panels.select_related("rater") if made else [],
         "runs": runs[:RUNS_SHOWN],
+        "verdicts": counted.verdicts + counted.discredited,
+        "discredited": counted.discredited,
         "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).order_by(
             "-created_at"
         ),

@@ -48,6 +48,7 @@ JUDGES_DEPTH_PAGE = PageKind(
     page=judges_depth_page,
     title=judges_depth_title,
     links=lambda: judge_links("judging:judges_depth"),
+    about_judges=True,
 )
 METHODS_PAGE = PageKind(
     report=METHODS,
@@ -56,6 +57,7 @@ METHODS_PAGE = PageKind(
     title=methods_title,
     build=build_report,
     links=lambda: judge_links("judging:judges_methods"),
+    about_judges=True,
 )
 
 

@@ -1,19 +1,20 @@
 """Leaderboards: the list, and one benchmark's, with everything that it shows in its address."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_read_by
 from accounts.reader_language import for_reader
-from annotation.models import Rater
+from annotation.models import Assignment, Rater
 from annotation.provenance import provenance_of
 from calibration.figure_files import png, standalone_svg
 from calibration.fits import versions
@@ -21,12 +22,13 @@ from calibration.reasons import reason_of
 from calibration.result_blocks import Block
 from calibration.result_pages import SUFFIXES
 from calibration.statistic_errors import NoStatistic
+from calibration.verdicts import JudgesVerdicts
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.benchmark_scores import NothingScored, NotOnScale
 from judging.board_choices import board_choices
 from judging.board_page import BoardPanel, board_panel, default_weights, weights_choices
 from judging.board_query import BoardQuery, board_query
-from judging.leaderboards import Leaderboard, judges_of
+from judging.leaderboards import Leaderboard, discredited_on, verdicts_on
 from judging.leaderboards import leaderboard as compute_board
 from judging.scoring import NoVerdicts, WithoutWeight
 from judging.watch_views import changed_since
@@ -39,7 +41,11 @@ FORMAT = "plumbline-leaderboard-1"
 @results_page
 def leaderboards(request: HttpRequest) -> HttpResponse:
     """The benchmarks that a judge has judged, and those that none has."""
-    judged = Q(instructions__responses__tasks_as_a__assignments__rater__kind=Rater.Kind.JUDGE)
+    answers = "instructions__responses__tasks_as_a__assignments"
+    judged = Q(**{
+        f"{answers}__rater__kind": Rater.Kind.JUDGE, f"{answers}__repeat": 0,
+        f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+    })  # fmt: skip
     benchmarks = readable_benchmarks(request).annotate(
         judges=Count("instructions__responses__tasks_as_a__assignments__rater", filter=judged, distinct=True)
     )
@@ -52,12 +58,17 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """What the address asks for (see BoardQuery), or with ?file= one of its files; what cannot be computed is said."""
     benchmark = readable_benchmark(request, slug)
     query = board_query(request.GET)
-    judges = judges_of(benchmark)
-    judge = chosen_judge(judges, query.judge)
+    known = verdicts_on(benchmark)
+    judges = [row.judge for row in known]
+    judge = chosen_judge(known, query.judge)
     weights = query.weights or default_weights(benchmark)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "judges": judges,
+        "judge_choices": [(row.judge, choice_words(row)) for row in known],
+        "discredited": next((row.discredited for row in known if row.judge == judge), 0),
+        "look_anyway": query.address(judge=judge.public_id, discredited=True) if judge else "",
+        "believed_only": query.address(discredited=False),
         "judge": judge,
         "weights": weights,
         "weights_choices": weights_choices(benchmark),
@@ -98,6 +109,13 @@ def board_or_why(
             benchmark, judge, weights, experiment=experiment, query=query, beside_people=beside_people
         ), {}
     except (NoVerdicts, WithoutWeight):
+        if doubted := discredited_on(benchmark, judge):
+            said = ngettext(
+                "Its %(n)d verdict here comes from a run that failed its planted texts, so no model is ranked by it.",
+                "All its %(n)d verdicts here come from a run that failed its planted texts, so no model is ranked by them.",
+                doubted,
+            )
+            return None, {"reason": said % {"n": doubted}}
         return None, {"reason": gettext("This judge has no usable verdict on what is asked for here.")}
     except MissingWeights as error:
         said = gettext("These weights do not cover every category that was judged.")
@@ -195,11 +213,22 @@ def readable_benchmark(request: HttpRequest, slug: str) -> Benchmark:
     return found
 
 
-def chosen_judge(judges: list[Rater], asked: str) -> Rater | None:
-    """The judge asked for; else the first that is no script, else the first."""
+def choice_words(row: JudgesVerdicts) -> str:
+    """What a menu says behind a judge's name: how much it judged, or why nothing is ranked by it."""
+    if row.verdicts:
+        return ngettext("%(n)d verdict", "%(n)d verdicts", row.verdicts) % {"n": row.verdicts}
+    if row.discredited:
+        return gettext("failed its planted texts")
+    return gettext("no usable verdict")
+
+
+def chosen_judge(known: Sequence[JudgesVerdicts], asked: str) -> Rater | None:
+    """The judge asked for; else the one with most verdicts, a script only where nothing else has any."""
+    judges = [row.judge for row in known]
     if asked:
         found = next((judge for judge in judges if asked in (judge.public_id, judge.label)), None)
         if found is None:
             raise Http404(gettext("No such judge has judged this benchmark."))
         return found
-    return next((judge for judge in judges if not judge.provenance), judges[0] if judges else None)
+    usable = [row.judge for row in known if row.verdicts] or judges
+    return next((judge for judge in usable if not judge.provenance), usable[0] if usable else None)

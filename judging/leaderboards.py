@@ -18,6 +18,7 @@ from calibration.datasets import (
 )
 from calibration.statistic_errors import NoStatistic
 from calibration.ties import descending, settle_ties
+from calibration.verdicts import JudgesVerdicts, judges_of_answers
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
 from judging.board_entries import BoardEntries, entries_of, item_weights, measures_in
 from judging.board_parts import (
@@ -63,7 +64,8 @@ class Leaderboard:
 
     `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
     people; `wins` pairs as games between all models; `left_out` counts models with too few judged responses, `unusable`
-    the verdicts that could not be used; `outputs` are the counts behind instruction checks, `uncounted` what is in none
+    the verdicts that could not be used, `discredited` those of runs that failed their planted texts, which are left out
+    unless the query asks for them; `outputs` are the counts behind instruction checks, `uncounted` what is in none
     of them. `words` are mean words by (model's name, column's key), '' for the mean over columns.
     """
 
@@ -82,6 +84,7 @@ class Leaderboard:
     data_hash: str
     left_out: int = 0
     unusable: int = 0
+    discredited: int = 0
     outputs: tuple[Output, ...] = ()
     uncounted: Uncounted = field(default_factory=Uncounted)
     people: BoardEntries | None = None
@@ -103,6 +106,11 @@ class Leaderboard:
             rule=self.rule,
             leader=None if best is None else self.pks[best.model],
         )
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the board ranks its models: not by verdicts that nobody should believe."""
+        return not (self.query.discredited and self.discredited)
 
     @property
     def rule(self) -> Rule:
@@ -131,6 +139,8 @@ class Leaderboard:
 
     def as_json(self) -> dict[str, Any]:
         return {
+            "ranked": self.ranked,
+            "discredited_verdicts": self.discredited,
             "models": [
                 {
                     "model": one.model,
@@ -141,16 +151,22 @@ class Leaderboard:
                     "average": one.average,
                 }
                 for one in self.models
-            ]
+            ],
         }
 
 
 def judges_of(benchmark: Benchmark) -> list[Rater]:
-    """Judges that have answered about this benchmark's responses, by name."""
-    judged = Assignment.objects.filter(
-        task__response_a__instruction__benchmark=benchmark, rater__kind="judge"
-    ).order_by()
-    return list(Rater.objects.filter(pk__in=judged.values("rater").distinct()).order_by("label"))
+    """Judges that have answered about this benchmark's responses, as `verdicts_on` has them."""
+    return [row.judge for row in verdicts_on(benchmark)]
+
+
+def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
+    """Judges with how many verdicts they gave on this benchmark, most first; those without a usable one stand last."""
+    answers = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark)
+    found = judges_of_answers(answers)
+    asked = answers.of_judges().filter(task__gold__isnull=True).order_by().values("rater")
+    others = Rater.objects.filter(pk__in=asked).exclude(pk__in=[row.judge.pk for row in found])
+    return [*found, *(JudgesVerdicts(judge, 0, 0) for judge in others.order_by("label"))]
 
 
 def judge_named(benchmark: Benchmark, name: str) -> Rater:
@@ -180,9 +196,20 @@ def leaderboard(
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
     frame = score_frame(
-        kinds=ABOUT_RESPONSES, benchmark=benchmark, raters=[judge.pk], people=False, experiment=experiment
+        kinds=ABOUT_RESPONSES,
+        benchmark=benchmark,
+        raters=[judge.pk],
+        people=False,
+        experiment=experiment,
+        discredited=query.discredited,
     )
     measures = tuple(measures_in(frame)) if len(frame) else ()
+    doubted = discredited_on(benchmark, judge)
+    if not measures and doubted:
+        raise NoVerdicts(
+            f"All {doubted} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its planted "
+            "texts, so nothing is ranked by them; ask another judge, or this model with another prompt."
+        )
     if not measures:
         raise NoVerdicts(
             f"{judge} has no usable verdict on benchmark {benchmark.slug}, experiment {experiment or 'any'}."
@@ -214,7 +241,7 @@ def leaderboard(
     board = Leaderboard(
         benchmark, judge, weighting, experiment, measure, measures, query, columns, enough, entries, column, names,
         data_hash(frame), left_out=len(scored) - len(enough), unusable=missing.verdicts,
-        words=_words(benchmark, entries, column, names, columns),
+        words=_words(benchmark, entries, column, names, columns), discredited=doubted,
     )  # fmt: skip
     people = None
     if beside_people or people_of is not None:
@@ -232,6 +259,12 @@ def leaderboard(
     return replace(
         board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted
     )
+
+
+def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
+    """The judge's verdicts on this benchmark that are of runs which failed their planted texts."""
+    given = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark, rater=judge)
+    return given.verdicts().filter(discredited=True).count()
 
 
 def _outputs(

@@ -19,7 +19,7 @@ from judging.board_choices import Menu, board_choices
 from judging.board_page import column_names, default_weights, weights_choices
 from judging.board_query import board_query
 from judging.leaderboard_views import board_or_why, board_provenance, chosen_judge, readable_benchmark
-from judging.leaderboards import judges_of
+from judging.leaderboards import verdicts_on
 from judging.measure_words import words_of
 from judging.model_pair_page import pair_panel
 from judging.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
@@ -70,8 +70,8 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
     """What both pages share; `pair` is None with a `reason` where the two cannot be compared."""
     benchmark = readable_benchmark(request, slug)
     query = board_query(request.GET)
-    judges = judges_of(benchmark)
-    judge = chosen_judge(judges, query.judge)
+    known = verdicts_on(benchmark)
+    judges, judge = [row.judge for row in known], chosen_judge(known, query.judge)
     if judge is None:
         raise Http404(gettext("No judge has judged this benchmark yet."))
     weights = query.weights or default_weights(benchmark)

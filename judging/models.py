@@ -68,11 +68,16 @@ class Watch(models.Model):
 
 
 class JudgeRun(AnyRun):
-    """A frozen list of items for a judge to answer, its budget, and what became of it."""
+    """A frozen list of items for a judge to answer, its budget, and what became of it.
+
+    `believed_canaries` are the planted texts that the judge fell for, [{"text", "what"}]; empty where it judged none of
+    them, so that nothing shows that it can be believed; null where the run has not failed them.
+    """
 
     judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
     study = models.ForeignKey(Study, models.PROTECT, related_name="judge_runs")
     watch = models.ForeignKey(Watch, models.SET_NULL, null=True, blank=True, related_name="rounds")
+    believed_canaries = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at"]
@@ -80,6 +85,11 @@ class JudgeRun(AnyRun):
     @property
     def workspace_id(self) -> int:
         return self.judge.workspace_id
+
+    @property
+    def discredited(self) -> bool:
+        """Whether the run failed its planted texts, so that no verdict of it is ranked."""
+        return self.believed_canaries is not None
 
     @property
     def preparing(self) -> bool:

@@ -20,6 +20,7 @@ from judging.benchmark_studies import NothingToJudge as NothingToJudge
 from judging.benchmark_studies import rated_of
 from judging.benchmark_studies import study_of_benchmark as study_of_benchmark
 from judging.combining import How
+from judging.method_requirements import check_requirements, lacking
 from judging.methods import method_named
 from judging.methods.needs import NEEDS, Transport
 from judging.methods.pairs import preference
@@ -86,7 +87,7 @@ def plan_run(
 ) -> JudgeRun:
     """A run over the study's tasks that this judge has not answered, all its items at once.
 
-    Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused.
+    Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
     wish = Wish(limit, budget, seed, concurrency, reuse, user, asking, only_rated)
     return plan_wish(judge, study, wish)
@@ -96,7 +97,7 @@ def plan_wish(judge: Judge, study: Study, wish: Wish) -> JudgeRun:
     """As plan_run."""
     jurors = (judge, *wish.asking.jurors)
     leader = leader_of(judge, wish.asking)
-    pks = decide(leader, jurors, study, limit=wish.limit, only_rated=wish.only_rated)
+    pks = decide(leader, jurors, study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
     with transaction.atomic():
         run = new_run(judge, leader, study, wish)
         plant_canaries(run, jurors, pks)
@@ -114,6 +115,7 @@ def decide(
     limit: int | None,
     only_rated: bool,
     newest_response: int | None = None,
+    seed: int = 0,
 ) -> list[int]:
     """Pks of the tasks that a run is to ask about, in its order; only about responses up to the newest one's pk.
 
@@ -127,7 +129,13 @@ def decide(
     pks = list(tasks.values_list("pk", flat=True)[:limit])
     if not pks:
         raise NothingToJudge(_why_nothing(leader, study, only_rated))
+    check_requirements(jurors, study, first_of(tasks, limit), seed=seed)
     return pks
+
+
+def first_of(tasks: QuerySet[Task], limit: int | None) -> QuerySet[Task]:
+    """The first so many of the tasks, which a query can narrow further."""
+    return tasks if limit is None else Task.objects.filter(pk__in=tasks.values("pk")[:limit])
 
 
 def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
@@ -177,7 +185,12 @@ def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -
     """The run's first items, where it wants any: about planted texts beside some of these tasks."""
     if not (run.manifest["settings"]["canaries"] and any(map(takes_canaries, jurors))):
         return
-    planted = plant(run, pks, jurors, run.seed)
+    hosts = set(pks)
+    for juror in jurors:
+        # A planted text is asked about beside a task that can be asked about, else nothing could be said of it.
+        without = lacking(juror, run.study, Task.objects.filter(study=run.study, gold__isnull=True))
+        hosts -= set(without.values_list("pk", flat=True))
+    planted = plant(run, [pk for pk in pks if pk in hosts], jurors, run.seed)
     _store(run, [(one.task_id, one.shown_first, one.repeat, one.juror, one.canary) for one in planted], 0)
 
 

@@ -26,6 +26,7 @@ from judging.benchmark_studies import (
 )
 from judging.leases import take_preparation
 from judging.manifests import manifest_at_start
+from judging.method_requirements import MethodLacks, note_lacks
 from judging.methods.checklist import MixedScales
 from judging.methods.needs import NEEDS
 from judging.methods.scales import WrongScale
@@ -44,23 +45,28 @@ NOTHING_LEFT = Wording("Nothing is left that this run could ask; start another o
 def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:
     """The run that is wished for: with its items, or, where it is large, with its preparation.
 
-    Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused.
+    Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
     jurors = (judge, *wish.asking.jurors)
     with transaction.atomic():
         leader = leader_of(judge, wish.asking)
-        found = prospect(leader, jurors, target, limit=wish.limit, only_rated=wish.only_rated)
+        found = prospect(leader, jurors, target, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
         unmade = target.unmade
         if unmade + found.tasks * items_each(judge, wish.asking) <= AT_ONCE:
-            return plan_wish(judge, target.to_judge(), wish)
+            run = plan_wish(judge, target.to_judge(), wish)
+            note_lacks(run, found.lacks)
+            return run
         if not found.tasks:
             raise NothingToJudge(_why_nothing(leader, target, wish.only_rated))
         run = new_run(judge, leader, target.study or _own_study(target), wish)
+        note_lacks(run, found.lacks)
         if unmade:
             newest = target.without_task().aggregate(pk=Max("pk"))["pk"]
             Preparation.objects.create(run=run, newest_response=newest, total=unmade + found.tasks)
         else:
-            pks = decide(leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated)
+            pks = decide(
+                leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed
+            )
             Preparation.objects.create(run=run, tasks=pks, total=len(pks))
             plant_canaries(run, jurors, pks)
     return run
@@ -177,7 +183,12 @@ class _Work:
                 limit=settings["limit"],
                 only_rated=settings["only_rated"],
                 newest_response=preparation.newest_response,
+                seed=self._run.seed,
             )
+        except MethodLacks as error:
+            with suppress(NotPossible):
+                pause_run(self._run, str(error), clock=self._clock)
+            return False
         except (NothingToJudge, MixedScales, WrongScale, BadTemplate):
             with suppress(NotPossible):
                 pause_run(self._run, NOTHING_LEFT(), clock=self._clock)

@@ -18,9 +18,10 @@ from judging.benchmark_studies import (
     slug_of_benchmark,
     study_of_benchmark,
 )
+from judging.method_requirements import Lack, check_requirements
 from judging.methods.needs import NEEDS
 from judging.models import Judge
-from judging.plans import check_rubrics, open_tasks
+from judging.plans import check_rubrics, first_of, open_tasks
 
 DRAWN = 24
 WITH_TEXTS = ("response_a__instruction", "response_a__model__endpoint", "response_b__model__endpoint")
@@ -88,12 +89,13 @@ class Target:
 class Prospect:
     """`tasks` that would be asked about, and some of them, spread evenly over the plan; these may be unmade.
 
-    `study` is the stored one, or an unmade one of the benchmark's.
+    `study` is the stored one, or an unmade one of the benchmark's; `lacks` what some of the tasks lack for the method.
     """
 
     tasks: int
     drawn: list[Task]
     study: Study
+    lacks: list[Lack]
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,13 @@ class _Some:
 
 
 def prospect(
-    leader: Judge, jurors: Sequence[Judge], target: Target, *, limit: int | None, only_rated: bool
+    leader: Judge,
+    jurors: Sequence[Judge],
+    target: Target,
+    *,
+    limit: int | None,
+    only_rated: bool,
+    seed: int = 0,
 ) -> Prospect:
     """What plan_run would take of the target, nothing where nothing is left. Raises what planning raises else."""
     study = target.stored
@@ -127,7 +135,19 @@ def prospect(
     rows = sorted([*_stored(tasks), *unmade], key=lambda one: one.place)
     total = sum(one.tasks for one in rows)
     count = total if limit is None else min(limit, total)
-    return Prospect(count, _drawn(list(_spread(rows, count)), tasks, responses, shown), shown)
+    lacks = []
+    if total:
+        made = min(count, sum(one.tasks for one in rows if one.rubric is None))
+        given = {one.rubric for one in unmade if one.rubric}
+        lacks = check_requirements(
+            jurors,
+            shown,
+            first_of(tasks, made),
+            unmade=responses if given else None,
+            rubrics=given,
+            seed=seed,
+        )
+    return Prospect(count, _drawn(list(_spread(rows, count)), tasks, responses, shown), shown, lacks)
 
 
 def _stored(tasks: QuerySet[Task]) -> Iterator[_Some]:

@@ -52,6 +52,7 @@ OTHER_SCORES = Wording("The endpoint gave %(found)s for a prompt of more than %(
 NO_LOG_PROBABILITY = Wording("%(entry)s is no log-probability.", entry=QUOTED)
 
 NOT_ASKED = Wording("not asked")
+NOT_SENT = Wording("not sent, because the run was stopped")
 NO_VERDICT = Wording("no verdict")
 TOO_FEW_VERDICTS = Wording(
     "%(n)s of %(all)s gave a verdict, %(needed)s are needed; %(detail)s", n=COUNT, all=COUNT

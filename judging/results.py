@@ -27,8 +27,9 @@ from calibration.panel_files import panel_file
 from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
+from calibration.verdicts import discredited_judges, judges_by_verdicts
 from judging import tasks
-from judging.comparison import has_overall, judges_in, known_comparison, weighting_for
+from judging.comparison import has_overall, known_comparison, weighting_for
 from judging.comparison_page import ComparisonPanel, comparison_blocks, comparison_panel
 from judging.judge_pages import addressed, depth_settings, judge_links
 
@@ -62,6 +63,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         "waiting": waiting,
         "leads": workspaces_led_by(user).filter(pk=study.workspace_id).exists(),
         "has_tasks": study.tasks.exists(),
+        "discredited": discredited_judges(study),
         "links": addressed(study, judge_links("judging:judges")),
     }
     htmx = getattr(request, "htmx", False)
@@ -115,7 +117,7 @@ def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], 
     """A panel a judge; whether some are still being computed. Without overall scores there is nothing to compute."""
     weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
     panels, missing = [], False
-    for judge in judges_in(study):
+    for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):
         if slow and known_comparison(study, judge, weighting) is None:
             missing = True
             continue

@@ -6,12 +6,12 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.reader_language import for_reader
 from annotation.handout import Clock
-from generation.run_words import rate_since, state_in_words, time_left
+from generation.run_words import calls_in_words, rate_since, state_in_words, time_left
+from judging.method_requirements import noted_lacks
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.reply_words import JUDGE_FELL, NO_CANARY_JUDGED
 from judging.run_reports import SlowReply, slowest_replies
 from judging.runs import REASON_TEXTS, Progress, nobody_works, progress_of
-from judging.settled_runs import is_panel
+from judging.settled_runs import is_panel, verdicts_of_run
 
 RECENT_SHOWN = 10
 
@@ -31,7 +31,11 @@ class RunPanel:
 
     `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
     `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
-    `preparing`: what the run still lacks before it asks anything.
+    `preparing`: what the run still lacks before it asks anything. `calls`: a sentence on calls that wait for a rate
+    limit, or that a stop waits for. `lacks`: sentences on tasks that the method cannot be asked about.
+    `believed`: the planted texts that the judge fell for, each with what it made of it. `verdicts`: of how many
+    tasks the run's judge has said something; a panel's members are judges of their own. `in_parts`: several answers
+    make a verdict, or none does.
     """
 
     progress: Progress
@@ -43,10 +47,26 @@ class RunPanel:
     slowest: list[SlowReply]
     per_minute: float | None
     left: str
+    calls: str
+    lacks: list[str]
+    believed: list[tuple[str, str]]
+    verdicts: int
+    in_parts: bool
     retriable: bool
     misled: bool
     offers: str
     preparing: Preparation | None
+
+
+def canary_in_words(key: str) -> str:
+    """Which planted text it is."""
+    names = {
+        "empty": gettext("An empty text"),
+        "refusal": gettext("A refusal to answer"),
+        "null": gettext("The word “null” alone"),
+        "order": gettext("A text that orders the judge to prefer it"),
+    }
+    return names.get(key, key)
 
 
 def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
@@ -54,7 +74,8 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
     preparing = Preparation.objects.filter(run=run).defer("tasks").first()
     progress = progress_of(run, clock=clock)
     per_minute = _per_minute(run, progress)
-    retriable = progress.unscored > 0 and run.status != JudgeRun.Status.CANCELLED
+    silent = run.believed_canaries == []
+    retriable = (progress.unscored > 0 or silent) and run.status != JudgeRun.Status.CANCELLED
     return RunPanel(
         progress=progress,
         opening=_opening(run, progress, preparing),
@@ -64,11 +85,18 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         unscored=_unscored_rows(run),
         slowest=slowest_replies(run),
         per_minute=per_minute,
+        calls=calls_in_words(run.status, progress.calls_now, clock=clock),
         misled=preparing is None and _misled(run, progress),
         retriable=retriable,
         offers=f"{run.status}-{int(retriable)}-{int(progress.scored > 0)}",
         left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
         preparing=preparing,
+        lacks=[for_reader(lack.warning) for lack in noted_lacks(run)],
+        believed=[
+            (canary_in_words(one["text"]), for_reader(one["what"])) for one in run.believed_canaries or []
+        ],
+        verdicts=verdicts_of_run(run).filter(rater=run.judge.rater_id).verdicts().count(),
+        in_parts=is_panel(run) or run.watch_id is not None,
     )
 
 
@@ -101,8 +129,7 @@ def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -
 
 def _misled(run: JudgeRun, progress: Progress) -> bool:
     """Whether its planted texts failed it, and it has not been asked anew since."""
-    told = (JUDGE_FELL.read(run.message), NO_CANARY_JUDGED.read(run.message))
-    return run.status == JudgeRun.Status.FAILED and progress.waiting == 0 and any(told)
+    return run.discredited and progress.waiting == 0
 
 
 def _per_minute(run: JudgeRun, progress: Progress) -> float | None:

@@ -18,7 +18,7 @@ SLOWEST_KEPT_SECONDS = 15
 STATUS = PlannedItem.Status
 ITEM_COLUMNS = (
     "position", "instruction", "model_a", "model_b", "shown_first", "juror", "repeat", "canary", "status", "reason",
-    "replies", "input_tokens", "output_tokens", "seconds", "cost",
+    "replies", "input_tokens", "output_tokens", "seconds", "cost", "discredited",
 )  # fmt: skip
 
 
@@ -85,6 +85,8 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
         "study": run.study.slug,
         "status": run.status,
         "message": run.message,
+        "discredited": run.discredited,
+        "believed_canaries": run.believed_canaries,
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "items": {
@@ -148,6 +150,7 @@ def manifest_file(run: JudgeRun) -> dict[str, Any]:
 def items_csv(run: JudgeRun) -> Iterator[str]:
     """A line for each item in the plan's order, the names of the columns first."""
     yield _line(ITEM_COLUMNS)
+    doubted = run.discredited
     rows = (
         run.items.order_by("position", "pk")
         .annotate(
@@ -164,7 +167,7 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
         )
     )  # fmt: skip
     for row in rows.iterator(5_000):
-        yield _line("" if value is None else value for value in row)
+        yield _line([*("" if value is None else value for value in row), doubted])
 
 
 def _line(values: Any) -> str:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.reader_language import for_reader
 from annotation.models import Study
 from annotation.provenance import provenance_of
 from generation.endpoints import NoEndpoint
@@ -23,6 +24,7 @@ from judging.estimates import Estimate, estimate_run
 from judging.forms import RunForm
 from judging.judge_forms import fault_in_words
 from judging.judges import JudgeRefused
+from judging.method_requirements import MethodLacks, noted_lacks
 from judging.methods.checklist import MixedScales
 from judging.methods.scales import WrongScale
 from judging.models import Judge, JudgeRun
@@ -109,6 +111,8 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
         elif made := _planned(form, target, user):
             if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
                 messages.warning(request, said)
+            for lack in noted_lacks(made):
+                messages.warning(request, for_reader(lack.warning))
             return redirect("judging:run", made.public_id)
     context["untested"] = untested(models.select_related("endpoint"))
     context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
@@ -174,13 +178,17 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     return None
 
 
-REFUSALS = (NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused, NoEndpoint, BadTemplate)
+REFUSALS = (
+    NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused, NoEndpoint, BadTemplate, MethodLacks,
+)  # fmt: skip
 
 
 def _in_words(error: Exception, form: RunForm, target: Target) -> str:
     match error:
         case NothingToJudge():
             return _why_nothing(form, target)
+        case MethodLacks():
+            return for_reader(error)
         case MixedScales():
             return str(MIXED_SCALES)
         case WrongScale():

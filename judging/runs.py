@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from accounts.models import User
 from generation import recovery, run_states
 from generation.leases import Clock, live_leases
-from generation.run_progress import RunProgress, most_frequent, sums_of
+from generation.run_progress import RunProgress, calls_now, most_frequent, sums_of
 from generation.run_states import (
     NotPossible,
     all_settled,
@@ -29,7 +29,7 @@ from judging.leases import somebody_prepares
 from judging.left_replies import store_replies
 from judging.manifests import manifest_at_end, manifest_at_start
 from judging.models import JudgeRun, PlannedItem, Reply
-from judging.settled_runs import check_canaries, derive
+from judging.settled_runs import check_canaries, derive, discredit, rehabilitate
 from judging.spent import PAID
 
 __all__ = [
@@ -86,8 +86,10 @@ def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
     try:
         check_canaries(run)
     except (CanaryFailed, CanariesUnscored) as error:
+        discredit(run, error)
         fail_run(run, str(error), clock=clock)
         return False
+    rehabilitate(run)
     return finish(run, manifest_at_end, clock=clock)
 
 
@@ -142,6 +144,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
         scored=scored,
         unscored=unscored,
         busy=live_leases(run, clock).count(),
+        calls_now=calls_now(run, clock),
         reasons=tuple(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
         # Only where there are some: looking for them reads every reply of the run once more.
         errors=most_frequent(replies) if sums["failed"] else (),

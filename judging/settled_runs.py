@@ -6,11 +6,21 @@ from itertools import groupby
 from statistics import fmean
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from annotation.handout import Clock
-from annotation.models import Assignment, Criterion, Rater, Score, Task
+from annotation.models import Assignment, AssignmentQuerySet, Criterion, Rater, Score, Task
 from judging import reply_words
-from judging.canaries import PairCanary, Sung, check, share, sung_pairs, sung_singles
+from judging.canaries import (
+    CanariesUnscored,
+    CanaryFailed,
+    PairCanary,
+    Sung,
+    check,
+    share,
+    sung_pairs,
+    sung_singles,
+)
 from judging.combining import How, Part, Scale, derived
 from judging.methods.pairs import Side, chosen, level_of
 from judging.models import Judge, JudgeRun, PlannedItem
@@ -191,6 +201,37 @@ def check_canaries(run: JudgeRun) -> None:
             values = {item.canary: _share(outcomes[item.pk], questions, item.task) for item in items}
             sung += sung_singles(values, ordinary_shares(run, juror))
     check(sung)
+
+
+def discredit(run: JudgeRun, error: CanaryFailed | CanariesUnscored) -> None:
+    """Marks the run and every verdict that rests on it, a panel's among them: they are shown, and count nowhere."""
+    fell = error.sung if isinstance(error, CanaryFailed) else ()
+    with transaction.atomic():
+        run.believed_canaries = [{"text": one.key, "what": str(one.what)} for one in fell]
+        run.save(update_fields=["believed_canaries"])
+        verdicts_of_run(run).update(discredited=True)
+
+
+def rehabilitate(run: JudgeRun) -> None:
+    """Takes the marks back, once the judge of a run that was asked anew has seen through the planted texts."""
+    if run.believed_canaries is None:
+        return
+    with transaction.atomic():
+        run.believed_canaries = None
+        run.save(update_fields=["believed_canaries"])
+        elsewhere = PlannedItem.objects.filter(run__believed_canaries__isnull=False).values("assignment")
+        verdicts_of_run(run).exclude(pk__in=elsewhere.filter(assignment__isnull=False)).update(
+            discredited=None
+        )
+
+
+def verdicts_of_run(run: JudgeRun) -> AssignmentQuerySet:
+    """What came of the run's ordinary items: its judges' answers, and what a panel's come to."""
+    items = run.items.filter(canary="")
+    found = Q(pk__in=items.filter(assignment__isnull=False).values("assignment"))
+    if is_panel(run):
+        found |= Q(rater=run.judge.rater_id, repeat=0, task__in=items.values("task"))
+    return Assignment.objects.filter(found)
 
 
 def _share(outcome: Verdict | Unscored, questions: Questions, task: Task) -> float | Unscored:

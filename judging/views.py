@@ -42,7 +42,7 @@ RUNS_SHOWN = 100
 def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
     found = _readable_runs(request).order_by("-created_at")
-    counted = with_counts(found, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
+    counted = with_counts(found, PlannedItem.objects.filter(canary=""), PlannedItem.Status.WAITING)
     user = cast(User, request.user)
     context = {
         "runs": counted[:RUNS_SHOWN],

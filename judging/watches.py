@@ -11,8 +11,10 @@ from django.db.models import Max
 from django.utils.translation import gettext
 
 from accounts.models import Event, User
+from accounts.reader_language import for_reader
 from annotation.handout import Clock
 from annotation.models import Assignment, Study, Task
+from judging.method_requirements import MethodLacks, check_requirements
 from judging.methods.needs import NEEDS
 from judging.models import Judge, JudgeRun, PlannedItem, Watch
 from judging.plans import BATCH
@@ -81,6 +83,10 @@ def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
             )
             % {"study": study.slug, "judge": judge, "kind": Task.Kind(kind).label.lower()}
         )
+    try:
+        check_requirements([judge, *judge.jurors.all()], study, tasks)
+    except MethodLacks as error:
+        raise WatchRefused(for_reader(error)) from error
     rated = set(
         Assignment.objects.filter(task__in=pks).answered().of_people().values_list("task_id", flat=True)
     )

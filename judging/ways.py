@@ -4,16 +4,17 @@ import asyncio
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from django.utils import timezone
 
 from generation import chat
 from generation.allowance import allowed_tokens, next_allowance, told_by
-from generation.chat import Chat, Refused, ServerFailed
+from generation.chat import Chat, ChatError, Refused, ServerFailed
 from generation.endpoints import (
     NoEndpoint,
     context_of,
@@ -24,8 +25,11 @@ from generation.endpoints import (
     served_name,
     takes_json_schema,
 )
+from generation.engine import Traffic
 from generation.models import Endpoint, LanguageModel
+from generation.shifts import LOOK_SECONDS
 from generation.spending import Prices, Spend
+from generation.stations import Slots
 from generation.turns import EndpointTurns
 from judging import reply_words
 from judging.methods import embedding, method_named, pairs, perplexity
@@ -36,6 +40,8 @@ from judging.parsing import Unscored, Verdict, Why, without_words
 from judging.prompts import Item, estimated_tokens, least_tokens, request_hash
 
 ChatMaker = Callable[[LanguageModel], Chat]
+SlotsOf = Callable[[Endpoint], asyncio.Semaphore]
+C = TypeVar("C")
 SHORTEST_PART = 8
 """An answer of less than an eighth of what its method may need is not worth asking for."""
 OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
@@ -97,6 +103,12 @@ class Way(Protocol):
     def open(self, chat_for: ChatMaker) -> None:
         """Inside the event loop. Raises ChatError, NoEndpoint."""
 
+    def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
+        """What one question's several calls go by: how many an endpoint takes, and whether any may still be sent."""
+
+    def seen(self, traffic: Traffic) -> Traffic:
+        """The engine's traffic in calls, where a question is several."""
+
     async def send(self, asked: Asked) -> chat.Reply:
         """Raises ChatError."""
 
@@ -138,7 +150,24 @@ def subject_of(item: PlannedItem) -> dict[str, str]:
     return found
 
 
-class ChatWay:
+class NotSent(ChatError):
+    """The run was paused before this call, one of several that a question takes, could be sent."""
+
+    retryable = True
+    patient = True
+
+
+class OneCall:
+    """A question is one call, which the engine sends and counts."""
+
+    def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
+        return None
+
+    def seen(self, traffic: Traffic) -> Traffic:
+        return traffic
+
+
+class ChatWay(OneCall):
     """One chat call, its reply read by the method."""
 
     corrects = True
@@ -232,7 +261,7 @@ class ChatWay:
         return self.method.correction(unscored)
 
 
-class EmbeddingWay:
+class EmbeddingWay(OneCall):
     """One call for three vectors. Stored are their cosines with the reference, from which the verdict follows."""
 
     corrects = False
@@ -339,6 +368,17 @@ class LogProbabilityWay:
         # What was paid for and stands in no reply yet.
         self._owed: dict[Place, chat.Reply] = {}
         self._chat_for: ChatMaker | None = None
+        self._slots: SlotsOf = Slots().of
+        self._stopped: Callable[[], bool] = lambda: False
+        self._under_way = self._in_line = 0
+        self._opens_at = 0.0
+
+    def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
+        self._slots, self._stopped = slots, stopped
+
+    def seen(self, traffic: Traffic) -> Traffic:
+        wait = max(0.0, self._opens_at - time.monotonic()) if self._in_line and not self._stopped() else 0.0
+        return replace(traffic, under_way=self._under_way, wait=max(wait, traffic.wait))
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
         for writer in self._writers(item):
@@ -427,16 +467,21 @@ class LogProbabilityWay:
             assert self._chat_for is not None
             self._chats[pk] = self._chat_for(model)
         prefix = perplexity.prefix_messages(asked.question)
+        own = self._chats[pk]
         await self._take_turn(model, asked)
         try:
-            first = await self._chats[pk].complete(
-                chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
+            first = await self._call(
+                model,
+                own.complete,
+                chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS)),
             )
             self._owe(place, first)
             if first.estimated:
                 raise ServerFailed(reply_words.TOKENS_UNKNOWN())
-            scored = await self._chats[pk].prompt_log_probabilities(
-                chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS))
+            scored = await self._call(
+                model,
+                own.prompt_log_probabilities,
+                chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS)),
             )
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
@@ -451,6 +496,19 @@ class LogProbabilityWay:
         self._owe(place, scored.reply)
         return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
+    async def _call(
+        self, model: LanguageModel, send: Callable[[chat.Request], Awaitable[C]], request: chat.Request
+    ) -> C:
+        """One call, where its endpoint has room for it. Raises NotSent where the run is to send nothing more."""
+        async with self._slots(endpoint_of(model)):
+            if self._stopped():
+                raise NotSent(reply_words.NOT_SENT())
+            self._under_way += 1
+            try:
+                return await send(request)
+            finally:
+                self._under_way -= 1
+
     async def _take_turn(self, model: LanguageModel, asked: Asked) -> None:
         """Waits until the writer's own endpoint, which the engine does not know, may be called twice."""
         endpoint = endpoint_of(model)
@@ -458,7 +516,14 @@ class LogProbabilityWay:
         if pace.limited:
             # Four readings are reserved: two calls to each of two writers.
             seconds = 2 * pace.seconds_of(Spend(1, asked.reserve.tokens // 4))
-            await asyncio.sleep(await EndpointTurns(endpoint, timezone.now).claim(seconds))
+            self._in_line += 1
+            try:
+                wait = await EndpointTurns(endpoint, timezone.now).claim(seconds)
+                self._opens_at = opens_at = time.monotonic() + wait
+                while (left := opens_at - time.monotonic()) > 0 and not self._stopped():
+                    await asyncio.sleep(min(left, LOOK_SECONDS))
+            finally:
+                self._in_line -= 1
 
     async def close(self) -> None:
         for one in self._chats.values():

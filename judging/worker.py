@@ -18,7 +18,7 @@ from generation.leases import Clock, new_worker_name
 from generation.recovery import recover
 from generation.run_states import stopping_at_faults
 from generation.shifts import PLAIN_SHIFT, Shift
-from generation.stations import Station, Terms, work_at
+from generation.stations import Slots, Station, Terms, work_at
 from generation.turns import EndpointTurns
 from judging.inline import settle_inline
 from judging.left_replies import store_replies
@@ -93,27 +93,31 @@ async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) 
         return False
     for worklist in worklists:
         worklist.beside = worklists
-    stations = [_station(worklist, shift) for worklist in worklists]
+    slots = Slots(shift.concurrency or run.manifest.get("settings", {}).get("concurrency"))
+    stations = [_station(worklist, shift, slots) for worklist in worklists]
+    for worklist, station in zip(worklists, stations, strict=True):
+        worklist.way.share(slots.of, station.stopped)
     await work_at(stations)
     await sync_to_async(_close)(run, stations, shift, clock)
     outdated = any(station.worklist.outdated for station in stations)
     return outdated and run.status == JudgeRun.Status.RUNNING
 
 
-def _station(worklist: Worklist, shift: Shift) -> Station[Asked, Reply]:
+def _station(worklist: Worklist, shift: Shift, slots: Slots) -> Station[Asked, Reply]:
     endpoint = worklist.way.endpoint
-    allowed = endpoint.max_concurrent if endpoint else DEFAULT_CONCURRENCY
+    asked = shift.concurrency or worklist.settings.get("concurrency") or DEFAULT_CONCURRENCY
     terms = Terms(
-        concurrency=shift.concurrency or worklist.settings.get("concurrency") or allowed,
+        concurrency=slots.number(endpoint) if endpoint else asked,
         retry=shift.retry or Retry(try_seconds=endpoint.timeout_seconds if endpoint else 300.0),
         pace=pace_of(endpoint) if endpoint else Pace(),
         turns=EndpointTurns(endpoint, worklist.clock) if endpoint else None,
+        slots=slots.of(endpoint) if endpoint else None,
     )
 
     def call(asked: Asked) -> Call[int, Reply]:
         return Call(asked.item, functools.partial(worklist.way.send, asked), asked.reserve, worklist.cost_of)
 
-    return Station(worklist, shift, terms, call=call, close=worklist.way.close)
+    return Station(worklist, shift, terms, call=call, close=worklist.way.close, seen=worklist.way.seen)
 
 
 def _close(run: JudgeRun, stations: Sequence[Station[Asked, Reply]], shift: Shift, clock: Clock) -> None:

@@ -13,7 +13,7 @@ from django.db import transaction
 from generation import chat
 from generation.chat import TooLong
 from generation.endpoints import remember_uncounted, terms_stand
-from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Withheld
+from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Traffic, Withheld
 from generation.journal import Journal, JournalFailed, Kept
 from generation.leases import Clock
 from generation.purse import Purse
@@ -180,6 +180,9 @@ class Worklist:
         if self.way.endpoint is not None and not terms_stand(self.way.endpoint):
             self.outdated = True
         return not any(one.outdated for one in (self, *self.beside))
+
+    def tell(self, traffic: Traffic) -> None:
+        self.purse.tell(traffic)
 
     def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
         """The item with its conversation; None where it could be closed without a call."""

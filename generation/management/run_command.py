@@ -90,7 +90,7 @@ def add_run_options(parser: ArgumentParser) -> None:
     add("--budget-calls", type=int)
     add("--budget-tokens", type=int)
     add("--budget-money", help="In the currency of the endpoint's prices.")
-    add("--concurrency", type=int, help="Calls at once; else what each endpoint allows.")
+    add("--concurrency", type=int, help="Calls at once, at most what each endpoint allows.")
     add("--background", action="store_true", help="Leave the work to a Celery worker.")
     add("--resume", metavar="RUN", help="Id of a run to continue; a budget given replaces its own.")
 

@@ -271,11 +271,15 @@ def test_likelihood_asks_each_writers_endpoint_and_says_who_is_not_served():
     assert len(server.requests) == 8
     other = make_checklist_study(slug="unused")
     assert other.tasks.count()
-    LanguageModel.objects.filter(name="writer1").update(endpoint=None)
+    # One of the two pairs is of a model that is not served.
+    absent = LanguageModel.objects.create(workspace=study.workspace, name="absent")
+    Response.objects.filter(pk=study.tasks.first().response_b_id).update(model=absent)
     again = create_rule_judge(workspace=study.workspace, method="perplexity", name="second")
-    unserved = judged(plan_run(judge=again, study=study))
-    assert progress_of(unserved, clock=timezone.now).unscored == 2
-    assert "model not served: writer1" in unserved.items.first().reason
+    with HostileServer(scores) as server:
+        Endpoint.objects.filter(pk=where.pk).update(base_url=server.base_url)
+        unserved = judged(plan_run(judge=again, study=study))
+    assert progress_of(unserved, clock=timezone.now).unscored == 1
+    assert "model not served: absent" in unserved.items.get(status="unscored").reason
 
 
 def test_likelihood_counts_what_a_writer_cost_though_the_other_failed_or_refused():

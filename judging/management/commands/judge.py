@@ -24,6 +24,7 @@ from judging.judges import (
     model_to_judge_with,
     needs_no_model,
 )
+from judging.method_requirements import MethodLacks, noted_lacks
 from judging.methods import UnknownMethod, checklist
 from judging.methods.checklist import MixedScales
 from judging.methods.needs import NEEDS
@@ -53,6 +54,7 @@ class Command(RunCommand):
         WrongScale,
         PanelRefused,
         BadTemplate,
+        MethodLacks,
     )
     help = "Judge every response of a study or a benchmark with a model; or resume a run."
 
@@ -160,6 +162,8 @@ class Command(RunCommand):
             ),
         )
         run = plan_target(judge=judges[0], target=target, wish=wish)
+        for lack in noted_lacks(run):
+            self.stdout.write(str(lack.warning))
         if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
             self.stdout.write(said)
         for endpoint in untested(judge.language_model for judge in judges if judge.language_model):
