@@ -7,12 +7,22 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from itertools import accumulate, product
 from typing import Literal
+
+from generation.overlap import common_subsequence
 
 LIKE_ENOUGH = 0.62
 NEAR_DUPLICATE = 0.85
 PASS_OF_WORDS = 400
+
+MOST_COMPARED = 1_000_000
+"""Comparisons of single letters, words or lines for which two texts are compared at all."""
+COST_OF_MATCHER = 300
+"""Comparisons in whose time difflib's matcher is set up for two headings."""
+LONGEST_HEADING = 100
+"""Characters of a heading that are compared with another's."""
 
 _NUMBER = r"\d+(?:\.\d+)+[\s.:)、]|(?:\d+|[ivxlc]+|[一二三四五六七八九十]+)\s*[.:)、章节部]"
 _NUMBERING = re.compile(rf"^\W*(?:(?:part|chapter|section|step|第)?\s*(?:{_NUMBER})\s*)+", re.IGNORECASE)
@@ -23,10 +33,50 @@ _PIECE = re.compile(rf"[{_CJK}]|\s+|[^\W{_CJK}]+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Change:
-    """A run of text: the same in both, only in A, or only in B."""
+    """A run of text: the same in both, only in A, or only in B.
+
+    `coarse` where a whole passage stands for words that were too many to be compared.
+    """
 
     kind: Literal["same", "only_a", "only_b"]
     text: str
+    coarse: bool = False
+
+
+class TooDifferent(ValueError):
+    """Two sequences share too little, or the same pieces too often, to be compared within the bound."""
+
+
+class Work:
+    """Comparisons that are left; several matchers may share them."""
+
+    def __init__(self) -> None:
+        self.left = MOST_COMPARED
+
+    def take(self, comparisons: int) -> None:
+        """Raises TooDifferent."""
+        if comparisons > self.left:
+            raise TooDifferent
+        self.left -= comparisons
+
+
+class Comparison(SequenceMatcher[str]):
+    """difflib's matcher, whose time may grow with the cube of the lengths, with its comparisons counted beforehand.
+
+    Raises TooDifferent. Counting instead of timing gives the same result for the same texts wherever it runs.
+    """
+
+    def __init__(self, a: Sequence[str], b: Sequence[str], work: Work, *, autojunk: bool = False) -> None:
+        self.work = work
+        super().__init__(None, a, b, autojunk=autojunk)
+        places = {piece: len(found) for piece, found in self.b2j.items()}
+        self._before = [0, *accumulate(1 + places.get(piece, 0) for piece in a)]
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> Match:
+        self.work.take(self._before[len(self.a) if ahi is None else ahi] - self._before[alo])
+        return super().find_longest_match(alo, ahi, blo, bhi)
 
 
 def plain_heading(heading: str) -> str:
@@ -37,10 +87,53 @@ def plain_heading(heading: str) -> str:
 
 def likeness(heading_a: str, heading_b: str) -> float:
     """From 0 to 1: how alike two headings are; 0 where either says nothing."""
-    a, b = plain_heading(heading_a), plain_heading(heading_b)
+    return _likeness(_compared(heading_a), _compared(heading_b), Work())
+
+
+def _compared(heading: str) -> str:
+    return plain_heading(heading[: 2 * LONGEST_HEADING])[:LONGEST_HEADING]
+
+
+def _likeness(a: str, b: str, work: Work) -> float:
+    """0, too, where a greater measure, of the letters that both have in one order, is not LIKE_ENOUGH.
+
+    Raises TooDifferent.
+    """
     if not a or not b:
         return 0.0
-    return 1.0 if a == b else SequenceMatcher(None, a, b, autojunk=False).ratio()
+    if a == b:
+        return 1.0
+    work.take(len(a) + len(b))
+    if 2 * common_subsequence(a, b) < LIKE_ENOUGH * (len(a) + len(b)):
+        return 0.0
+    work.take(COST_OF_MATCHER)
+    return Comparison(a, b, work).ratio()
+
+
+def _letters(plain: str, bits: dict[tuple[str, int], int]) -> int:
+    """A number with a bit for each letter, the first a, the second a and so on: what two headings share is counted fast."""
+    found = 0
+    times: Counter[str] = Counter()
+    for letter in plain:
+        times[letter] += 1
+        found |= 1 << bits.setdefault((letter, times[letter]), len(bits))
+    return found
+
+
+def _likenesses(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[list[float]]:
+    """How alike every two are, 0 where they are not LIKE_ENOUGH; raises TooDifferent."""
+    work = Work()
+    work.take(len(headings_a) * len(headings_b))
+    bits: dict[tuple[str, int], int] = {}
+    plain_a, plain_b = (
+        [(plain := _compared(heading), _letters(plain, bits)) for heading in several]
+        for several in (headings_a, headings_b)
+    )
+    known: dict[tuple[str, str], float] = {}
+    for (a, letters_a), (b, letters_b) in product(dict.fromkeys(plain_a), dict.fromkeys(plain_b)):
+        if 2 * (letters_a & letters_b).bit_count() >= LIKE_ENOUGH * (len(a) + len(b)):
+            known[a, b] = _likeness(a, b, work)
+    return [[known.get((a, b), 0.0) for b, _ in plain_b] for a, _ in plain_a]
 
 
 def align_sections(
@@ -49,10 +142,11 @@ def align_sections(
     """Pairs of section numbers, in reading order, of which None stands for no counterpart.
 
     The pairing keeps the order of both and has the greatest sum of likeness; pairs under LIKE_ENOUGH are not made.
-    Costs the product of the two numbers of headings.
+    Costs the product of the two numbers of headings. Raises TooDifferent where comparing them would cost more than
+    MOST_COMPARED.
     """
     rows, columns = len(headings_a), len(headings_b)
-    like = [[likeness(a, b) for b in headings_b] for a in headings_a]
+    like = _likenesses(headings_a, headings_b)
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
         for j in range(columns - 1, -1, -1):
@@ -87,51 +181,84 @@ def is_near_duplicate(text_a: str, text_b: str) -> bool:
     shorter, longer = sorted((len(text_a), len(text_b)))
     if not shorter or shorter / longer < NEAR_DUPLICATE or shared_words(text_a, text_b) < NEAR_DUPLICATE:
         return False
-    lines_a, lines_b = (Counter(text.split()) for text in (text_a, text_b))
-    runs = SequenceMatcher(
-        None, text_a.split()[:PASS_OF_WORDS], text_b.split()[:PASS_OF_WORDS], autojunk=False
-    )
-    return lines_a == lines_b or runs.ratio() >= NEAR_DUPLICATE / 2
+    words_a, words_b = text_a.split(), text_b.split()
+    if Counter(words_a) == Counter(words_b):
+        return True
+    try:
+        runs = Comparison(words_a[:PASS_OF_WORDS], words_b[:PASS_OF_WORDS], Work())
+        return runs.ratio() >= NEAR_DUPLICATE / 2
+    except TooDifferent:
+        return False
 
 
 def word_diff(text_a: str, text_b: str) -> list[Change]:
     """A's and B's text as runs that are the same or in one of them only; leaving one kind out gives the other text.
 
-    Compares lines first and words only within lines that differ, so that 10,000 words take well under a second.
+    Compares lines first and words only within lines that differ, so that 10,000 words take well under a second. A
+    passage in which that would cost more than is left of MOST_COMPARED is one coarse change on each side, or, where
+    it has as many lines on both, is compared line by line.
     """
     changes: list[Change] = []
     lines_a, lines_b = text_a.splitlines(keepends=True), text_b.splitlines(keepends=True)
-    matcher = SequenceMatcher(None, lines_a, lines_b, autojunk=False)
-    for kind, a0, a1, b0, b1 in matcher.get_opcodes():
-        left, right = "".join(lines_a[a0:a1]), "".join(lines_b[b0:b1])
+    work = Work()
+    for kind, (a0, a1), (b0, b1) in _steps(lines_a, lines_b, work):
         if kind == "equal":
-            changes.append(Change("same", left))
+            changes.append(Change("same", "".join(lines_a[a0:a1])))
         else:
-            changes.extend(_words_between(left, right))
+            changes.extend(_lines_between(lines_a[a0:a1], lines_b[b0:b1], work))
     return _joined(changes)
 
 
-def _words_between(left: str, right: str) -> list[Change]:
+def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> list[Change]:
+    changes = _words_between("".join(left), "".join(right), work)
+    if len(left) == len(right) > 1 and any(change.coarse for change in changes):
+        pairs = zip(left, right, strict=True)
+        return [change for a, b in pairs for change in _words_between(a, b, work)]
+    return changes
+
+
+Step = tuple[str, tuple[int, int], tuple[int, int]]
+
+
+def _steps(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
+    """difflib's steps from a to b; the ends that are equal and, between them, one "coarse" step where that is too much."""
+    try:
+        matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
+        return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
+    except TooDifferent:
+        shorter = min(len(a), len(b))
+        first = next((at for at in range(shorter) if a[at] != b[at]), shorter)
+        last = next((at for at in range(shorter - first) if a[-1 - at] != b[-1 - at]), shorter - first)
+        ends = len(a) - last, len(b) - last
+        steps: list[Step] = [
+            ("equal", (0, first), (0, first)),
+            ("coarse", (first, ends[0]), (first, ends[1])),
+            ("equal", (ends[0], len(a)), (ends[1], len(b))),
+        ]
+        return [step for step in steps if step[1][0] < step[1][1] or step[2][0] < step[2][1]]
+
+
+def _words_between(left: str, right: str, work: Work) -> list[Change]:
     a, b = _PIECE.findall(left), _PIECE.findall(right)
     changes = []
-    for kind, a0, a1, b0, b1 in SequenceMatcher(
-        None, a, b, autojunk=len(a) > 4 * PASS_OF_WORDS
-    ).get_opcodes():
+    for kind, (a0, a1), (b0, b1) in _steps(a, b, work):
         if kind == "equal":
             changes.append(Change("same", "".join(a[a0:a1])))
             continue
+        coarse = kind == "coarse"
         if a1 > a0:
-            changes.append(Change("only_a", "".join(a[a0:a1])))
+            changes.append(Change("only_a", "".join(a[a0:a1]), coarse))
         if b1 > b0:
-            changes.append(Change("only_b", "".join(b[b0:b1])))
+            changes.append(Change("only_b", "".join(b[b0:b1]), coarse))
     return changes
 
 
 def _joined(changes: Sequence[Change]) -> list[Change]:
     joined: list[Change] = []
     for change in changes:
-        if joined and joined[-1].kind == change.kind:
-            joined[-1] = Change(change.kind, joined[-1].text + change.text)
+        last = joined[-1] if joined else None
+        if last is not None and (last.kind, last.coarse) == (change.kind, change.coarse):
+            joined[-1] = Change(change.kind, last.text + change.text, change.coarse)
         elif change.text:
             joined.append(change)
     return joined

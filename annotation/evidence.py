@@ -17,6 +17,8 @@ from annotation.rendering import text_map
 
 MOST_QUOTATIONS = 20
 PANES = ("a", "b")
+NO_QUOTATION = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+"""What reading a field raises that no page of this program sent."""
 
 
 class UnreadableQuotation(ValueError):
@@ -45,14 +47,17 @@ class Quotations:
         if not written.strip():
             return cls((), tuple(texts))
         try:
-            found = [_located(piece, texts) for piece in json.loads(written)]
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, NotInText) as problem:
+            pieces = json.loads(written)
+            if len(pieces) > MOST_QUOTATIONS:
+                limit = {"most": MOST_QUOTATIONS}
+                raise UnreadableQuotation(_("At most %(most)s quotations can carry one answer.") % limit)
+            found = [_located(piece, texts) for piece in pieces]
+        except UnreadableQuotation:
+            raise
+        except (*NO_QUOTATION, NotInText) as problem:
             raise UnreadableQuotation(
                 _("A quotation does not lie in the text; select it again.")
             ) from problem
-        if len(found) > MOST_QUOTATIONS:
-            limit = {"most": MOST_QUOTATIONS}
-            raise UnreadableQuotation(_("At most %(most)s quotations can carry one answer.") % limit)
         return cls(tuple(dict.fromkeys(found)), tuple(texts))
 
     @classmethod

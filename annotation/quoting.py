@@ -17,7 +17,10 @@ AHEAD_OF_CHARACTER = 4
 Place = tuple[int, int] | None
 
 _PIECE = re.compile(r"\S+")
-_FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+?\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_OPENING = re.compile(r"\$\$|\$|\\\(|\\\[")
+_CLOSING = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
+MOST_ADDRESSES = 100_000
+"""Characters of addresses that are read for one text; beyond, what follows a link is found by its words alone."""
 
 
 class _Words(HTMLParser):
@@ -60,9 +63,10 @@ class TextMap:
     def __init__(self, source: str, blocks: Sequence[str], starts: Sequence[int]) -> None:
         self.source = source
         places: list[Place] = []
-        bounds = [*starts[1:], len(source)]
+        bounds = [*starts, len(source)][1:]
+        addresses = _Addresses(source)
         for block, start, end in zip(blocks, starts, bounds, strict=True):
-            places.extend(_located(source, block, start, end))
+            places.extend(_located(source, block, start, end, addresses))
         self._firsts, self._lasts = _filled(places, len(source))
 
     def __len__(self) -> int:
@@ -89,21 +93,58 @@ class TextMap:
         return first, last
 
 
-def _located(source: str, block: str, start: int, end: int) -> Iterator[Place]:
+class _Addresses:
+    """The ends of links' addresses in a text, of which MOST_ADDRESSES characters are read in all."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.left = MOST_ADDRESSES
+
+    def after(self, at: int, end: int) -> int:
+        """Past the address of a link whose text was just read."""
+        if not self.source.startswith("](", at):
+            return at
+        depth = 0
+        for position in range(at + 1, min(end, at + 1 + self.left)):
+            self.left -= 1
+            depth += {"(": 1, ")": -1}.get(self.source[position], 0)
+            if depth == 0:
+                return position + 1
+        return at
+
+
+def _formulas(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """From and to of the formulas between two offsets, in order; reads each character a few times at most."""
+    past = start
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(source, start, end):
+        mark = opening[0]
+        if opening.start() < past or mark in unclosed:
+            continue
+        closing = source.find(_CLOSING[mark], opening.end() + 1, end)
+        if closing < 0:
+            unclosed.add(mark)
+        elif mark != "$" or not {"\n", "$"} & set(source[opening.end() : closing]):
+            past = closing + len(mark)
+            yield opening.start(), past
+
+
+def _located(source: str, block: str, start: int, end: int, addresses: _Addresses) -> Iterator[Place]:
     """For each shown code point of a block where it stands in the source, from and to, None where nobody can tell."""
     reader = _Words()
     reader.feed(block)
     reader.close()
     at = start
+    formulas = _formulas(source, start, end)
     for word, kind in reader.found:
         if kind == "link":
-            at = _after_address(source, at, end)
+            at = addresses.after(at, end)
             continue
         if kind == "math":
-            formula = _FORMULA.search(source, at, end)
+            formula = next((span for span in formulas if span[0] >= at), None)
             # Every sign of a formula stands for all of it.
-            yield from [formula.span() if formula else None] * len(word)
-            at = formula.end() if formula else at
+            yield from [formula] * len(word)
+            at = formula[1] if formula else at
             continue
         found = source.find(word, at, min(end, at + AHEAD_OF_WORD + len(word)))
         if found >= 0:
@@ -114,18 +155,6 @@ def _located(source: str, block: str, start: int, end: int) -> Iterator[Place]:
             found = source.find(character, at, min(end, at + AHEAD_OF_CHARACTER))
             yield (found, found + 1) if found >= 0 else None
             at = found + 1 if found >= 0 else at
-
-
-def _after_address(source: str, at: int, end: int) -> int:
-    """Past the address of a link whose text was just read."""
-    if not source.startswith("](", at):
-        return at
-    depth = 0
-    for position in range(at + 1, end):
-        depth += {"(": 1, ")": -1}.get(source[position], 0)
-        if depth == 0:
-            return position + 1
-    return at
 
 
 def _filled(places: Sequence[Place], length: int) -> tuple[list[int], list[int]]:

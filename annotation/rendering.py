@@ -9,15 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import cast
 from xml.sax.saxutils import escape
 
 import nh3
 from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
@@ -28,6 +32,18 @@ from annotation.rendered_files import kept, rendering_version
 
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
+MOST_STEPS = 24_000
+"""How much is read of a text as Markdown: a mark in a line or a character of a formula costs a step, what else is read
+the steps below. 10,000 words take 2,000 as prose, 12,000 with formatting in every sentence, 22,000 as a list of five
+words an item."""
+COST_OF_LINE = 3
+COST_OF_CELL = 2
+COST_OF_EMPTY_CELL = 4
+ADDRESS_OF_A_STEP = 20
+BLOCKS_WITHIN = ["paragraph", "reference", "blockquote", "list"]
+COST_OF_FORMULA = 10
+MOST_HEADINGS = 400
+"""Headings that an outline lists."""
 WORDS_A_MINUTE = 220
 CJK_CHARACTERS_A_MINUTE = 350
 
@@ -36,62 +52,14 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _ALIGNMENTS = {"text-align:right": "to-right", "text-align:center": "to-center"}
 _MATHML = {
-    "math",
-    "mrow",
-    "mi",
-    "mn",
-    "mo",
-    "mtext",
-    "mspace",
-    "ms",
-    "mfrac",
-    "msqrt",
-    "mroot",
-    "mstyle",
-    "merror",
-    "mpadded",
-    "mphantom",
-    "mfenced",
-    "menclose",
-    "msub",
-    "msup",
-    "msubsup",
-    "munder",
-    "mover",
-    "munderover",
-    "mmultiscripts",
-    "mtable",
-    "mtr",
-    "mtd",
-    "semantics",
-}
+    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "mfrac", "msqrt", "mroot", "mstyle",
+    "merror", "mpadded", "mphantom", "mfenced", "menclose", "msub", "msup", "msubsup", "munder", "mover",
+    "munderover", "mmultiscripts", "mtable", "mtr", "mtd", "semantics",
+}  # fmt: skip
 _TEXT = {
-    "p",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "ul",
-    "ol",
-    "li",
-    "blockquote",
-    "pre",
-    "code",
-    "em",
-    "strong",
-    "s",
-    "br",
-    "hr",
-    "a",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "span",
-    "div",
-}
+    "p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "s", "br",
+    "hr", "a", "table", "thead", "tbody", "tr", "th", "td", "span", "div",
+}  # fmt: skip
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "ol": {"start"},
@@ -138,7 +106,8 @@ class Heading:
 class RenderedText:
     """`blocks` are safe HTML, in order, `starts` the code points at which they begin in the text.
 
-    `words` counts a CJK character as one word; `minutes` is reading time.
+    `words` counts a CJK character as one word; `minutes` is reading time. `plain` says that the text has more marks
+    than are read as Markdown and is shown as it was written, `as_latex` how many of its formulas are not typeset.
     """
 
     blocks: tuple[SafeString, ...]
@@ -147,16 +116,103 @@ class RenderedText:
     words: int
     minutes: float
     language: str
+    plain: bool = False
+    as_latex: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader is told of how the text is shown."""
+        if self.plain:
+            return (
+                _("This text has too many marks to be shown as Markdown; it is shown as it was written."),
+            )
+        if self.as_latex:
+            told = ngettext(
+                "This text has too many formulas to typeset them all; %(n)s stands as LaTeX.",
+                "This text has too many formulas to typeset them all; %(n)s stand as LaTeX.",
+                self.as_latex,
+            )
+            return (told % {"n": self.as_latex},)
+        return ()
 
 
-def _formula(tex: str, options: dict[str, Any]) -> str:
+class TooManyMarks(Exception):
+    """Reading the text as Markdown would take more than MOST_STEPS."""
+
+
+class Work:
+    """What is left of the bounds on rendering one text. Marks are counted, not time, so that it always comes out alike."""
+
+    def __init__(self) -> None:
+        self.steps = MOST_STEPS
+        self.as_latex = 0
+
+    def take(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooManyMarks
+
+
+def _work(env: EnvType) -> Work:
+    return cast(Work, env["work"])
+
+
+def _formula(tex: str, work: Work, *, block: bool) -> str:
+    """MathML; the source where it is too long, cannot be read, or many formulas stood before it."""
     shown = f'<code class="tex">{escape(tex)}</code>'
     if len(tex) > LONGEST_FORMULA:
         return shown
+    if work.steps < len(tex) + COST_OF_FORMULA:
+        work.as_latex += 1
+        return shown
+    work.take(len(tex) + COST_OF_FORMULA)
     try:
-        return convert(tex, display="block" if options.get("display_mode") else "inline")
+        return convert(tex, display="block" if block else "inline")
     except (Exception, RecursionError):  # the converter may raise anything on what a model wrote
         return shown
+
+
+def _count_inline(state: StateInline, silent: bool) -> bool:
+    """The first rule that is tried at every mark of a paragraph."""
+    _work(state.env).take(1)
+    return False
+
+
+def _count_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The first rule that is tried at every line where a block may begin, or end another."""
+    _work(state.env).take(COST_OF_LINE)
+    return False
+
+
+def _count_cells(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Tried before a table is read: all its rows have as many cells as its first, written or not."""
+    if start + 2 > end or not set(ruled := _line(state, start + 1)) <= set("|-: \t") or "-" not in ruled:
+        return False
+    header, columns = _line(state, start), _columns(ruled)
+    if "|" not in header or _columns(header) != columns:
+        return False
+    below = start + 2
+    while below < end and not state.isEmpty(below):
+        written = min(columns, _columns(_line(state, below)))
+        _work(state.env).take(written * COST_OF_CELL + (columns - written) * COST_OF_EMPTY_CELL)
+        below += 1
+    return False
+
+
+def _columns(line: str) -> int:
+    return line.strip(" \t|").count("|") + 1
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _count_addresses(state: StateCore) -> None:
+    """A definition's address stands once in the text and at every link that uses it."""
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                _work(state.env).take(len(str(child.attrs.get("href", ""))) // ADDRESS_OF_A_STEP)
 
 
 def _bracket_math(state: StateInline, silent: bool) -> bool:
@@ -179,7 +235,17 @@ def _bracket_math(state: StateInline, silent: bool) -> bool:
 def _render_bracket_math(
     renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    return _formula(tokens[index].content, {"display_mode": tokens[index].info == "\\["})
+    return _formula(tokens[index].content, _work(env), block=tokens[index].info == "\\[")
+
+
+def _render_dollar_math(
+    renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    display = token.type != "math_inline"
+    tag, kind = "div" if display else "span", "block" if token.type == "math_block" else "inline"
+    content = _formula(token.content.strip(), _work(env), block=display)
+    return f'<{tag} class="math {kind}">{content}</{tag}>' + ("\n" if kind == "block" else "")
 
 
 def _render_image(
@@ -196,9 +262,14 @@ def _reader() -> MarkdownIt:
         allow_space=False,
         allow_digits=False,
         double_inline=True,
-        renderer=_formula,
     )
     markdown.inline.ruler.before("escape", "bracket_math", _bracket_math)
+    markdown.inline.ruler.before("text", "count_inline", _count_inline)
+    markdown.block.ruler.before("table", "count_block", _count_block, {"alt": BLOCKS_WITHIN})
+    markdown.block.ruler.before("table", "count_cells", _count_cells, {"alt": ["paragraph", "reference"]})
+    markdown.core.ruler.after("inline", "count_addresses", _count_addresses)
+    for kind in ("math_inline", "math_inline_double", "math_block"):
+        markdown.add_render_rule(kind, _render_dollar_math)
     markdown.add_render_rule("bracket_math", _render_bracket_math)
     markdown.add_render_rule("image", _render_image)
     return markdown
@@ -276,11 +347,36 @@ def render_text(text: str) -> RenderedText:
         words=found["words"],
         minutes=found["minutes"],
         language=found["language"],
+        plain=found["plain"],
+        as_latex=found["as_latex"],
     )
 
 
 def _rendered(text: str) -> RenderedText:
-    tokens = _MARKDOWN.parse(text)
+    try:
+        blocks, starts, outline, as_latex = _as_markdown(text)
+        plain = False
+    except TooManyMarks:
+        blocks, starts = _as_written(text)
+        outline, as_latex, plain = [], 0, True
+    words, characters = count_words(text)
+    return RenderedText(
+        blocks=tuple(blocks),
+        starts=tuple(starts),
+        outline=tuple(outline),
+        words=words + characters,
+        minutes=words / WORDS_A_MINUTE + characters / CJK_CHARACTERS_A_MINUTE,
+        language=language_of(text),
+        plain=plain,
+        as_latex=as_latex,
+    )
+
+
+def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], int]:
+    """Blocks, where they begin, the outline, and how many formulas are not typeset. Raises TooManyMarks."""
+    work = Work()
+    env: EnvType = {"work": work}
+    tokens = _MARKDOWN.parse(text, env)
     _soften(tokens)
     lines = [0, *(line.end() for line in _LINE_END.finditer(text))]
     blocks: list[SafeString] = []
@@ -290,7 +386,7 @@ def _rendered(text: str) -> RenderedText:
 
     def flush() -> None:
         if waiting:
-            blocks.append(_clean(_MARKDOWN.renderer.render(waiting, _MARKDOWN.options, {})))
+            blocks.append(_clean(_MARKDOWN.renderer.render(waiting, _MARKDOWN.options, env)))
             starts.append(lines[waiting[0].map[0]] if waiting[0].map else 0)
             waiting.clear()
 
@@ -300,20 +396,28 @@ def _rendered(text: str) -> RenderedText:
         if size > BLOCK_CHARACTERS or (heading and size > BLOCK_CHARACTERS // 4):
             flush()
             size = 0
-        if heading:
+        if heading and len(outline) < MOST_HEADINGS:
             outline.append(Heading(len(blocks), int(group[0].tag[1]) - 2, _heard(group[1])))
         waiting.extend(group)
         size += sum(len(token.content) for token in group)
     flush()
-    words, characters = count_words(text)
-    return RenderedText(
-        blocks=tuple(blocks),
-        starts=tuple(starts),
-        outline=tuple(outline),
-        words=words + characters,
-        minutes=words / WORDS_A_MINUTE + characters / CJK_CHARACTERS_A_MINUTE,
-        language=language_of(text),
-    )
+    return blocks, starts, outline, work.as_latex
+
+
+def _as_written(text: str) -> tuple[list[SafeString], list[int]]:
+    """The text in blocks that end at a line's end where there is one, and where they begin."""
+    blocks: list[SafeString] = []
+    starts: list[int] = []
+    start = 0
+    while start < len(text):
+        end = start + BLOCK_CHARACTERS
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or end
+        shown = text[start:end].replace("\0", "\ufffd")
+        blocks.append(mark_safe(f'<p class="as-written">{escape(shown)}</p>'))
+        starts.append(start)
+        start = end
+    return blocks, starts
 
 
 @lru_cache(maxsize=32)

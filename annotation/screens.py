@@ -1,5 +1,6 @@
 """What one rating page shows: the panes in their order, the criteria, and in a review the verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.localized import localized
 from accounts.prepared import EXAMPLE_ID, Prepared
-from annotation.alignment import align_sections, is_near_duplicate
+from annotation.alignment import TooDifferent, align_sections, is_near_duplicate
 from annotation.canonical import compares, mirrored_level
 from annotation.evidence import Quotations
 from annotation.feedback import answer_text
@@ -33,12 +34,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Pane:
-    """One response on the page: `letter` is a or b in the order shown, whatever the task calls it."""
+    """One response on the page: `letter` is a or b in the order shown, whatever the task calls it.
+
+    `aligned` says whether its sections were compared with those of the other response.
+    """
 
     letter: str
     name: str
     text: RenderedText
     sections: tuple[Section, ...]
+    aligned: bool = True
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,18 @@ def pane_names(count: int) -> tuple[tuple[str, str], ...]:
     return (("a", _("Response A")), ("b", _("Response B")))
 
 
+def _aligned(
+    headings_a: Sequence[str], headings_b: Sequence[str]
+) -> list[tuple[int | None, int | None]] | None:
+    """Pairs of sections; None where they are too many, or too alike, to be compared while a page waits."""
+    if max(len(headings_a), len(headings_b)) > MOST_SECTIONS_ALIGNED:
+        return None
+    try:
+        return align_sections(headings_a, headings_b)
+    except TooDifferent:
+        return None
+
+
 def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
     """The texts rendered, with their sections side by side."""
     rendered = [render_text(text) for text in texts]
@@ -134,8 +151,12 @@ def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
         ((letter, name),) = pane_names(1)
         return (Pane(letter, name, rendered[0], sections),)
     outlines = [[heading.text for heading in text.outline] for text in rendered]
-    pairs = align_sections(*outlines) if max(map(len, outlines)) <= MOST_SECTIONS_ALIGNED else []
-    across = ({a: b for a, b in pairs if a is not None}, {b: a for a, b in pairs if b is not None})
+    pairs = _aligned(*outlines)
+    aligned = pairs is not None
+    across = (
+        {a: b for a, b in pairs or () if a is not None},
+        {b: a for a, b in pairs or () if b is not None},
+    )
     return tuple(
         Pane(
             letter,
@@ -145,6 +166,7 @@ def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
                 Section(number, heading, counterparts.get(number))
                 for number, heading in enumerate(text.outline)
             ),
+            aligned,
         )
         for (letter, name), text, counterparts in zip(pane_names(2), rendered, across, strict=True)
     )

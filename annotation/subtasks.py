@@ -10,9 +10,16 @@ from dataclasses import dataclass
 
 LARGEST_NUMBER = 100_000
 MOST_NUMBERS = 5_000
-_END = re.compile(r"^\W*\*{3}\W*finished\b", re.IGNORECASE | re.MULTILINE)
-_JOIN = re.compile(r"\s*([-–—~至到/])\s*")
-_PIECE = re.compile(r"(\d+)(?:[-–—~至到](\d+))?(?:/(\d+))?")
+MOST_LISTED = 10 * MOST_NUMBERS
+"""Numbers that a list may name, those that it names again included."""
+NUMBER = r"\d{1,9}"
+"""A longer row of digits numbers no part."""
+_FINISHED = re.compile(r"finished\b", re.IGNORECASE)
+_NO_WORD = re.compile(r"\W*")
+_MARKS = re.compile(r"[\s#*_>\-–—=]*")
+_SPACE = re.compile(r"\s+")
+_JOIN = re.compile(r" ?([-–—~至到/]) ?")
+_PIECE = re.compile(rf"({NUMBER})(?:[-–—~至到]({NUMBER}))?(?:/({NUMBER}))?")
 
 
 class UnreadableNumbers(ValueError):
@@ -28,14 +35,48 @@ class Part:
     end: int
 
 
-def _opening(mark: str) -> re.Pattern[str]:
-    word = re.escape(mark.strip())
-    before = r"(?:menu\s+)?" if mark.isascii() else "第\\s*"
-    number = r"(\d+)"
-    named = (
-        rf"{before}{word}\s*(?:no\.?\s*|#\s*)?{number}\b" if mark.isascii() else rf"{before}{number}\s*{word}"
-    )
-    return re.compile(rf"^[\s#*_>\-–—=]*{named}", re.IGNORECASE | re.MULTILINE)
+def _named(mark: str) -> re.Pattern[str]:
+    """What a part is called and its number, wherever that stands."""
+    word, number = re.escape(mark.strip()), f"({NUMBER})"
+    if mark.isascii():
+        return re.compile(rf"(?:menu\s+)?{word}\s*(?:no\.?\s*|#\s*)?{number}\b", re.IGNORECASE)
+    return re.compile(rf"第\s*{number}\s*{word}", re.IGNORECASE)
+
+
+def _line_start(text: str, start: int, end: int, before: re.Pattern[str]) -> int | None:
+    """The first line start from which only what `before` matches stands until `end`; None where there is none.
+
+    Reads each character once: looking from every line forwards would read long runs of marks again and again.
+    """
+    run = before.match(text[start:end][::-1])
+    first = end - (run.end() if run else 0)
+    if first == 0 or text[first - 1] == "\n":
+        return first
+    line = text.find("\n", first, end)
+    return None if line < 0 else line + 1
+
+
+def _openings(text: str, mark: str, end: int) -> list[tuple[int, int]]:
+    """(number, start of the first line that belongs to it) of every part that begins before `end`."""
+    found = []
+    read = 0
+    for named in _named(mark).finditer(text, 0, end):
+        start = _line_start(text, read, named.start(), _MARKS)
+        if start is not None:
+            found.append((int(named.group(1)), start))
+        read = named.end()
+    return found
+
+
+def _end(text: str) -> int:
+    """Where a line "*** finished" begins; the text's length without one."""
+    read = 0
+    for finished in _FINISHED.finditer(text):
+        start = _line_start(text, read, finished.start(), _NO_WORD)
+        if start is not None and "***" in text[start : finished.start()]:
+            return start
+        read = finished.end()
+    return len(text)
 
 
 def subtasks_in(text: str, mark: str) -> dict[int, Part]:
@@ -44,9 +85,8 @@ def subtasks_in(text: str, mark: str) -> dict[int, Part]:
     Each ends where the next begins, or at a line "*** finished". Of a number that comes twice, the longer counts, so
     that a table of contents hides nothing.
     """
-    ended = _END.search(text)
-    end = ended.start() if ended else len(text)
-    openings = [(int(found.group(1)), found.start()) for found in _opening(mark).finditer(text, 0, end)]
+    end = _end(text)
+    openings = _openings(text, mark, end)
     found: dict[int, Part] = {}
     for place, (number, start) in enumerate(openings):
         stop = openings[place + 1][1] if place + 1 < len(openings) else end
@@ -67,7 +107,8 @@ def read_numbers(written: str) -> list[int]:
     Raises UnreadableNumbers.
     """
     numbers: set[int] = set()
-    for piece in re.split(r"[,;，；、\s]+", _JOIN.sub(r"\1", written.strip())):
+    listed = 0
+    for piece in re.split(r"[,;，；、\s]+", _JOIN.sub(r"\1", _SPACE.sub(" ", written.strip()))):
         if not piece:
             continue
         read = _PIECE.fullmatch(piece)
@@ -77,6 +118,9 @@ def read_numbers(written: str) -> list[int]:
         last = int(read.group(2) or first)
         step = int(read.group(3) or 1)
         if not (0 < first <= last <= LARGEST_NUMBER and step):
+            raise UnreadableNumbers(piece)
+        listed += len(range(first, last + 1, step))
+        if listed > MOST_LISTED:
             raise UnreadableNumbers(piece)
         numbers.update(range(first, last + 1, step))
         if len(numbers) > MOST_NUMBERS:

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 LEAST_ROOM = 16
 MARGIN = 16
 TOKENS_A_MESSAGE = 8
+# A longer row of digits is no number of tokens.
+_TOKENS = r"(?<!\d)(\d{1,12})"
 _CONTEXT = (
-    re.compile(r"maximum context length (?:is|of) (\d+)"),
-    re.compile(r"max_model_len=(\d+)"),
-    re.compile(r"context (?:length|window|size)[^.\d]{0,40}?(\d{3,})"),
+    re.compile(rf"maximum context length (?:is|of) {_TOKENS}(?!\d)"),
+    re.compile(rf"max_model_len={_TOKENS}(?!\d)"),
+    re.compile(r"context (?:length|window|size)[^.\d]{0,40}?(\d{3,12})(?!\d)"),
 )
 _PROMPT = (
-    re.compile(r"(\d+) (?:tokens )?in the messages"),
-    re.compile(r"(\d+) input tokens"),
-    re.compile(r"(?:input|prompt)[^.]{0,60}?(\d+) tokens"),
+    re.compile(rf"{_TOKENS} (?:tokens )?in the messages"),
+    re.compile(rf"{_TOKENS} input tokens"),
+    re.compile(rf"(?:input|prompt)[^.]{{0,60}}?{_TOKENS} tokens"),
 )
-_ANSWER = (re.compile(r"at most (\d+) (?:completion|output) tokens"),)
+_ANSWER = (re.compile(rf"at most {_TOKENS} (?:completion|output) tokens"),)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
 """Beginnings of the names of variables whose values are this program's own secrets, never an endpoint's key."""
 TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
+LONGEST_PAGE = 8_000
+"""Characters of such a page in which words are looked for: every tag left open is looked for up to there."""
 NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -484,7 +486,7 @@ def error_of_answer(answer: Answer) -> ChatError:
 def said_plainly(body: str) -> str:
     """A page, as proxies send them, without its tags; anything else as it is."""
     text = body.strip()
-    return " ".join(TAGS.sub(" ", text).split()) if text.startswith("<") else text
+    return " ".join(TAGS.sub(" ", text[:LONGEST_PAGE]).split()) if text.startswith("<") else text
 
 
 def _said(answer: Answer) -> Mapping[str, Any]:

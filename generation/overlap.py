@@ -7,7 +7,7 @@ lie in 0..1; a text without words shares nothing and scores 0.
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,6 +15,8 @@ UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 LONGEST_N_GRAM = 4
 METEOR_ALPHA, METEOR_BETA, METEOR_GAMMA = 0.9, 3.0, 0.5
+MOST_STEMMED = 5_000
+LONGEST_STEMMED = 50
 METEOR_STAGES = ("exact", "stem")
 """The stages of METEOR done here; its synonym stage needs WordNet and its paraphrase stage tables of their own."""
 
@@ -104,42 +106,59 @@ def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
 def meteor(text: str, reference: str) -> Meteor:
     """METEOR by exact words, then by Porter stems of what is left; no synonyms. Lavie and Agarwal (2007), W07-0734.
 
-    Weighted mean of precision and recall (alpha 0.9), less a penalty for broken order (gamma 0.5, beta 3).
+    Weighted mean of precision and recall (alpha 0.9), less a penalty for broken order (gamma 0.5, beta 3). Texts with
+    more than MOST_STEMMED different words left are compared by exact words alone, as `stages` then says.
     """
     one, other = words(text), words(reference)
-    pairs = _aligned(one, other)
-    if not pairs:
-        return Meteor(0.0, 0, 0)
-    precision, recall = len(pairs) / len(one), len(pairs) / len(other)
-    mean = precision * recall / (METEOR_ALPHA * precision + (1 - METEOR_ALPHA) * recall)
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(pairs))
-    penalty = METEOR_GAMMA * (chunks / len(pairs)) ** METEOR_BETA
-    return Meteor(mean * (1 - penalty), len(pairs), chunks)
-
-
-def _aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places, each word used once: exact words first, then stems, in runs as long as they come."""
     pairs: dict[int, int] = {}
     taken: set[int] = set()
+    _pair_equal(one, other, pairs, taken)
+    left = {word for place, word in enumerate(one) if place not in pairs}
+    left |= {word for place, word in enumerate(other) if place not in taken}
+    stages = METEOR_STAGES if len(left) <= MOST_STEMMED else METEOR_STAGES[:1]
+    if stages == METEOR_STAGES:
+        stems = _stems(left)
+        stemmed, others = ([stems.get(word, word) for word in several] for several in (one, other))
+        _pair_equal(stemmed, others, pairs, taken)
+    if not pairs:
+        return Meteor(0.0, 0, 0, stages)
+    precision, recall = len(pairs) / len(one), len(pairs) / len(other)
+    mean = precision * recall / (METEOR_ALPHA * precision + (1 - METEOR_ALPHA) * recall)
+    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(sorted(pairs.items())))
+    penalty = METEOR_GAMMA * (chunks / len(pairs)) ** METEOR_BETA
+    return Meteor(mean * (1 - penalty), len(pairs), chunks, stages)
+
+
+def _pair_equal(one: Sequence[str], other: Sequence[str], pairs: dict[int, int], taken: set[int]) -> None:
+    """Adds pairs of places with the same word, each place used once, in runs as long as they come."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(other):
+        if place not in taken:
+            places.setdefault(word, []).append(place)
+    first = dict.fromkeys(places, 0)
+    for place, word in enumerate(one):
+        if place in pairs or word not in places:
+            continue
+        wanted = pairs.get(place - 1, -2) + 1
+        if not (0 <= wanted < len(other) and other[wanted] == word and wanted not in taken):
+            candidates, at = places[word], first[word]
+            while at < len(candidates) and candidates[at] in taken:
+                at += 1
+            first[word] = at
+            if at == len(candidates):
+                continue
+            wanted = candidates[at]
+        pairs[place] = wanted
+        taken.add(wanted)
+
+
+def _stems(several: Iterable[str]) -> dict[str, str]:
+    """The Porter stem of each; a longer run of letters than any English word's is its own."""
     # Imported here: it brings two seconds of other modules with it.
     from nltk.stem.porter import PorterStemmer
 
     stem = PorterStemmer().stem
-    for form in (lambda word: word, stem):
-        here = [form(word) for word in one]
-        places: dict[str, list[int]] = {}
-        for place, word in enumerate(other):
-            places.setdefault(form(word), []).append(place)
-        for place, word in enumerate(here):
-            if place in pairs:
-                continue
-            free = [candidate for candidate in places.get(word, ()) if candidate not in taken]
-            if free:
-                wanted = pairs.get(place - 1, -2) + 1
-                best = wanted if wanted in free else free[0]
-                pairs[place] = best
-                taken.add(best)
-    return sorted(pairs.items())
+    return {word: stem(word) for word in several if 2 < len(word) <= LONGEST_STEMMED and not word.isdigit()}
 
 
 def mean_absolute_length_error(written: Sequence[int], asked: Sequence[int]) -> float:

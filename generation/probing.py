@@ -186,7 +186,7 @@ def obeys(text: str) -> bool:
     """Whether the text is an instance of the probe's schema, and nothing beside it."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and list(value) == ["bird"] and value["bird"] in WORDS
 

@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
+from generation.interchange.table import has_piled_marks
 from judging import reply_words
 from judging.prompts import Item, number_text
 
 LONGEST_REPLY = 200_000
 LONGEST_LITERAL = 50_000
 MOST_ATTEMPTS = 2_000
+MOST_READ = 3
+"""How often a reply may be read as JSON from one of its brackets on, in lengths of LONGEST_REPLY."""
+COST_OF_NESTING = 2_000
+"""Characters that count as read where brackets are nested too deep."""
+DEEPEST = 20
+"""Levels within a reply at which an answer is looked for."""
 BRACKET = re.compile(r"[{\[]")
-FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
 TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 ITEM_NAMES = ("item", "name", "key", "question")
 SCORE_NAMES = ("score", "value", "evaluation_score")
@@ -121,17 +128,21 @@ def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop
 
 
 def _json_values(text: str) -> Iterator[object]:
-    """Every outermost object and list of the text, in order."""
+    """Every outermost object and list of the text, in order, as far as MOST_READ allows."""
     bracket = BRACKET.search(text)
+    left = MOST_READ * LONGEST_REPLY
     for _ in range(MOST_ATTEMPTS):
-        if bracket is None:
+        if bracket is None or left <= 0:
             return
-        end = bracket.end()
+        start, end = bracket.span()
         try:
-            value, end = _DECODER.raw_decode(text, bracket.start())
+            value, end = _DECODER.raw_decode(text, start)
+            left -= end - start
             yield value
-        except (ValueError, RecursionError):
-            pass
+        except json.JSONDecodeError as error:
+            left -= error.pos - start
+        except (ValueError, RecursionError):  # a number of too many digits, or too many levels
+            left -= COST_OF_NESTING
         bracket = BRACKET.search(text, end)
 
 
@@ -151,7 +162,7 @@ def _loose_values(text: str) -> Iterator[object]:
 
 def _literal(stretch: str) -> object:
     """A Python literal such as {'a': 1}; constants only, so nothing runs. None where it is none."""
-    if len(stretch) > LONGEST_LITERAL:
+    if len(stretch) > LONGEST_LITERAL or has_piled_marks(stretch):
         return None
     try:
         tree = ast.parse(stretch.strip(), mode="eval")
@@ -168,14 +179,16 @@ def _literal(stretch: str) -> object:
 Entry = tuple[str, object]
 
 
-def _entries(value: object, names: set[str]) -> list[Entry] | Unscored | None:
+def _entries(value: object, names: set[str], depth: int = 0) -> list[Entry] | Unscored | None:
     """(name, what is said of it) pairs where the value is an answer; None where it is something else."""
+    if depth > DEEPEST:
+        return None
     if isinstance(value, Mapping):
         if isinstance(value, Members) and value.doubled in names:
             return Unscored(Why.DOUBLED, reply_words.TWICE(item=repr(value.doubled)))
         if any(str(name).strip() in names for name in value):
             return [(str(name).strip(), said) for name, said in value.items()]
-        inner = [found for part in value.values() if (found := _entries(part, names)) is not None]
+        inner = [found for part in value.values() if (found := _entries(part, names, depth + 1)) is not None]
         return inner[-1] if inner else None
     if isinstance(value, list):
         entries: list[Entry] = []

@@ -34,7 +34,7 @@ from generation.interchange.records import (
     WeightRecord,
     refuse,
 )
-from generation.interchange.table import json_lines, lines, storable
+from generation.interchange.table import has_piled_marks, json_lines, lines, storable
 
 JUDGE = "gpt-4o"
 TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")
@@ -269,6 +269,8 @@ def _literal(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
+    if has_piled_marks(text):
+        return text
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

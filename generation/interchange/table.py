@@ -7,6 +7,7 @@ go to `on_bad` and the reading goes on, those that concern the file are raised.
 import csv
 import gzip
 import json
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import IO, Any, cast
 from generation.interchange.records import BadRow, OnBadRow, Place, refuse
 
 ROWS_AT_ONCE = 10_000
+MOST_MARKS = 60
 LONGEST_VALUE = 5_000_000
 """Characters of a value in CSV: a hundred times a long answer; a quote left open is found before memory runs out."""
 
@@ -48,6 +50,22 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def has_piled_marks(text: str) -> bool:
+    """Whether more combining marks than any writing has stand on one letter.
+
+    Putting such marks in order, as reading a name in Python or cutting a text on a page does, takes time that grows
+    with the square of their number.
+    """
+    if text.isascii():
+        return False
+    run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run > MOST_MARKS:
+            return True
+    return False
 
 
 def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:

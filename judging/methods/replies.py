@@ -9,6 +9,7 @@ from typing import Any
 
 from judging import reply_words
 from judging.parsing import (
+    DEEPEST,
     LONGEST_REPLY,
     SCORE_NAMES,
     Members,
@@ -42,9 +43,11 @@ def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str)
     return Unscored(Why.UNREADABLE, reply_words.NO_ANSWER_TO(item=repr(item.key)))
 
 
-def _said(value: object, key: str, names: Sequence[str]) -> Said | Unscored | None:
+def _said(value: object, key: str, names: Sequence[str], depth: int = 0) -> Said | Unscored | None:
+    if depth > DEEPEST:
+        return None
     if isinstance(value, list):
-        parts = [said for part in value if (said := _said(part, key, names)) is not None]
+        parts = [said for part in value if (said := _said(part, key, names, depth + 1)) is not None]
         if len(parts) > 1:
             return Unscored(Why.DOUBLED, reply_words.SO_OFTEN(item=repr(key), n=len(parts)))
         return parts[0] if parts else None
@@ -60,7 +63,7 @@ def _said(value: object, key: str, names: Sequence[str]) -> Said | Unscored | No
         return {**value, names[0]: answer}
     if any(name in value for name in names):
         return value
-    inside = [said for part in value.values() if (said := _said(part, key, names)) is not None]
+    inside = [said for part in value.values() if (said := _said(part, key, names, depth + 1)) is not None]
     return inside[-1] if inside else None
 
 
