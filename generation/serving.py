@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from accounts.models import Workspace
 from accounts.sentences import worded
-from generation.chat import OWN_VARIABLES
+from generation.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
+from generation.grants import ADDRESS_REFUSED, allow
 from generation.models import Endpoint, LanguageModel
 
 KEY_BEGINNINGS = (
