@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-
 SERVERS = ("runserver", "testserver")
 """Commands that answer others; what they listen on is not known before they do."""
 

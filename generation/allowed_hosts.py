@@ -308,9 +308,7 @@ def _key_rule(entry: str) -> KeyRule:
     slugs = parts["workspaces"].split("+")
     if "" in slugs or (ALL_WORKSPACES in slugs and len(slugs) > 1):
         raise BadEntry(f"{entry!r} names its workspaces oddly; write all, or slugs joined by +.")
-    return KeyRule(
-        parts["variable"], origin, None if slugs == [ALL_WORKSPACES] else frozenset(slugs)
-    )
+    return KeyRule(parts["variable"], origin, None if slugs == [ALL_WORKSPACES] else frozenset(slugs))
 
 
 def _provider(variable: str, *hosts: str) -> tuple[KeyRule, ...]:

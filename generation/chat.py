@@ -397,8 +397,9 @@ class OpenAIChat:
             raise ReplyNotRead(*error.args) from error
         except (openai.APIConnectionError, httpx2.RequestError, aiohttp.ClientError) as error:
             cause = (error.__cause__ if isinstance(error, openai.APIConnectionError) else error) or error
-            if isinstance(cause, HostRefused):
-                raise HostNotAllowed(*cause.args) from error
+            if isinstance(cause, HostRefused | ReplyRefused):
+                kind = HostNotAllowed if isinstance(cause, HostRefused) else ReplyNotRead
+                raise kind(*cause.args) from error
             unsent = isinstance(cause, (aiohttp.ClientConnectorError, httpx2.ConnectError))
             away = Unreachable(self._connections.away(cause, unsent))
             away.unsent, away.quotes = unsent, not unsent

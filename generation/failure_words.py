@@ -21,6 +21,12 @@ BAD_EMBEDDING = Wording("an embedding that is empty or not finite")
 NO_LIST = Wording("no list of models: %(words)s")
 OTHER_STREAM = Wording("a stream of something else: %(words)s")
 
+NO_MODEL_SERVER = Wording("What answers at this address does not speak HTTP as a model server does.")
+NO_MODEL_ANSWER = Wording("It answered with status 200, but not as a model server does.")
+NO_MODEL_ERROR = Wording(
+    "It answered with status %(status)s (%(meaning)s), but not as a model server does.", status=r"\d+"
+)
+
 OWN_VARIABLE = Wording("The variable %(variable)s belongs to this program and is sent to no endpoint.")
 KEY_NOT_ALLOWED = Wording(
     "The key in %(variable)s may not be sent to %(host)s; the operator can allow it with the setting "

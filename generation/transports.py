@@ -142,9 +142,7 @@ async def _resolved(reach: Reach, host: str, port: int) -> list[str]:
     if address_in(host) is not None:
         return reach.checked(host, port, [host])
     loop = asyncio.get_running_loop()
-    return reach.checked(
-        host, port, _addresses(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-    )
+    return reach.checked(host, port, _addresses(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
 
 
 def _addresses(found: Iterable[tuple[Any, ...]]) -> list[str]:
@@ -155,7 +153,9 @@ def _short(timeout: float | None) -> float:
     return TRY_SECONDS if timeout is None else min(timeout, TRY_SECONDS)
 
 
-def connector(reach: Reach, certificates: ssl.SSLContext, connections: int, proxied: bool) -> aiohttp.TCPConnector:
+def connector(
+    reach: Reach, certificates: ssl.SSLContext, connections: int, proxied: bool
+) -> aiohttp.TCPConnector:
     """Through a proxy it is the proxy that resolves names and is connected to."""
     resolver = None if proxied else CheckedResolver(reach)
     return aiohttp.TCPConnector(limit=connections, ssl=certificates, resolver=resolver)
@@ -228,7 +228,8 @@ class SyncTransport(httpx2.HTTPTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = super().handle_request(request)
-        most = LARGEST_FILE if request.url.path.endswith(CONTENT) else LARGEST_REPLY
+        is_file = request.url.path.endswith(CONTENT) and response.status_code == 200
+        most = LARGEST_FILE if is_file else LARGEST_REPLY
         assert isinstance(response.stream, httpx2.SyncByteStream)
         try:
             unpacked = Unpacked(response.headers, most)

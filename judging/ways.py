@@ -14,7 +14,6 @@ from django.utils import timezone
 from generation import chat
 from generation.allowance import allowed_tokens, next_allowance, told_by
 from generation.chat import Chat, Refused, ServerFailed
-from generation.grants import read_grants
 from generation.endpoints import (
     NoEndpoint,
     context_of,
@@ -25,6 +24,7 @@ from generation.endpoints import (
     served_name,
     takes_json_schema,
 )
+from generation.grants import read_grants
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Prices, Spend
 from generation.turns import EndpointTurns
