@@ -27,7 +27,7 @@ OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
 SERVER_URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?:/[^?#\\\x00-\x20\x7f-\U0010ffff]*)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 """Narrower than what HTTP allows, so that every library reads the same host in it: no password, ?, # or backslash."""
 NAME = re.compile(r"(?!.*\.\.)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
