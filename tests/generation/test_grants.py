@@ -61,6 +61,13 @@ def save(client, base_url, key_variable="", endpoint=None, **more):
     return answer.status_code, answer.content.decode().replace("&#x27;", "'")
 
 
+def serves(request, number):
+    """A model server: it lists its model, and says yes."""
+    if not request:
+        return Act(body={"object": "list", "data": [{"id": "m"}]})
+    return says_or_streams(request, "yes")
+
+
 def run_at(endpoint):
     """A run of one text, worked on."""
     model, _ = LanguageModel.objects.get_or_create(
@@ -133,7 +140,7 @@ def test_sending_refuses_what_was_stored_before_or_past_the_page(for_others, mon
         assert not server.requests
         for_others.MODEL_KEYS = read_keys([f"SOME_SECRET@http://127.0.0.1:{port}/lab"])
         start_run(run, clock=timezone.now)
-        assert work_on(run).status == GenerationRun.Status.DONE
+        assert work_on(run).status == GenerationRun.Status.FINISHED
         assert set(server.keys) == {f"Bearer {SECRET}"}
 
 
@@ -192,7 +199,7 @@ def test_a_command_names_any_variable_and_sending_honours_it(for_others, monkeyp
         assert (grant.variable, grant.address, grant.command) == ("SOME_SECRET", server.base_url, "add_model")
         assert grant.made_by and grant.made_at and grant.workspace == endpoint.workspace
         assert Event.objects.filter(verb="endpoint allowed").count() == 1
-        assert run_at(endpoint).status == GenerationRun.Status.DONE
+        assert run_at(endpoint).status == GenerationRun.Status.FINISHED
         assert set(server.keys) == {f"Bearer {SECRET}"}
 
 
@@ -287,7 +294,7 @@ def test_only_commands_make_grants():
 def test_the_operator_allows_lists_and_ends_what_was_there_before(for_others, monkeypatch):
     """As after an upgrade: whoever stored it cannot be told any more."""
     monkeypatch.setenv("OLD_KEY", SECRET)
-    with HostileServer(lambda request, n: says("yes")) as server:
+    with HostileServer(serves) as server:
         endpoint = stored(server.base_url, "OLD_KEY")
         with pytest.raises((Unauthorised, HostNotAllowed)):
             probe_endpoint(endpoint)
@@ -321,14 +328,14 @@ def test_a_single_user_adds_a_provider_and_a_local_server_on_the_page(lead, sett
     for address in ("https://api.anthropic.com/v1", "http://api.openai.com/v1", "https://evil.example/v1"):
         assert save(lead, address, "OPENAI_API_KEY", name="c")[0] == 422
     assert save(lead, "https://evil.example/v1", "AWS_SECRET_ACCESS_KEY", name="c")[0] == 422
-    with HostileServer(lambda request, n: says_or_streams(request, "yes")) as server:
+    with HostileServer(serves) as server:
         assert save(lead, server.base_url, name="d")[0] == 302
         endpoint = Endpoint.objects.get(name="d")
         tested = lead.post(
             reverse("generation:test_endpoint", args=[endpoint.pk]), headers={"HX-Request": "true"}
         )
         assert "It answers chat requests." in tested.content.decode()
-        assert run_at(endpoint).status == GenerationRun.Status.DONE
+        assert run_at(endpoint).status == GenerationRun.Status.FINISHED
     settings.ON_LOOPBACK = False
     assert save(lead, "https://api.openai.com/v1", "OPENAI_API_KEY", name="e")[0] == 422
 
@@ -342,7 +349,7 @@ def test_a_labs_server_on_a_private_address_is_one_line(lead, for_others):
         port = server.base_url.split(":")[2].split("/")[0]
         for_others.MODEL_HOSTS = read_hosts([f"127.0.0.1:{port}"])
         assert save(lead, server.base_url, name="b")[0] == 302
-        assert run_at(Endpoint.objects.get(name="b")).status == GenerationRun.Status.DONE
+        assert run_at(Endpoint.objects.get(name="b")).status == GenerationRun.Status.FINISHED
 
 
 @pytest.mark.parametrize(
