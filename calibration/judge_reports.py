@@ -67,7 +67,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    pairs = _kind(study, people) == "pairs"
+    pairs = kind_asked(study) == "pairs"
     judges = [one.judge for one in judges_by_verdicts(study, elsewhere=not pairs) if one.verdicts]
     if not judges and study.kind != Study.Kind.REVIEW:
         return hashed, {

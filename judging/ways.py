@@ -26,6 +26,7 @@ from generation.endpoints import (
     takes_json_schema,
 )
 from generation.engine import Traffic
+from generation.grants import read_grants
 from generation.models import Endpoint, LanguageModel
 from generation.shifts import LOOK_SECONDS
 from generation.spending import Prices, Spend
@@ -176,6 +177,7 @@ class ChatWay(OneCall):
         self.judge, self.model = judge, model_of(judge)
         self.method = method_named(judge.method)
         self.endpoint = endpoint_of(self.model)
+        read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)
         self.structured = takes_json_schema(self.endpoint)
         self._parameters = dict(judge.parameters)
@@ -269,6 +271,7 @@ class EmbeddingWay(OneCall):
     def __init__(self, judge: Judge) -> None:
         self.judge, self.model = judge, model_of(judge)
         self.endpoint = endpoint_of(self.model)
+        read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)
         self._chat: Chat | None = None
 
@@ -386,6 +389,8 @@ class LogProbabilityWay:
                 return perplexity.not_served("an unnamed writer")
             if writer.endpoint is None:
                 return perplexity.not_served(writer.name)
+            if writer.pk not in self._chats:
+                read_grants(writer.endpoint)
             self._models[writer.pk] = writer
         return Held(item, question, perplexity.scoring_messages(question))
 
