@@ -33,7 +33,7 @@ def forget(apps: StateApps, _editor: object) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0008_discredited_verdicts"),
+        ("annotation", "0012_discredited_verdicts"),
         ("judging", "0007_calls_under_way"),
     ]
 

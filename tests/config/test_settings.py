@@ -58,6 +58,7 @@ def test_an_address_chooses_postgresql(tmp_path):
             "nor the word 'unix'",
         ),
         ({"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5/24"}, "PLUMBLINE_TRUSTED_PROXIES: '10.0.0.5/24' is neither"),
+        (
             {"PLUMBLINE_MODEL_HOSTS": "http://10.0.0.5"},
             "PLUMBLINE_MODEL_HOSTS: 'http://10.0.0.5' is neither a name",
         ),

@@ -9,7 +9,7 @@ from accounts.append_only import forbid_update
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0007_criterion_subtasks'),
+        ('annotation', '0010_participants_and_their_browsers'),
     ]
 
     operations = [

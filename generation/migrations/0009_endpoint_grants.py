@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_api_tokens'),
-        ('generation', '0007_estimated_runs'),
+        ('generation', '0008_calls_under_way'),
     ]
 
     operations = [

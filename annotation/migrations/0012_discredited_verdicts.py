@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0007_criterion_subtasks'),
+        ('annotation', '0011_late_changes_and_reading_pace'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0007_criterion_subtasks'),
+        ('annotation', '0009_limits_of_joining'),
     ]
 
     operations = [
