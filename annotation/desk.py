@@ -27,8 +27,8 @@ from annotation.desk_counts import (
 )
 from annotation.desk_tallies import Counted, counted
 from annotation.models import Flag, Rater, Standing, Study
-from annotation.provenance import provenance_of
 from annotation.participants import waiting_requests
+from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL
 from annotation.self_naming_scan import SELF_NAMING, is_decided
 from annotation.skipped import skipped_by_all
