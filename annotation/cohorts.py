@@ -241,6 +241,12 @@ def join(
         if rater.cohort_id is None:
             rater.cohort = cohort
             rater.save(update_fields=["cohort"])
+    _note_consent(rater, study, consent, clock)
+    return rater
+
+
+def _note_consent(rater: Rater, study: Study, consent: str, clock: Clock) -> None:
+    """Enter what the rater agreed to and when, once; who has nothing to practise may rate."""
     standing = ensure_standing(rater)
     if standing.consented_at is None:
         standing.consented_at = clock()
@@ -249,7 +255,6 @@ def join(
         if standing.state == Standing.State.JOINING and not asks:
             standing.state = Standing.State.RATING
         standing.save()
-    return rater
 
 
 def turn_away(cohort: Cohort, crowd: CrowdId, *, browser: str, clock: Clock) -> Rater:

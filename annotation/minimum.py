@@ -15,14 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import Event, User
-from accounts.sentences import Wording
-from annotation.check_plan import CONTROL, GOLD, BadPolicy
+from annotation.check_plan import CONTROL, GOLD, NOT_WHOLE, BadPolicy
 from annotation.handout import GIVEN
 from annotation.models import Assignment, CheckOutcome, Rater, Study
 from annotation.participants import in_this_submission
 
 HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
-BAD_MINIMUM = Wording("Study %(study)s: minimum %(name)s %(value)s is not a whole number from 1 to %(most)s.")
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ def minimum_of(study: Study) -> Minimum:
     for name, value in stated.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if name not in HIGHEST or not whole or not 1 <= value <= HIGHEST[name]:
-            most = HIGHEST.get(name, 0)
-            raise BadPolicy(BAD_MINIMUM(study=study.slug, name=name, value=repr(value), most=most))
+            ends = {"low": 1, "high": HIGHEST.get(name, 1)}
+            raise BadPolicy(NOT_WHOLE(study=study.slug, name=f"minimum {name}", value=repr(value), **ends))
     quota = study.policies.get("quota")
     answers = stated.get("answers") or (int(quota) if quota is not None else None)
     if answers is not None and quota is not None:

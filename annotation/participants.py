@@ -158,6 +158,8 @@ def go_on(participant: Participant, crowd: CrowdId, cohort: Cohort, proof: Proof
 
 def in_this_submission(rater: Rater) -> Q:
     """A filter for the assignments that the rater ended since the submission under way began; all without one."""
+    if rater.user_id is not None:  # an account is no crowd participant: nothing to look up
+        return Q()
     participant = getattr(rater, "participant", None)
     began = participant.began_at if participant is not None else None
     return Q(submitted_at__gte=began) if began is not None else Q()

@@ -156,7 +156,9 @@ def study_to_rate(request: HttpRequest, slug: str) -> Study:
 
 def rater_known(request: HttpRequest, study: Study) -> Rater | None:
     """The visitor's rater in the study: by account first, else the one this browser joined as last."""
-    found = Rater.objects.filter(is_mine(request), study=study).select_related("standing", "cohort")
+    found = Rater.objects.filter(is_mine(request), study=study).select_related(
+        "standing", "cohort", "participant"
+    )
     return max(found, key=lambda rater: (rater.user_id is not None, rater.pk), default=None)
 
 

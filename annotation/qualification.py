@@ -316,7 +316,7 @@ def why_stopped(rater: Rater) -> str:
     match standing.state, standing.cause:
         case Standing.State.SCREENED_OUT, _cause:
             return _(
-                "You did not take part in this study. What is kept is a code computed from your participant id, so that "
+                "You did not take part in this study. What is kept is your participant id in an unreadable form, so that "
                 "you are not invited twice."
             )
         case Standing.State.FAILED, _cause:

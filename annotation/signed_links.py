@@ -88,9 +88,10 @@ def is_signed(cohort: Cohort, crowd: CrowdId, token: str, *, host: str, path: st
 
 def _is_for_here(audience: Any, host: str, path: str) -> bool:
     """Whether the token is meant for this server: its name, or the address of this very link."""
+    names = {host.lower(), host.lower().partition(":")[0]}
     for named in audience if isinstance(audience, list) else [audience]:
         address = urlsplit(str(named) if "//" in str(named) else f"//{named}")
-        if address.netloc.lower() == host.lower() and address.path in ("", "/", path):
+        if address.netloc.lower() in names and address.path in ("", "/", path):
             return True
     return False
 

@@ -168,7 +168,7 @@ def test_the_list_counts_each_study_in_five_queries(study, django_assert_num_que
 
 def test_the_desks_queries_are_few_and_do_not_grow(client, study, lead, django_assert_max_num_queries):
     client.force_login(lead)
-    with django_assert_max_num_queries(26) as first:
+    with django_assert_max_num_queries(27) as first:
         client.get(desk_of(study))
     for number in range(5):
         rater = make_rater(study, label=f"more {number}")
