@@ -492,6 +492,9 @@ def _open_or_fresh(
         resumed = _resume(rater, clock=clock)
         if resumed is not None:
             return resumed, progress
+        # A seat may also have gone with its task; what can be had no more keeps no place from what comes now.
+        lost = Assignment.objects.open_for(rater).exclude(NEEDS_NO_SEAT).filter(seat=None)
+        lost.exclude(queue_place=None).update(queue_place=None)
     if has_ended(study, clock()):
         raise NoTaskLeft(f"The last day of study {study.slug} is over.")
     coming = Coming(counts, conditions, clock, first=not progress.submitted)
