@@ -47,12 +47,10 @@ from annotation.check_plan import (
 from annotation.controls import check_for
 from annotation.leases import (
     FIRST_LEASE_SECONDS,
-    GIVEN,
     LEASE_SECONDS,
     LEASE_SECONDS_A_WORD,
     LONGEST_LEASE_SECONDS,
     WORDS_WHERE_UNKNOWN,
-    Clock,
     has_answered,
     lease_both,
     lease_end,
@@ -60,6 +58,8 @@ from annotation.leases import (
     release_expired,
     words_of,
 )
+from annotation.leases import GIVEN as GIVEN
+from annotation.leases import Clock as Clock
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
 from annotation.qualification import Stage, close_stage, is_stopped, stage_of, task_of_stage
