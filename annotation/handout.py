@@ -47,12 +47,10 @@ from annotation.check_plan import (
 from annotation.controls import check_for
 from annotation.leases import (
     FIRST_LEASE_SECONDS,
-    GIVEN,
     LEASE_SECONDS,
     LEASE_SECONDS_A_WORD,
     LONGEST_LEASE_SECONDS,
     WORDS_WHERE_UNKNOWN,
-    Clock,
     has_answered,
     lease_both,
     lease_end,
@@ -60,6 +58,8 @@ from annotation.leases import (
     release_expired,
     words_of,
 )
+from annotation.leases import GIVEN as GIVEN
+from annotation.leases import Clock as Clock
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
 from annotation.qualification import (
@@ -511,6 +511,9 @@ def _open_or_fresh(
         resumed = _resume(rater, clock=clock)
         if resumed is not None:
             return resumed, progress
+        # A seat may also have gone with its task; what can be had no more keeps no place from what comes now.
+        lost = Assignment.objects.open_for(rater).exclude(NEEDS_NO_SEAT).filter(seat=None)
+        lost.exclude(queue_place=None).update(queue_place=None)
     if has_ended(study, clock()):
         raise NoTaskLeft(f"The last day of study {study.slug} is over.")
     coming = Coming(counts, conditions, clock, first=not progress.submitted)

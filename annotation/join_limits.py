@@ -126,7 +126,8 @@ def free_seats_of(study: Study, now: datetime) -> "QuerySet[Seat]":
 def next_seat_at(study: Study, now: datetime) -> datetime | None:
     """When the next lease of the study ends, if its holder neither answers nor goes on; None where none is held."""
     leases = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now)
-    return leases.aggregate(at=Min("leased_until"))["at"]
+    earliest: datetime | None = leases.aggregate(at=Min("leased_until"))["at"]
+    return earliest
 
 
 def waiting_at(cohort: Cohort, now: datetime) -> "QuerySet[Rater]":

@@ -75,7 +75,7 @@ def _renew_held(current: Assignment, until: datetime) -> None:
     ready = Assignment.objects.filter(rater=current.rater_id, status=Assignment.Status.OPEN, shown_at=None)
     for other in ready.filter(seat__isnull=False).select_related("task__response_a", "task__response_b"):
         after = until + timedelta(seconds=lease_seconds(words_of(other)))
-        seats = Seat.objects.filter(pk=other.seat_id, holder=other.rater_id, state=Seat.State.HELD)
+        seats = Seat.objects.filter(assignment=other, holder=other.rater_id, state=Seat.State.HELD)
         seats.filter(leased_until__lt=after).update(leased_until=after)
 
 

@@ -5,8 +5,9 @@ from django.contrib import admin
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.cohorts import CrowdId, join, knock, make_cohort
+from annotation.cohorts import CrowdId, join, make_cohort
 from annotation.desk_tallies import keep_tally
+from annotation.join_limits import note_join
 from annotation.models import Assignment, CheckOutcome, Rater, RaterIdentity, Standing, TimeCorrection
 from annotation.qualification import pause
 from tests.annotation.raters_at_work import clock, make_study, work
@@ -36,7 +37,7 @@ def rater():
     assignment = Assignment.objects.filter(status="submitted").first()
     CheckOutcome.objects.create(assignment=assignment, purpose="gold", passed=True)
     TimeCorrection.objects.create(assignment=assignment, seconds=60, reason="Slow")
-    knock(cohort, "192.0.2.1", clock=clock())
+    note_join(cohort, "192.0.2.1", clock=clock())
     keep_tally(study, clock=clock())
     return rater
 

@@ -258,6 +258,16 @@ class TestTheSignOfLife:
         assert Seat.objects.get(state="held").leased_until == before
 
 
+def test_a_task_whose_seats_are_gone_keeps_nobody_from_the_next():
+    study = of_words(60, tasks=3)
+    rater = make_rater(study)
+    first, _ = next_assignment(rater, study, clock=clock())
+    Seat.objects.filter(task=first.task).delete()
+    second, _ = next_assignment(rater, study, clock=clock())
+    assert second.task != first.task
+    assert next_assignment(rater, study, clock=clock())[0] == second
+
+
 def test_open_tasks_of_before_get_their_places_in_the_queue():
     """Of a rater with three open ones, the first two that have seats; one whose seat is gone has none."""
     migration = import_module("annotation.migrations.0008_one_open_task_and_one_held")
