@@ -135,12 +135,14 @@ class TestGoldStaysHidden:
         assert len(set(delays)) > 1
 
     def test_a_pause_that_is_decided_begins_where_the_work_ends(self):
-        study = gold_study(checks={"window": 1, "failed": 1}, quota=4)
-        rater = make_rater(study)
-        for _number in range(4):
+        study = gold_study(checks={"window": 1, "failed": 1})
+        rater, given = make_rater(study), 0
+        while not CheckOutcome.objects.filter(passed=False).exists():
             give(rater, study, 5, share=1.0)
-        assert CheckOutcome.objects.filter(passed=False).exists()
-        assert Standing.objects.get().state != "paused"
+            given += 1
+        Standing.objects.update(stops_at=1000)
+        study.policies["quota"] = given
+        study.save()
         with pytest.raises(RaterStopped):
             give(rater, study, 5)
         assert Standing.objects.get().state == "paused"

@@ -178,7 +178,7 @@ def come_late(page, way, kind):
 
 
 def be_paused_and_let_in_again(page, way, kind):
-    """What was open when the lead paused the rater is kept; an appeal, and the rater goes on where they stopped."""
+    """What was open when the lead paused the rater is kept and does not count; an appeal, and the rater goes on."""
     assignment = open_assignment()
     way.take(page, STEPS[kind][0])
     with turn:
@@ -190,7 +190,7 @@ def be_paused_and_let_in_again(page, way, kind):
     assert page.get_by_text(PAUSED).is_visible()
     assert not page.locator("form[action$='/rate/']").count()
     assert fits(page)
-    is_stored(assignment, kind)
+    is_stored(assignment, kind, status="surplus")
     way.write(page, "#appeal", "我已经重读了指南。")
     way.activate(page, "form[action$='/appeal/'] button")
     page.wait_for_selector("form[action$='/appeal/']", state="detached")
