@@ -42,7 +42,9 @@ def _persons_only(raters: np.ndarray, slots: set[int]) -> Bools:
 
 
 def _pace(around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
+    # A text that comes again is read faster, which says nothing of the rater.
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
+    timed &= around.repeat == 0
     if not timed.any():
         raise NoTimes("No time on task was recorded.")
     own = np.flatnonzero(timed)[_persons_only(around.rater[timed], slots)]

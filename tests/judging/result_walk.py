@@ -25,6 +25,8 @@ RESULTS = (
     "annotation:live_raters", "annotation:disagreements", "annotation:attention", "annotation:known_answers",
 )  # fmt: skip
 """Pages of one study; those of calibration and judging say in a sentence why there is nothing where there is nothing."""
+SAME_FILES = re.compile(r"rising=|measure=|/leaderboards/[^/?]+/$")
+"""Views of a leaderboard whose files another view offers as well."""
 VOLATILE = (
     (re.compile(r'<input[^>]*csrfmiddlewaretoken[^>]*>|nonce="[^"]*"|data-since="[^"]*"'), ""),
     (re.compile(r"<select.*?</select>", re.DOTALL), ""),
@@ -68,7 +70,7 @@ def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[st
         asked = {"judge": judge.public_id, "weights": "equal"}
         page = client.get(reverse("judging:compare_models", args=[study.benchmark.slug]), asked)
         links = re.findall(r'href="([^"]*/compare/item/[^"]*)"', page.content.decode())
-        found += [html.unescape(link) for link in links[:3]]
+        found += [html.unescape(link) for link in links[:1]]
     return found
 
 
@@ -97,7 +99,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
         content = answer.content.decode() if not answer.streaming else ""
         is_page = "text/html" in answer["Content-Type"]
         found[address] = answer.status_code, words_of(content) if is_page else content
-        if is_page and answer.status_code == 200:
+        if is_page and answer.status_code == 200 and not SAME_FILES.search(address):
             for file in files_on(address, content):
                 taken = client.get(file)
                 found[file] = taken.status_code, taken.content.decode(errors="replace")
