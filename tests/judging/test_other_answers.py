@@ -101,10 +101,11 @@ def add_probes(study):
             answer(task, person, 1.0, repeat=1)
 
 
+OF_CHECKS = r"(2 raters stopped )|(Paused )|(4 / 4|–) (–|\d{4}-\d\d-\d\d)"
 SPEAKS_OF_THEM = {
-    "annotation:desk": r"2 raters stopped ",
-    "calibration:desk_figures": r"Consistency [\d.]+ \([^)]*\) ",
-    "annotation:live_raters": r"(Paused )|(4 / 4|–) (–|\d{4}-\d\d-\d\d)",
+    "annotation:desk": OF_CHECKS,
+    "annotation:live_raters": OF_CHECKS,
+    "calibration:desk_figures": r"Consistency [\d.]+ \([^)]*\)|Look at:|person \d: fails \d+ % of checks",
     "judging:leaderboards": r"\d+ judges?",
 }
 """Pages that are the same but for what rightly speaks of checks, probes, reviews and the judge of checks."""
