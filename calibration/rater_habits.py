@@ -54,7 +54,9 @@ def _unread(study: Study, around: Circumstances) -> Bools:
 
 
 def _pace(study: Study, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
+    # A text that comes again is read faster, which says nothing of the rater.
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
+    timed &= around.repeat == 0
     if not timed.any():
         raise NoTimes("No time on task was recorded.")
     unread = _unread(study, around)

@@ -13,8 +13,9 @@ from calibration.drawing import shortest
 from generation.models import Category, Instruction, Response
 from judging.board_entries import BoardEntries
 from judging.leaderboards import Leaderboard
+from judging.measures import FULFILLED
 from judging.paired_difference import PairedDifference, paired_difference
-from judging.weightings import MissingWeights, Weighting
+from judging.weightings import MissingWeights
 
 FIRST, SECOND, GAP, ORDER = "first", "second", "gap", "order"
 SORTS = (FIRST, SECOND, GAP, ORDER)
@@ -126,7 +127,7 @@ def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
         _side(board, row.pk, name, value)
         for name, value in ((pair.first, row.first), (pair.second, row.second))
     )
-    weights = _weights(board.weighting, instruction.category, sides) if board.measure.name == "points" else {}
+    weights = _weights(board, instruction.category, sides) if board.measure.name == "points" else {}
     questions = list(dict.fromkeys(said.question for side in sides for said in side.verdicts))
     criteria = tuple(
         (
@@ -143,10 +144,16 @@ def _side(board: Leaderboard, instruction: int, model: str, value: float) -> Sid
     mine = (board.entries.model == board.pks[model]) & (board.entries.instruction == instruction)
     mine &= board.entries.response > 0
     response = Response.objects.get(pk=int(board.entries.response[mine][0]))
-    assignment = _verdict_on(board.judge, Task.objects.filter(response_a=response, response_b=None))
+    assignment = _verdict_on(board.judge, _tasks_about(board, response))
     verdicts = _verdicts(assignment) if assignment is not None and not board.measure.paired else ()
     text = render_text(response.text) if response.text else None
     return Side(model, response, text, value, verdicts, assignment.reason if assignment else "")
+
+
+def _tasks_about(board: Leaderboard, response: Response) -> QuerySet[Task]:
+    """The tasks about one response that the board's measure rests on: of checks, or of answers to the whole checklist."""
+    kind = Task.Kind.CHECK if board.measure.name == FULFILLED else Task.Kind.SINGLE
+    return Task.objects.filter(response_a=response, response_b=None, kind=kind)
 
 
 def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
@@ -158,7 +165,7 @@ def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
             task__in=tasks,
             status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         )
-        .select_related("task")
+        .select_related("task__answer_rubric")
         .order_by("pk")
         .first()
     )
@@ -227,21 +234,21 @@ def _direct(board: Leaderboard, sides: Sequence[Side]) -> tuple[ItemVerdict, ...
     return ()
 
 
-def _weights(weighting: Weighting, category: Category | None, sides: Sequence[Side]) -> dict[str, float]:
+def _weights(board: Leaderboard, category: Category | None, sides: Sequence[Side]) -> dict[str, float]:
     """By question, percent of all weights."""
     side = next((side for side in sides if side.verdicts), None)
     if side is None:
         return {}
     asked = {one.question for one in side.verdicts}
-    task = (
-        Task.objects.filter(response_a=side.response, response_b=None).select_related("answer_rubric").first()
-    )
-    assert task is not None
+    verdict = _verdict_on(board.judge, _tasks_about(board, side.response))
+    assert verdict is not None
     items = [
-        one for one in task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM) if one.question in asked
+        one
+        for one in verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM)
+        if one.question in asked
     ]
     try:
-        found = weighting.weights(category, [one.key for one in items], [one.position for one in items])
+        found = board.weighting.weights(category, [one.key for one in items], [one.position for one in items])
     except MissingWeights:
         return {}
     total = sum(found) or 1.0

@@ -20,7 +20,7 @@ from tests.calibration.result_page_checks import (
     signed_in,
     text_of,
 )
-from tests.factories import make_answer, make_checklist_study, make_rater
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 
 pytestmark = pytest.mark.django_db
 
@@ -223,3 +223,89 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
     page = signed_in("lead", study.workspace).get(address(study)).content.decode()
     assert "by less than a standard deviation of 0.01 points" in text_of(page)
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
+
+
+def judged_again(study, *, rounds=3):
+    """A judge that answers every task again and again, from both sides where there are sides, and differs."""
+    judge = make_judge_rater(study.workspace, "gpt-4o")
+    for place, task in enumerate(study.tasks.select_related("answer_rubric")):
+        (criterion, *_) = task.answer_rubric.criteria.all()
+        ends = criterion.ends
+        for repeat in range(rounds):
+            make_answer(
+                task, judge, {criterion.key: ends[(place + repeat) % 3 == 0]}, repeat=repeat,
+                shown_first="ab"[repeat % 2] if task.response_b_id else "",
+            )  # fmt: skip
+    return judge
+
+
+@pytest.mark.parametrize("make", [lambda: make_checklist_study(instructions=6), lambda: pair_study(raters=0)])
+def test_judges_repeats_are_no_raters(make):
+    study = make()
+    judged_again(study)
+    found = report(study)
+    assert found["why"] == "OnlyJudges"
+    client = signed_in("lead", study.workspace)
+    page = client.get(address(study))
+    assert "Only judges have answered in this study so far" in answer_of(page.content.decode())
+    desk = client.get(reverse("calibration:desk_figures", args=[study.slug])).content.decode()
+    assert "Consistency" not in desk and "Accuracy" not in desk
+
+
+def test_a_judge_that_wavers_changes_no_statistic_of_raters():
+    study = answered_study(instructions=6)
+    steady = study.raters.get(label="rater-0")
+    for task in study.tasks.all()[:5]:
+        before = Assignment.objects.get(task=task, rater=steady).scores.all()
+        make_answer(task, steady, {score.criterion.key: score.value for score in before}, repeat=1)
+    alone = report(study)
+    assert alone["consistency"]["overall"]["value"] == 1.0
+    judged_again(study)
+    beside = report(study)
+    # Only what names judges speaks of them: their number of answers, and their accuracy as a kind of their own.
+    accuracy = [one.pop("accuracy") for one in (alone, beside)]
+    assert (alone.pop("n_judged"), beside.pop("n_judged")) == (0, study.tasks.count())
+    assert beside == alone
+    assert accuracy[0]["overall"] == accuracy[1]["overall"]
+    assert accuracy[0]["rates"] == [row for row in accuracy[1]["rates"] if row["kind"] != "judge"]
+    assert beside["kinds"] == {"person": 3} and beside["n_raters"] == 3
+    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    assert "by 3 raters (person 3)" in text_of(page)
+    assert "Judges gave 12 more answers, which are in no figure on raters" in text_of(page)
+
+
+def test_the_accuracy_of_a_judge_is_never_given_as_that_of_raters():
+    study = make_checklist_study(instructions=6, models=1)
+    for number in range(3):
+        rater = make_rater(study, label=f"rater {number}")
+        for task in study.tasks.all()[2 * number : 2 * number + 2]:
+            make_answer(task, rater, {"overall": 5 + number})
+    judge = make_judge_rater(study.workspace, "gpt-4o")
+    for task in study.tasks.all():
+        make_answer(task, judge, {"overall": 6})
+    # Nobody but the judge has five answers to a task that a person answered too.
+    assert report(study)["accuracy"]["why"] == "TooFewAnswers"
+
+
+def test_training_is_no_check_and_a_text_that_comes_again_no_measure_of_pace():
+    study = answered_study()
+    rater = study.raters.get(label="rater-0")
+    first, second = Assignment.objects.filter(rater=rater).order_by("pk")[:2]
+    Assignment.objects.filter(rater=rater).update(active_seconds=70)
+    CheckOutcome.objects.create(assignment=first, purpose="training", passed=False)
+    CheckOutcome.objects.create(assignment=second, purpose="qualification", passed=False)
+    assert report(study)["controls"]["why"] == "NoControls"
+    before = report(study)["pace"]
+    make_answer(first.task, rater, {"overall": 3}, repeat=1, active_seconds=1)
+    assert report(study)["pace"] == before
+
+
+def test_rankings_say_whose_answers_they_rest_on():
+    study = answered_study(judge="gpt-4o")
+    client = signed_in("lead", study.workspace)
+    judge = Rater.objects.get(kind="judge")
+    place = reverse("calibration:rankings", args=[study.slug])
+    assert "24 answers by the judge gpt-4o" in text_of(
+        client.get(f"{place}?by={judge.public_id}").content.decode()
+    )
+    assert "72 answers by 3 raters" in text_of(client.get(place).content.decode())

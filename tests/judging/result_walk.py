@@ -8,6 +8,7 @@ import re
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -25,6 +26,9 @@ RESULTS = (
     "annotation:live_raters", "annotation:disagreements", "annotation:attention", "annotation:known_answers",
 )  # fmt: skip
 """Pages of one study; those of calibration and judging say in a sentence why there is nothing where there is nothing."""
+SAME_FILES = re.compile(r"rising=|measure=|/leaderboards/[^/?]+/$")
+"""Views of a leaderboard whose files another view offers as well."""
+STATE = ("state", "beside", "reviews", "study", "shape")
 VOLATILE = (
     (re.compile(r'<input[^>]*csrfmiddlewaretoken[^>]*>|nonce="[^"]*"|data-since="[^"]*"'), ""),
     (re.compile(r"<select.*?</select>", re.DOTALL), ""),
@@ -68,7 +72,7 @@ def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[st
         asked = {"judge": judge.public_id, "weights": "equal"}
         page = client.get(reverse("judging:compare_models", args=[study.benchmark.slug]), asked)
         links = re.findall(r'href="([^"]*/compare/item/[^"]*)"', page.content.decode())
-        found += [html.unescape(link) for link in links[:3]]
+        found += [html.unescape(link) for link in links[:1]]
     return found
 
 
@@ -97,7 +101,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
         content = answer.content.decode() if not answer.streaming else ""
         is_page = "text/html" in answer["Content-Type"]
         found[address] = answer.status_code, words_of(content) if is_page else content
-        if is_page and answer.status_code == 200:
+        if is_page and answer.status_code == 200 and not SAME_FILES.search(address):
             for file in files_on(address, content):
                 taken = client.get(file)
                 found[file] = taken.status_code, taken.content.decode(errors="replace")
@@ -111,16 +115,19 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
 
 def reports_of(client: Client, study: Study) -> dict[str, tuple[int, str]]:
     """What the pages computed, as programs read it; asked for after the pages, which compute it."""
-    address = reverse("api:reports", args=[study.slug])
-    answer = client.get(address)
-    rows = json.loads(answer.content) if answer.status_code == 200 else []
-    rows = [{name: row[name] for name in ("kind", "result")} for row in rows]
-    return {
-        address: (
-            answer.status_code,
-            json.dumps(sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))),
-        )
-    }
+    answer = client.get(reverse("api:reports", args=[study.slug]))
+    assert answer.status_code == 200
+    return _by_settings("report", json.loads(answer.content))
+
+
+def _by_settings(name: str, reports: list[dict[str, Any]]) -> dict[str, tuple[int, str]]:
+    """Each report under what was asked for, without the state of the rows that it was computed from."""
+    found = {}
+    for one in reports:
+        asked = {key: value for key, value in one["settings"].items() if key not in STATE}
+        key = f"{name}: {one['kind']} {json.dumps(asked, sort_keys=True)}"
+        found[key] = 0, json.dumps(one["result"], sort_keys=True)
+    return found
 
 
 def commands(study: Study, judges: list[Rater]) -> dict[str, tuple[int, str]]:
@@ -141,7 +148,8 @@ def commands(study: Study, judges: list[Rater]) -> dict[str, tuple[int, str]]:
         found["export"] = said_by("export", study.slug, to=path)
         if path.exists():
             with zipfile.ZipFile(path) as archive:
-                found["export: reports.jsonl"] = 0, archive.read("reports.jsonl").decode()
+                lines = archive.read("reports.jsonl").splitlines()
+                found |= _by_settings("exported report", [json.loads(line) for line in lines])
                 found["export: scores.csv"] = 0, archive.read("tables/scores.csv").decode()
     return found
 

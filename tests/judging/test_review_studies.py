@@ -1,6 +1,8 @@
 """From a run to the reasonable rate: verdicts drawn evenly, reviewed by people who see neither judge nor model."""
 
+import html
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -15,12 +17,15 @@ from calibration.reviewed_verdicts import reasonable_rates
 from generation.models import Endpoint, LanguageModel
 from generation.scripted import ScriptedChat
 from judging.judges import create_judge
+from judging.leaderboard_reports import leaderboards_of
+from judging.leaderboards import leaderboard
 from judging.plans import Asking, plan_run
-from judging.review_studies import drawn_verdicts
+from judging.review_studies import drawn_verdicts, make_review_study
 from judging.runs import start_run
 from judging.spread_sample import spread_sample
 from judging.worker import work_on
-from tests.factories import make_checklist_study, make_user, make_workspace
+from tests.calibration.result_page_checks import text_of
+from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -88,10 +93,10 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
         for _task in range(4):
             task = Assignment.objects.get(task__study=review, status="open")
             place = reverse("annotation:rate", args=[task.public_id])
-            html = client.get(place).content.decode()
-            assert "Reason number 1." in html
-            assert "Judgematic" not in html
-            assert "Zephyrion" not in html
+            shown = client.get(place).content.decode()
+            assert "Reason number 1." in shown
+            assert "Judgematic" not in shown
+            assert "Zephyrion" not in shown
             client.post(place, findings)
     answered = Assignment.objects.filter(
         task__study=review, status="submitted", rater__kind=Rater.Kind.PERSON
@@ -147,3 +152,35 @@ def test_nobody_else_opens_a_review(client, study, model):
         place = reverse("judging:review_run", args=[run.public_id])
         assert client.post(place, {"sample": 4, "reviewers": 3}).status_code == status
     assert not Study.objects.filter(kind="review").exists()
+
+
+def test_what_reviewers_say_of_a_verdict_is_no_score_of_the_response(client, study, model):
+    run = judged(study, model)
+    person = make_rater(study, label="person")
+    for task in study.tasks.all():
+        make_answer(task, person, {"item0": 1, "item1": 1, "item2": 1, "overall": 8})
+    board = leaderboard(study.benchmark, run.judge.rater, "equal", beside_people=True)
+    assert set(board.people.top.tolist()) == {100.0}
+    review = make_review_study(run, sample=12, reviewers=1, by=None)
+    reviewer = make_rater(review, label="reviewer")
+    for task in review.tasks.all():
+        make_answer(task, reviewer, {"item0": 0, "item1": 0, "item2": 0})
+    after = leaderboard(study.benchmark, run.judge.rater, "equal", beside_people=True)
+    assert after.people.top.tolist() == board.people.top.tolist()
+    assert after.corrected == board.corrected
+
+    client.force_login(make_user("lead"))
+    address = reverse("judging:compare_models", args=[study.benchmark.slug])
+    page = client.get(address, {"judge": run.judge.rater.public_id, "weights": "equal"}).content.decode()
+    link = html.unescape(re.search(r'href="([^"]*/compare/item/[^"]*)"', page)[1])
+    item = text_of(client.get(link).content.decode())
+    assert "1 person: 1.00" in item
+    assert "2 people" not in item
+    # The weights of the questions are those of the checklist, not looked for in the review's.
+    assert "Weight" in item
+
+    # Nobody is ranked by how reasonable a judge was about them, and no export holds it as people's scores.
+    rankings = client.get(reverse("calibration:rankings", args=[review.slug])).content.decode()
+    assert "This study reviews a judge's verdicts" in text_of(rankings)
+    for row in leaderboards_of(review):
+        assert row["result"]["corrected"] == {}
