@@ -138,9 +138,9 @@ class Leaderboard:
         return found
 
     def as_json(self) -> dict[str, Any]:
+        marks = {"ranked": self.ranked, "discredited_verdicts": self.discredited}
         return {
-            "ranked": self.ranked,
-            "discredited_verdicts": self.discredited,
+            **(marks if self.discredited else {}),
             "models": [
                 {
                     "model": one.model,
