@@ -17,7 +17,7 @@ LIKE_ENOUGH = 0.62
 NEAR_DUPLICATE = 0.85
 PASS_OF_WORDS = 400
 
-MOST_COMPARED = 1_000_000
+MOST_COMPARED = 600_000
 """Comparisons of single letters, words or lines for which two texts are compared at all."""
 COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
@@ -201,7 +201,7 @@ def word_diff(text_a: str, text_b: str) -> list[Change]:
     changes: list[Change] = []
     lines_a, lines_b = text_a.splitlines(keepends=True), text_b.splitlines(keepends=True)
     work = Work()
-    for kind, (a0, a1), (b0, b1) in _steps(lines_a, lines_b, work):
+    for kind, (a0, a1), (b0, b1) in steps_between(lines_a, lines_b, work):
         if kind == "equal":
             changes.append(Change("same", "".join(lines_a[a0:a1])))
         else:
@@ -220,10 +220,10 @@ def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> lis
 Step = tuple[str, tuple[int, int], tuple[int, int]]
 
 
-def _steps(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
+def steps_between(a: Sequence[str], b: Sequence[str], work: Work, *, autojunk: bool = False) -> list[Step]:
     """difflib's steps from a to b; the ends that are equal and, between them, one "coarse" step where that is too much."""
     try:
-        matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
+        matcher = Comparison(a, b, work, autojunk=autojunk)
         return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
     except TooDifferent:
         shorter = min(len(a), len(b))
@@ -241,7 +241,7 @@ def _steps(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
 def _words_between(left: str, right: str, work: Work) -> list[Change]:
     a, b = _PIECE.findall(left), _PIECE.findall(right)
     changes = []
-    for kind, (a0, a1), (b0, b1) in _steps(a, b, work):
+    for kind, (a0, a1), (b0, b1) in steps_between(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS):
         if kind == "equal":
             changes.append(Change("same", "".join(a[a0:a1])))
             continue

@@ -67,9 +67,24 @@ def numbered(unit: str) -> Family:
 
 def prose(drawn: random.Random, n: int) -> str:
     """Ordinary Markdown: headings, paragraphs, lists and a table."""
-    words = (
-        "the river carries sand past an old harbour while people walk along its banks every morning".split()
-    )
+    words = [
+        "the",
+        "river",
+        "carries",
+        "sand",
+        "past",
+        "an",
+        "old",
+        "harbour",
+        "while",
+        "people",
+        "walk",
+        "along",
+        "its",
+        "banks",
+        "every",
+        "morning",
+    ]
     parts: list[str] = []
     size = 0
     while size < n:
@@ -101,7 +116,6 @@ def long_headings(drawn: random.Random, n: int) -> str:
 
 def wordings(drawn: random.Random, n: int) -> str:
     """The program's own stored sentences, cut up and mixed: what is read back from stored text meets them everywhere."""
-    import judging.reply_words
     import generation.failure_words  # noqa: F401
     from accounts.sentences import HOLE, Wording
 
