@@ -9,6 +9,9 @@ import re
 from typing import Self
 
 HOLE = re.compile(r"%%|%\((\w+)\)s")
+LITERAL = re.compile(r"%\(\w+\)s")
+LONGEST_READ = 20_000
+"""Characters of a stored text that is read back; a longer one is shown as it is stored."""
 
 
 class Sentence(str):
@@ -43,6 +46,7 @@ class Wording:
     def __init__(self, msgid: str, /, **shapes: str) -> None:
         self.msgid = msgid
         self.letters = len(HOLE.sub("", msgid))
+        self._pieces = [re.sub("%%", "%", piece) for piece in LITERAL.split(msgid)]
         self._shape = re.compile(_shape_of(msgid, shapes), re.DOTALL)
         Wording.known[msgid] = self
 
@@ -51,12 +55,32 @@ class Wording:
 
     def read(self, text: str) -> Sentence | None:
         """The sentence that this text is, None where it was made of something else."""
+        if not self._may_be(text):
+            return None
         found = self._shape.fullmatch(text)
         return None if found is None else Sentence(self.msgid, dict(found.groupdict()))
+
+    def _may_be(self, text: str) -> bool:
+        """Whether the wording's own pieces stand in the text in their order: without them the shape is not tried.
+
+        The shape alone would look for each of its values at every place, and for the next from each of these.
+        """
+        first, last = self._pieces[0], self._pieces[-1]
+        if not (text.startswith(first) and text.endswith(last)):
+            return False
+        place = len(first)
+        for piece in self._pieces[1:-1]:
+            place = text.find(piece, place)
+            if place < 0:
+                return False
+            place += len(piece)
+        return True
 
 
 def read_back(text: str) -> Sentence | None:
     """The sentence that a stored text is, of the wordings that fit the one with the most letters of its own."""
+    if len(text) > LONGEST_READ:
+        return None
     found = [(wording.letters, read) for wording in Wording.known.values() if (read := wording.read(text))]
     return max(found, key=lambda one: one[0])[1] if found else None
 

@@ -4,11 +4,12 @@ PURE.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
-from itertools import accumulate, product
+from itertools import accumulate, groupby, product
 from typing import Literal
 
 from generation.overlap import common_subsequence
@@ -17,10 +18,12 @@ LIKE_ENOUGH = 0.62
 NEAR_DUPLICATE = 0.85
 PASS_OF_WORDS = 400
 
-MOST_COMPARED = 1_000_000
+MOST_COMPARED = 600_000
 """Comparisons of single letters, words or lines for which two texts are compared at all."""
 COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
+ANCHOR = 5
+"""Words, spaces and marks in a row by which long passages are held against each other."""
 LONGEST_HEADING = 100
 """Characters of a heading that are compared with another's."""
 
@@ -201,7 +204,7 @@ def word_diff(text_a: str, text_b: str) -> list[Change]:
     changes: list[Change] = []
     lines_a, lines_b = text_a.splitlines(keepends=True), text_b.splitlines(keepends=True)
     work = Work()
-    for kind, (a0, a1), (b0, b1) in _steps(lines_a, lines_b, work):
+    for kind, (a0, a1), (b0, b1) in steps_between(lines_a, lines_b, work):
         if kind == "equal":
             changes.append(Change("same", "".join(lines_a[a0:a1])))
         else:
@@ -220,10 +223,10 @@ def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> lis
 Step = tuple[str, tuple[int, int], tuple[int, int]]
 
 
-def _steps(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
+def steps_between(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
     """difflib's steps from a to b; the ends that are equal and, between them, one "coarse" step where that is too much."""
     try:
-        matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
+        matcher = Comparison(a, b, work)
         return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
     except TooDifferent:
         shorter = min(len(a), len(b))
@@ -240,8 +243,45 @@ def _steps(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
 
 def _words_between(left: str, right: str, work: Work) -> list[Change]:
     a, b = _PIECE.findall(left), _PIECE.findall(right)
+    try:
+        matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
+        return _changes(a, b, [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()])
+    except TooDifferent:
+        changes: list[Change] = []
+        at = 0, 0
+        for anchor in [*_anchors(a, b), (len(a), len(b))]:
+            between = a[at[0] : anchor[0]], b[at[1] : anchor[1]]
+            changes += _changes(*between, steps_between(*between, work))
+            at = anchor
+        return changes
+
+
+def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """Places in both, rising together, from which the same ANCHOR pieces follow that follow nowhere else."""
+    runs_a, runs_b = ([tuple(one[at : at + ANCHOR]) for at in range(len(one) - ANCHOR + 1)] for one in (a, b))
+    times_a, times_b = Counter(runs_a), Counter(runs_b)
+    place = {run: at for at, run in enumerate(runs_b) if times_b[run] == 1}
+    pairs = [(at, place[run]) for at, run in enumerate(runs_a) if times_a[run] == 1 and run in place]
+    # The longest rising row: for each length the least end of a row of it, and what stood before each pair.
+    ends: list[int] = []
+    rows: list[int] = []
+    before: list[int] = []
+    for number, (_at, other) in enumerate(pairs):
+        length = bisect_left(ends, other)
+        before.append(rows[length - 1] if length else -1)
+        ends[length : length + 1] = [other]
+        rows[length : length + 1] = [number]
+    found = []
+    number = rows[-1] if rows else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _changes(a: Sequence[str], b: Sequence[str], steps: Iterable[Step]) -> list[Change]:
     changes = []
-    for kind, (a0, a1), (b0, b1) in _steps(a, b, work):
+    for kind, (a0, a1), (b0, b1) in steps:
         if kind == "equal":
             changes.append(Change("same", "".join(a[a0:a1])))
             continue
@@ -254,11 +294,8 @@ def _words_between(left: str, right: str, work: Work) -> list[Change]:
 
 
 def _joined(changes: Sequence[Change]) -> list[Change]:
-    joined: list[Change] = []
-    for change in changes:
-        last = joined[-1] if joined else None
-        if last is not None and (last.kind, last.coarse) == (change.kind, change.coarse):
-            joined[-1] = Change(change.kind, last.text + change.text, change.coarse)
-        elif change.text:
-            joined.append(change)
-    return joined
+    """Neighbours of one kind as one, each text put together once."""
+    runs = groupby(
+        (change for change in changes if change.text), key=lambda change: (change.kind, change.coarse)
+    )
+    return [Change(kind, "".join(change.text for change in run), coarse) for (kind, coarse), run in runs]

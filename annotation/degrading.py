@@ -8,6 +8,7 @@ from enum import StrEnum
 from random import Random
 
 SHORTEST = 40
+MOST_SECTIONS = 200
 _BREAK = re.compile(r"\n[ \t]*\n+")
 _HEADING = re.compile(r"(?m)^#{1,6}[ \t]+\S")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -80,10 +81,12 @@ def swap_sections(text: str, random: Random) -> str:
         starts = [0, round(third), round(2 * third)]
     ends = [*starts[1:], len(parts)]
     sections = [parts[start:end] for start, end in zip(starts, ends, strict=True)]
+    # A text of thousands of sections has millions of pairs; two of the first ones show the damage as well.
+    few = range(min(len(sections), MOST_SECTIONS))
     pairs = [
         (first, second)
-        for first in range(len(sections))
-        for second in range(first + 1, len(sections))
+        for first in few
+        for second in range(first + 1, len(few))
         if sections[first] != sections[second]
     ]
     if not pairs:

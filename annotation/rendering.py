@@ -32,9 +32,9 @@ from annotation.rendered_files import kept, rendering_version
 
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
-MOST_STEPS = 24_000
+MOST_STEPS = 27_000
 """How much is read of a text as Markdown: a mark in a line or a character of a formula costs a step, what else is read
-the steps below. 10,000 words take 2,000 as prose, 12,000 with formatting in every sentence, 22,000 as a list of five
+the steps below. 10,000 words take 2,000 as prose, 21,000 with formatting in every sentence, 26,000 as a list of five
 words an item."""
 COST_OF_LINE = 3
 COST_OF_CELL = 2
@@ -107,7 +107,8 @@ class RenderedText:
     """`blocks` are safe HTML, in order, `starts` the code points at which they begin in the text.
 
     `words` counts a CJK character as one word; `minutes` is reading time. `plain` says that the text has more marks
-    than are read as Markdown and is shown as it was written, `as_latex` how many of its formulas are not typeset.
+    than are read as Markdown and is shown as it was written, `as_latex` how many of its formulas are not typeset,
+    `unlisted` how many headings the outline leaves out.
     """
 
     blocks: tuple[SafeString, ...]
@@ -118,6 +119,7 @@ class RenderedText:
     language: str
     plain: bool = False
     as_latex: int = 0
+    unlisted: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class Work:
     def __init__(self) -> None:
         self.steps = MOST_STEPS
         self.as_latex = 0
+        self.headings = 0
 
     def take(self, steps: int) -> None:
         self.steps -= steps
@@ -349,16 +352,17 @@ def render_text(text: str) -> RenderedText:
         language=found["language"],
         plain=found["plain"],
         as_latex=found["as_latex"],
+        unlisted=found["unlisted"],
     )
 
 
 def _rendered(text: str) -> RenderedText:
     try:
-        blocks, starts, outline, as_latex = _as_markdown(text)
+        blocks, starts, outline, work = _as_markdown(text)
         plain = False
     except TooManyMarks:
         blocks, starts = _as_written(text)
-        outline, as_latex, plain = [], 0, True
+        outline, work, plain = [], Work(), True
     words, characters = count_words(text)
     return RenderedText(
         blocks=tuple(blocks),
@@ -368,12 +372,13 @@ def _rendered(text: str) -> RenderedText:
         minutes=words / WORDS_A_MINUTE + characters / CJK_CHARACTERS_A_MINUTE,
         language=language_of(text),
         plain=plain,
-        as_latex=as_latex,
+        as_latex=work.as_latex,
+        unlisted=max(0, work.headings - MOST_HEADINGS),
     )
 
 
-def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], int]:
-    """Blocks, where they begin, the outline, and how many formulas are not typeset. Raises TooManyMarks."""
+def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], Work]:
+    """Blocks, where they begin, the outline, and what was counted. Raises TooManyMarks."""
     work = Work()
     env: EnvType = {"work": work}
     tokens = _MARKDOWN.parse(text, env)
@@ -396,12 +401,13 @@ def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading],
         if size > BLOCK_CHARACTERS or (heading and size > BLOCK_CHARACTERS // 4):
             flush()
             size = 0
+        work.headings += heading
         if heading and len(outline) < MOST_HEADINGS:
             outline.append(Heading(len(blocks), int(group[0].tag[1]) - 2, _heard(group[1])))
         waiting.extend(group)
         size += sum(len(token.content) for token in group)
     flush()
-    return blocks, starts, outline, work.as_latex
+    return blocks, starts, outline, work
 
 
 def _as_written(text: str) -> tuple[list[SafeString], list[int]]:

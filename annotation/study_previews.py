@@ -141,9 +141,11 @@ def preview_differences(request: HttpRequest, number: int, study_id: str) -> Htt
     screen = screen_of(assignment)
     if not screen.near_duplicates:
         raise Http404
+    changes = word_diff(*screen.shown.texts)
     context = {
         "assignment": assignment,
-        "changes": word_diff(*screen.shown.texts),
+        "changes": changes,
+        "coarse": any(change.coarse for change in changes),
         "preview": True,
         "task_number": (max(1, number) - 1) % count + 1,
     }

@@ -364,7 +364,12 @@ def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
     screen = screen_of(assignment)
     if not screen.near_duplicates:
         raise Http404
-    context = {"assignment": assignment, "changes": word_diff(*screen.shown.texts)}
+    changes = word_diff(*screen.shown.texts)
+    context = {
+        "assignment": assignment,
+        "changes": changes,
+        "coarse": any(change.coarse for change in changes),
+    }
     part = getattr(request, "htmx", False)
     return render(
         request, "annotation/differences.html#text" if part else "annotation/differences.html", context

@@ -29,6 +29,9 @@ from calibration.statistic_errors import NoStatistic
 from calibration.weights_page import criterion_questions, earlier_fits, fit_page
 from calibration.words import by_items, reason_words, refusal_words, words_of_refusal
 
+LONGEST_WRITTEN = 1000
+"""Characters of a form's field that become a name in addresses; many marks on one letter take long to be read."""
+
 
 @require_safe
 @results_page
@@ -111,7 +114,7 @@ def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Give a fit the name by which leaderboards and judges refer to it."""
     study = _led_study(request, slug)
     fit = _fit_of(study, public_id)
-    name = slugify(request.POST.get("name", ""))
+    name = slugify(request.POST.get("name", "")[:LONGEST_WRITTEN])
     if not name:
         messages.error(request, gettext("Write a name of letters and digits for the weights."))
     else:

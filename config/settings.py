@@ -93,6 +93,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["accounts.templatetags.cutting"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.template.context_processors.i18n",
@@ -222,6 +223,8 @@ CONTENT_SECURITY_POLICY = {
 }
 # The longest form is a rater's: a reason and quotations for each of 60 questions, in Chinese nine bytes a letter.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+FILE_UPLOAD_HANDLERS = ["config.refusals.NoFiles"]
+TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)
 CSRF_FAILURE_VIEW = "accounts.unsent_forms.form_refused"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

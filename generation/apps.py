@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 
@@ -6,3 +7,9 @@ class GenerationConfig(AppConfig):
     name = "generation"
     verbose_name = _("Generation")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Tells the reader of tables, which knows no settings, how far a compressed file may expand."""
+        from generation.interchange import table
+
+        table.most_expansion = settings.TABLE_EXPANSION

@@ -179,14 +179,16 @@ class ParametersField(forms.JSONField):
     def to_python(self, value: Any) -> Any:
         try:
             return super().to_python(value)
-        except RecursionError as error:
+        except ValidationError:
+            raise
+        except (RecursionError, ValueError) as error:  # too many levels, or a number of too many digits
             raise ValidationError(self.error_messages["invalid"], code="invalid") from error
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         try:
             found = super().bound_data(data, initial)
             json.dumps(found, ensure_ascii=False).encode()
-        except (RecursionError, UnicodeEncodeError):
+        except (RecursionError, ValueError):
             return forms.fields.InvalidJSONInput(data)
         return found
 

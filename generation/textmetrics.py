@@ -167,7 +167,13 @@ def _words_of(sentence: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The tokens of nltk 3.9.1's word_tokenize with an untrained Punkt splitter."""
-    return [word for sentence in sentences(text) for word in _words_of(sentence)]
+    known: dict[str, list[str]] = {}
+    found: list[str] = []
+    for sentence in sentences(text):
+        if sentence not in known:
+            known[sentence] = _words_of(sentence)
+        found += known[sentence]
+    return found
 
 
 class _CountByChunk(dict[str, int]):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+
+from annotation.alignment import Work, steps_between
 
 AROUND = 2
 
@@ -16,13 +17,16 @@ class Line:
 
 
 def line_diff(before: str, after: str, *, around: int = AROUND) -> list[Line]:
-    """From `before` to `after`; [] where no line differs. Of equal lines only `around` next to a change are kept."""
+    """From `before` to `after`; [] where no line differs. Of equal lines only `around` next to a change are kept.
+
+    Where the lines are too many to be compared, all between the first and the last that differ are given as changed.
+    """
     old, new = before.strip().splitlines(), after.strip().splitlines()
     if old == new:
         return []
-    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    steps = steps_between(old, new, Work())
     found: list[Line] = []
-    for place, (kind, first, last, start, stop) in enumerate(steps):
+    for place, (kind, (first, last), (start, stop)) in enumerate(steps):
         if kind == "equal":
             found += _shortened(
                 old[first:last], around if place else 0, around if place + 1 < len(steps) else 0

@@ -22,7 +22,7 @@ LANGUAGES = {
     "english": "en", "chinese": "zh-hans", "中文": "zh-hans", "汉语": "zh-hans", "英文": "en", "英语": "en",
     "zh": "zh-hans", "zh-cn": "zh-hans", "zh_cn": "zh-hans",
 }  # fmt: skip
-_LIST_MARK = re.compile(r"\s*(?:[-*•·]\s+|\(?\d{1,2}[.):]\s+|\d{1,2}[、．）])")
+_LIST_MARK = re.compile(r"(?<!\s)\s*(?:[-*•·]\s+|\(?\d{1,2}[.):]\s+|\d{1,2}[、．）])")
 
 
 @dataclass(frozen=True)

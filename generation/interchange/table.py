@@ -9,6 +9,7 @@ import gzip
 import json
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,10 +18,36 @@ from typing import IO, Any, cast
 
 from generation.interchange.records import BadRow, OnBadRow, Place, refuse
 
-ROWS_AT_ONCE = 10_000
+ROWS_AT_ONCE = 256
+"""Rows of Parquet that are unpacked together: a value that stands once in the file may stand in each of them."""
+LEAST_EXPANDED = 256 * 1024 * 1024
+"""Bytes that any compressed file may unpack to."""
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a line."""
+most_expansion = 200
+"""How many times its size a larger file may unpack to; the operator's setting."""
 MOST_MARKS = 60
 LONGEST_VALUE = 5_000_000
 """Characters of a value in CSV: a hundred times a long answer; a quote left open is found before memory runs out."""
+
+
+class Unpacked:
+    """Counts the bytes that a compressed file unpacks to, while it is read. Raises BadRow above the bound."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self.left = self.most = max(LEAST_EXPANDED, most_expansion * path.stat().st_size)
+
+    def take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise BadRow(
+                self.name,
+                0,
+                f"it unpacks to more than {self.most // 1024 // 1024:,} MB, which is more than {most_expansion} times "
+                "its size",
+                "unpack it yourself, or let whoever runs the server raise PLUMBLINE_TABLE_EXPANSION",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +102,16 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
     """
     name = name or path.name
     number = 0
+    packed = path.suffix.lower() == ".gz"
     with open_bytes(path, name) as file:
+        unpacked = Unpacked(path, name)
         try:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                if packed:
+                    unpacked.take(len(raw))
+                if len(raw) > LONGEST_LINE:
+                    what = f"the line is longer than {LONGEST_LINE // 1024 // 1024} MB"
+                    raise BadRow(name, number, what, "check its line ends, or leave the longest column out")
                 try:
                     yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
@@ -145,8 +179,9 @@ def _format_of(path: Path) -> str:
 
 
 def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
+    present = set(known)
     for column in wanted:
-        if column not in known:
+        if column not in present:
             raise place.bad(f"there is no column {column!r}", _columns_said(known))
 
 
@@ -194,7 +229,7 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
 
 
 def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:
-    twice = [name for name in header if header.count(name) > 1]
+    twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
         raise place.bad(f"the column {twice[0]!r} stands twice", "give each column its own name")
     _require(place, wanted, header)
@@ -236,9 +271,12 @@ def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[
         if first:
             _require(place, wanted, list(value))
             first = False
-        yield Row(
-            place, {**dict.fromkeys(wanted, ""), **{key: _as_text(item) for key, item in value.items()}}
-        )
+        try:
+            values = {key: _as_text(item) for key, item in value.items()}
+        except RecursionError:
+            on_bad(place.bad("its values are nested too deeply", "write them as text"))
+            continue
+        yield Row(place, {**dict.fromkeys(wanted, ""), **values})
 
 
 def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -247,10 +285,12 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
 
     open_bytes(path, path.name).close()
     try:
+        unpacked = Unpacked(path, path.name)
         file = parquet.ParquetFile(path)
         _require(Place(path.name, 0), wanted, file.schema_arrow.names)
         line = 0
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            unpacked.take(batch.nbytes)
             for value in batch.to_pylist():
                 line += 1
                 yield Row(Place(path.name, line), {key: _as_text(item) for key, item in value.items()})

@@ -142,3 +142,41 @@ def test_templates_say_it_by_a_filter_and_escape_what_is_not_ours():
     with translation.override("zh-hans"):
         said = page.render({"message": str(failure_words.NOT_JSON(words="<b>"))})
     assert CHINESE.search(said) and "&lt;b&gt;" in said and "status" not in said
+
+
+def test_sentences_within_one_another_are_read_a_few_levels_deep():
+    nested = "The same in both orders. [A first] " * 300 + "x" + " [B first] y" * 300
+    assert for_reader(nested)
+
+
+def test_a_shape_is_not_tried_where_its_words_are_missing(monkeypatch):
+    """The shape alone would look for the second piece from every place of the first."""
+    wording = Wording("%(one)s and %(two)s, then %(three)s at last")
+    tried = []
+
+    class Shape:
+        def fullmatch(self, text):
+            tried.append(text)
+
+    monkeypatch.setattr(wording, "_shape", Shape())
+    assert wording.read("a and b, " * 1_000) is None
+    assert wording.read("at last, then and at last") is None
+    assert not tried
+    assert wording.read("a and b, then c at last") is None
+    assert tried
+
+
+def test_a_text_cut_on_a_page_is_read_only_to_where_it_is_cut(monkeypatch):
+    from django.template import Context, Template
+    from django.utils import text as cutting
+
+    seen = []
+    normalize = cutting.unicodedata.normalize
+    monkeypatch.setattr(
+        cutting.unicodedata,
+        "normalize",
+        lambda form, text: (seen.append(len(text)), normalize(form, text))[1],
+    )
+    shown = Template("{{ text|truncatechars:90 }}").render(Context({"text": "a" + "\u0301\u0323" * 50_000}))
+    assert shown and max(seen) <= 900
+    assert Template("{{ text|truncatechars:5 }}").render(Context({"text": "<b>abcdef"})) == "&lt;b&gt;a…"

@@ -1,6 +1,7 @@
 """A form too long or with too many fields is answered by a page that says so and what to do, in both languages."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.factories import make_user, make_workspace
 
@@ -51,3 +52,18 @@ def test_a_part_of_a_page_gets_a_sentence(lead, sent):
     answer = lead.post(ADDRESS, sent, headers=PART)
     assert answer.status_code == 422 and answer["HX-Retarget"] == "#messages"
     assert "that one form may have" in answer.content.decode() and "<html" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/sign-in/", ADDRESS])
+def test_a_file_is_refused_in_a_sentence_and_written_nowhere(lead, address, monkeypatch):
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", lambda *_, **__: pytest.fail("a file was written"))
+    sent = SimpleUploadedFile("a.csv", b"x" * 5 * 1024 * 1024)
+    answer = lead.post(address, {"username": "a", "file": sent})
+    assert answer.status_code == 400
+    assert "takes a file" in answer.content.decode()
+
+
+def test_a_body_with_files_is_held_to_the_bound_of_a_form(client):
+    answer = client.post("/sign-in/", {"file": SimpleUploadedFile("a.csv", b"x" * 9 * 1024 * 1024)})
+    assert answer.status_code == 413
+    assert "longer than the 8 MB" in answer.content.decode()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from generation.interchange import table
 from generation.interchange.records import BadRow
 from generation.interchange.table import json_lines, read_rows, storable
 
@@ -170,3 +171,45 @@ def test_storable_texts_stay_as_they_are(text):
 def test_blank_json_lines_are_passed_over(tmp_path):
     path = written(tmp_path, "r.jsonl", b'\n{"a": 1}\n\n')
     assert [(place.line, value) for place, value in json_lines(path)] == [(2, {"a": 1})]
+
+
+def test_a_table_that_expands_a_thousandfold_is_refused_while_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "LEAST_EXPANDED", 1_000_000)
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(50):
+            file.write(b"a,b\n" + b"1,2\n" * 250_000)
+    taken = []
+    take = table.Unpacked.take
+    monkeypatch.setattr(table.Unpacked, "take", lambda self, size: (taken.append(size), take(self, size))[1])
+    with pytest.raises(BadRow, match=r"bomb.csv.gz: it unpacks to more than .* PLUMBLINE_TABLE_EXPANSION"):
+        list(read_rows(path))
+    assert sum(taken) < 250 * path.stat().st_size < 50_000_000
+
+
+def test_the_operator_may_let_a_table_expand_further(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "LEAST_EXPANDED", 1_000_000)
+    monkeypatch.setattr(table, "most_expansion", 2_000)
+    path = tmp_path / "large.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"a,b\n" + b"1,2\n" * 500_000)
+    assert sum(1 for _row in read_rows(path)) == 500_000
+
+
+def test_parquet_that_says_one_value_a_million_times_is_refused(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.setattr(table, "LEAST_EXPANDED", 1_000_000)
+    path = tmp_path / "bomb.parquet"
+    parquet.write_table(arrow.table({"a": ["x" * 10_000] * 10_000}), path)
+    with pytest.raises(BadRow, match="unpacks to more than"):
+        list(read_rows(path))
+
+
+def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "LONGEST_LINE", 1_000)
+    path = tmp_path / "long.jsonl"
+    path.write_text('{"a": "' + "x" * 2_000 + '"}')
+    with pytest.raises(BadRow, match="line 1: the line is longer"):
+        list(read_rows(path))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judging import parsing
 from judging.parsing import Unscored, Verdict, Why, read_answers
 from judging.prompts import Item, Level
 
@@ -129,3 +130,40 @@ def test_whatever_stands_around_it_a_good_answer_is_read(order, scores, before, 
         scores[order.index("clear")],
         scores[order.index("right")],
     ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["[" * 1_900 + "1," * 50_000 + "x", "[" * 100_000, '{"a":' * 40_000, "```" + "\n" * 100_000 + "{",
+     "```\na" + "\u0301\u0323" * 12_000 + "\n```\n{}"],
+)  # fmt: skip
+def test_a_reply_is_read_a_bounded_number_of_times_over(reply, monkeypatch):
+    read = []
+
+    class Counting:
+        def raw_decode(self, text, start):
+            try:
+                value, end = parsing.json.JSONDecoder().raw_decode(text, start)
+            except parsing.json.JSONDecodeError as error:
+                read.append(error.pos - start)
+                raise
+            except RecursionError:
+                read.append(parsing.COST_OF_NESTING)
+                raise
+            read.append(end - start)
+            return value, end
+
+    parsed = []
+    monkeypatch.setattr(parsing, "_DECODER", Counting())
+    monkeypatch.setattr(
+        parsing.ast, "parse", lambda text, **_: parsed.append(text) or (_ for _ in ()).throw(SyntaxError)
+    )
+    assert why(reply)
+    assert sum(read[:-1]) <= parsing.MOST_READ * parsing.LONGEST_REPLY
+    assert not any("\u0323" * 2 in text or "\u0301\u0323" * 99 in text for text in parsed)
+
+
+@pytest.mark.parametrize("levels", [100, 300, 480, 900])
+def test_an_answer_under_hundreds_of_levels_is_none_and_no_error(levels):
+    reply = '{"a":' * levels + GOOD + "}" * levels
+    assert why(reply).why in (Why.UNREADABLE, Why.CUT_OFF)
