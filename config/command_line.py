@@ -3,6 +3,9 @@
 import sys
 from collections.abc import Sequence
 
+SERVERS = ("runserver", "testserver")
+"""Commands that answer others; what they listen on is not known before they do."""
+
 
 def run(arguments: Sequence[str]) -> None:
     """Run a command; --traceback shows where an error arose."""
@@ -10,6 +13,9 @@ def run(arguments: Sequence[str]) -> None:
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 
+    from config import environment
+
+    environment.in_shell = not any(word in SERVERS for word in arguments[1:])
     try:
         __import__("config.settings")
     except ImproperlyConfigured as error:

@@ -1,11 +1,18 @@
 """Environment variables, each read and converted once; nonsense stops the start with one sentence."""
 
+import ipaddress
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+in_shell = False
+"""Whether this process is a command that somebody runs in a shell, and so serves nobody else."""
+
+T = TypeVar("T")
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 
@@ -42,6 +49,23 @@ def words(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     return found or list(default)
 
 
+def entries(name: str, read: Callable[[Sequence[str]], T]) -> T:
+    """What `read` makes of the entries between commas; the ValueError that it raises stops the start."""
+    try:
+        return read(words(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from error
+
+
+def folder_to_read(name: str, *, default: Path) -> Path:
+    """A folder that is there where the variable names it; the default one need not be."""
+    given = text(name)
+    path = Path(given or str(default)).expanduser().resolve()
+    if given and not path.is_dir():
+        raise ImproperlyConfigured(f"{name}={str(path)!r} is no folder; name one that is there.")
+    return path
+
+
 def folder(name: str, *, default: Path) -> Path:
     """A folder, made where it is missing; an empty variable is none."""
     path = Path(text(name) or str(default)).expanduser().resolve()
@@ -62,3 +86,14 @@ def url(name: str, *, schemes: tuple[str, ...], default: str = "") -> str:
     if address and urlsplit(address).scheme not in schemes:
         raise ImproperlyConfigured(f"{name} must begin with {' or '.join(s + '://' for s in schemes)}.")
     return address
+
+
+def is_loopback(place: str) -> bool:
+    """Whether a host, with or without a port, is this machine and nothing else."""
+    host = place.removeprefix("[").partition("]")[0] if place.startswith("[") else place
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

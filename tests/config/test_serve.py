@@ -38,3 +38,22 @@ def test_without_its_web_server_it_ends(monkeypatch):
     monkeypatch.setattr(serve, "_worker", lambda: program("import time; time.sleep(60)"))
     with pytest.raises(CommandError, match="The web server ended with code 7"):
         call_command("serve")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_both_programs_are_told_what_the_server_listens_on(monkeypatch, tmp_path, host):
+    """Also where the variable says otherwise: what is passed on is what is so."""
+    monkeypatch.setenv("PLUMBLINE_BIND", "localhost")
+    write = (
+        "import os, sys, pathlib; pathlib.Path({!r}).write_text(os.environ['PLUMBLINE_BIND']); sys.exit({})"
+    )
+    monkeypatch.setattr(serve, "QUICK_SECONDS", 60.0)
+    worker = write.format(str(tmp_path / "worker"), 0) + "; import time; time.sleep(60)"
+    monkeypatch.setattr(serve, "_worker", lambda: program(worker.replace("sys.exit(0)", "0")))
+    web = f"import time; [time.sleep(0.1) for _ in range(100) if not os.path.exists({str(tmp_path / 'worker')!r})]"
+    monkeypatch.setattr(
+        serve, "_web", lambda *_: program(f"import os; {web}; " + write.format(str(tmp_path / "web"), 7))
+    )
+    with pytest.raises(CommandError, match="The web server ended with code 7"):
+        call_command("serve", "--host", host)
+    assert (tmp_path / "web").read_text() == (tmp_path / "worker").read_text() == host

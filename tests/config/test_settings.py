@@ -52,6 +52,16 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"DATABASE_URL": "postgres://someone@db:port/x"}, "DATABASE_URL is no address such as"),
         ({"PLUMBLINE_DATA_DIR": "/dev/null/x"}, "PLUMBLINE_DATA_DIR='/dev/null/x' cannot be made a folder"),
         ({"PLUMBLINE_LOG_LEVEL": "loud"}, "PLUMBLINE_LOG_LEVEL='loud' is not one of debug"),
+        (
+            {"PLUMBLINE_MODEL_HOSTS": "http://10.0.0.5"},
+            "PLUMBLINE_MODEL_HOSTS: 'http://10.0.0.5' is neither a name",
+        ),
+        (
+            {"PLUMBLINE_MODEL_KEYS": "OPENAI_API_KEY"},
+            "PLUMBLINE_MODEL_KEYS: 'OPENAI_API_KEY' is not of the form",
+        ),
+        ({"PLUMBLINE_MODEL_KEYS": "REDIS_URL@a.example/all"}, "REDIS_URL belongs to Plumbline itself"),
+        ({"PLUMBLINE_SCRIPT_DIR": "/nowhere/at/all"}, "PLUMBLINE_SCRIPT_DIR='/nowhere/at/all' is no folder"),
         ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is not one of en, zh-hans"),
     ],
 )
@@ -59,6 +69,53 @@ def test_nonsense_stops_the_start(tmp_path, variables, named):
     done = start(tmp_path, **variables)
     assert done.returncode != 0
     assert named in done.stderr
+
+
+LOCAL = {"PLUMBLINE_BIND": "127.0.0.1:8000"}
+PRODUCTION = {
+    "PLUMBLINE_MODE": "production",
+    "PLUMBLINE_SECRET_KEY": "k" * 50,
+    "PLUMBLINE_ALLOWED_HOSTS": "localhost",
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "alone"),
+    [
+        (LOCAL, True),
+        ({"PLUMBLINE_BIND": "localhost"}, True),
+        ({"PLUMBLINE_BIND": "[::1]:8000"}, True),
+        # What listens is not known.
+        ({}, False),
+        ({"PLUMBLINE_BIND": "0.0.0.0:8000"}, False),
+        ({"PLUMBLINE_BIND": "192.168.1.5"}, False),
+        ({"PLUMBLINE_BIND": "unix:/run/plumbline.sock"}, False),
+        # A proxy in front answers others under another name.
+        ({**LOCAL, "PLUMBLINE_ALLOWED_HOSTS": "localhost,rate.example"}, False),
+        ({**LOCAL, "PLUMBLINE_ALLOWED_HOSTS": "*"}, False),
+        ({**LOCAL, "PLUMBLINE_TRUSTED_ORIGINS": "https://rate.example"}, False),
+        ({**LOCAL, **PRODUCTION}, False),
+    ],
+)
+def test_only_a_local_server_on_loopback_is_one_persons_own_machine(tmp_path, variables, alone):
+    done = subprocess.run(
+        [sys.executable, "-c", "from django.conf import settings; print(settings.ON_LOOPBACK)"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
+        | {"PLUMBLINE_DATA_DIR": str(tmp_path)}
+        | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(alone)
+
+
+def test_a_command_in_a_shell_is_one_persons_own_machine_in_local_mode(tmp_path):
+    show = ("shell", "--no-imports", "-c", "from django.conf import settings as s; print(s.ON_LOOPBACK)")
+    assert command(tmp_path, *show).stdout.strip() == "True"
+    assert command(tmp_path, *show, **PRODUCTION).stdout.strip() == "False"
+    assert command(tmp_path, *show, PLUMBLINE_BIND="0.0.0.0").stdout.strip() == "False"
 
 
 def test_production_sends_cookies_over_https_only(tmp_path):

@@ -1,5 +1,6 @@
 """The web server with a worker beside it: all a single machine needs."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -29,7 +30,9 @@ class Command(BaseCommand):
         programs = {"web server": _web(options["host"], options["port"], options["threads"])}
         if not options["without_worker"]:
             programs["worker"] = _worker()
-        running = {name: subprocess.Popen(command) for name, command in programs.items()}
+        # Both learn what the server listens on: what a single user's machine allows, one that others reach does not.
+        environment = {**os.environ, "PLUMBLINE_BIND": options["host"]}
+        running = {name: subprocess.Popen(command, env=environment) for name, command in programs.items()}
         begun = time.monotonic()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if not User.objects.exists():
@@ -40,7 +43,7 @@ class Command(BaseCommand):
                 # Killed for its memory, say: nothing is lost, and raters go on.
                 code, begun = running[ended].returncode, time.monotonic()
                 self.stderr.write(f"The worker ended with code {code}; another takes its place.")
-                running[ended] = subprocess.Popen(programs[ended])
+                running[ended] = subprocess.Popen(programs[ended], env=environment)
             raise CommandError(
                 f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
                 "(a port in use is the usual reason: choose another with --port)."
