@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +13,7 @@ from generation.models import (
     Benchmark,
     Category,
     Endpoint,
+    EndpointGrant,
     EndpointTurn,
     GenerationItem,
     GenerationRun,
@@ -23,7 +24,7 @@ from generation.models import (
     Response,
     SurplusReply,
 )
-from generation.serving_forms import KeyNameForm, ParametersForm
+from generation.serving_forms import KeyNameForm, ParametersForm, key_dropped
 
 
 class CategoryInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -107,6 +108,39 @@ class EndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name", "base_url"]
     readonly_fields = ["capabilities", "probed_at"]
     form = KeyNameForm
+
+    def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if form.dropped_key:
+            messages.warning(request, key_dropped(form.dropped_key))
+
+
+@admin.register(EndpointGrant)
+class EndpointGrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Made and ended by the operator's commands; here they are only read."""
+
+    list_display = [
+        "endpoint",
+        "address",
+        "variable",
+        "served_name",
+        "made_by",
+        "command",
+        "made_at",
+        "ended_at",
+    ]
+    list_filter = ["workspace"]
+    list_select_related = ["endpoint"]
+    search_fields = ["address", "variable", "served_name"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
 
 
 @admin.register(EndpointTurn)

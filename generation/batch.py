@@ -5,22 +5,34 @@ A run with settings.transport "batch" is cut into parts of one model each. A par
 to the server by run and part, so a part whose submission was not recorded is found there and not sent twice.
 """
 
-import io
+import itertools
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import IO, Any, Literal, cast
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from generation import chat, failure_words
+from generation.allowed_hosts import HostRefused, origin_of
 from generation.bodies import beginning
-from generation.chat import ChatError, Refused, body_of, error_of_answer, key_named, read_completion
-from generation.connections import answer_of
+from generation.chat import (
+    ChatError,
+    HostNotAllowed,
+    Refused,
+    ReplyNotRead,
+    body_of,
+    error_of_answer,
+    read_completion,
+)
+from generation.connections import LARGEST_REPLY, ReplyRefused, answer_of, proxy_to
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
+from generation.grants import callable_reach, key_of
 from generation.interchange.table import storable
 from generation.leases import Clock
 from generation.manifests import models_of
@@ -34,6 +46,9 @@ from generation.worklist import Asked, GenerationWorklist
 
 LINES_A_FILE = 50_000
 BYTES_A_FILE = 200_000_000
+MOST_BATCHES = 10_000
+SPOOLED = 32_000_000
+"""Bytes of a result file that are kept in memory."""
 UNSURE = (chat.Unreachable, chat.TimedOut, chat.ServerFailed)
 """Failures after which a batch may have been begun all the same."""
 COMPLETION_WINDOW: Literal["24h"] = "24h"
@@ -228,7 +243,15 @@ def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], c
 
 def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
     """The batch's answers and errors as rows, once; items that it left unanswered are free again."""
-    results = [files.content(batch[name]) for name in ("output_file_id", "error_file_id") if batch.get(name)]
+    with ExitStack() as opened:
+        names = [batch[name] for name in ("output_file_id", "error_file_id") if batch.get(name)]
+        results = [opened.enter_context(files.content(name)) for name in names]
+        return _ingest_files(run, batch, results, prices)
+
+
+def _ingest_files(
+    run: GenerationRun, batch: Mapping[str, Any], results: Sequence[IO[bytes]], prices: Prices
+) -> Advance:
     owner = (OWNER + batch["id"])[:64]
     done = failed = 0
     with transaction.atomic():
@@ -254,15 +277,25 @@ def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", price
     return Advance(ingested=done, failed=failed)
 
 
-def _rows(content: bytes) -> Iterator[dict[str, Any]]:
+def _rows(content: IO[bytes]) -> Iterator[dict[str, Any]]:
     """The lines of a result file. One that is no JSON object answers nothing, and takes no other's answer with it."""
-    for line in io.BytesIO(content):
+    for line in _lines(content):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
             yield row
+
+
+def _lines(content: IO[bytes]) -> Iterator[bytes]:
+    """Less those that are longer than a reply may be."""
+    beginning_of_line = True
+    while part := content.readline(LARGEST_REPLY):
+        ends = part.endswith(b"\n") or len(part) < LARGEST_REPLY
+        if beginning_of_line and ends:
+            yield part
+        beginning_of_line = ends
 
 
 def _item_of(row: Mapping[str, Any]) -> int:
@@ -320,14 +353,26 @@ class _Files:
     """The files and batches of one endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
+        import httpx2
         import openai
 
+        from generation.transports import ACCEPTED, SyncTransport
+
+        reach = callable_reach(endpoint)
+        proxy = proxy_to(endpoint.base_url) if reach.lists(origin_of(endpoint.base_url)) else None
         self._name = endpoint.name
         self._client = openai.OpenAI(
             base_url=endpoint.base_url,
-            api_key=key_named(endpoint.key_variable),
+            api_key=key_of(endpoint),
             timeout=endpoint.timeout_seconds,
             max_retries=3,
+            http_client=httpx2.Client(
+                timeout=endpoint.timeout_seconds,
+                transport=SyncTransport(reach, proxy),
+                headers=ACCEPTED,
+                trust_env=False,
+                follow_redirects=False,
+            ),
         )
 
     def __enter__(self) -> "_Files":
@@ -340,7 +385,10 @@ class _Files:
         """Every batch that was submitted for this run and model, whoever recorded it."""
         try:
             with _told():
-                found = [batch.model_dump() for batch in self._client.batches.list(limit=100)]
+                found = [
+                    batch.model_dump()
+                    for batch in itertools.islice(self._client.batches.list(limit=100), MOST_BATCHES)
+                ]
         except Refused as error:
             raise Refused(failure_words.NO_BATCH_API(endpoint=self._name, words=error)) from error
         return [
@@ -363,9 +411,15 @@ class _Files:
             )
         return batch.model_dump()
 
-    def content(self, file: str) -> bytes:
-        with _told():
-            return self._client.files.content(file).content
+    @contextmanager
+    def content(self, file: str) -> Iterator[IO[bytes]]:
+        """The file, spooled to the disk where it is long, to be read from its beginning."""
+        with tempfile.SpooledTemporaryFile(SPOOLED) as spool:
+            with _told(), self._client.files.with_streaming_response.content(file) as response:
+                for piece in response.iter_bytes():
+                    spool.write(piece)
+            spool.seek(0)
+            yield cast(IO[bytes], spool)
 
 
 class _told:
@@ -375,9 +429,15 @@ class _told:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import httpx2
         import openai
 
+        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+        if isinstance(cause, HostRefused):
+            raise HostNotAllowed(*cause.args) from error
+        if isinstance(cause, ReplyRefused):
+            raise ReplyNotRead(*cause.args) from error
         if isinstance(error, openai.APIStatusError):
             raise error_of_answer(answer_of(error.response)) from error
-        if isinstance(error, openai.APIError):
+        if isinstance(error, openai.APIError | httpx2.TransportError):
             raise chat.Unreachable(str(error)) from error

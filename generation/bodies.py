@@ -7,6 +7,9 @@ from typing import Any
 
 from generation import failure_words
 
+MOST_MODELS = 1_000
+LONGEST_NAME = 200
+"""Of a list of models: more of it, and more of a name, is not kept."""
 MOST_TOKENS = 10**8
 """Of one call. What a server counts beyond that, or below 0, counts nothing."""
 
@@ -51,7 +54,10 @@ def read_models(body: object) -> tuple[ServedModel, ...]:
     """The models of a /models list. Raises BadBody."""
     try:
         assert isinstance(body, Mapping)
-        return tuple(ServedModel(str(row["id"]), _whole(row.get("max_model_len"))) for row in body["data"])
+        return tuple(
+            ServedModel(str(row["id"])[:LONGEST_NAME], _whole(row.get("max_model_len")))
+            for row in body["data"][:MOST_MODELS]
+        )
     except (AssertionError, LookupError, TypeError, AttributeError) as error:
         raise BadBody(failure_words.NO_LIST(words=beginning(body))) from error
 
@@ -159,7 +165,7 @@ def text_in(content: object) -> str:
 def model_named(body: Mapping[str, Any]) -> str:
     """The model that a body says it is of; '' where it does not say."""
     name = body.get("model")
-    return name if isinstance(name, str) else ""
+    return name[:LONGEST_NAME] if isinstance(name, str) else ""
 
 
 def tokens_counted(body: Mapping[str, Any], name: str) -> int:

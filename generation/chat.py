@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from generation import failure_words
 from generation.allowance import estimated_tokens
+from generation.allowed_hosts import OWN_VARIABLES, HostRefused, Reach
 from generation.bodies import (
     BadBody,
     ServedModel,
@@ -24,11 +25,12 @@ from generation.bodies import (
     read_vectors,
     tokens_counted,
 )
-from generation.connections import Answer, Connections, answer_of, events_with_data
+from generation.connections import Answer, Connections, ReplyRefused, answer_of, events_with_data
 from generation.engine import CallFailed
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000
+LONGEST_PAGE = 10_000
 LONGEST_WAIT = 3600.0
 BROKEN_OFF = "broken off"
 """The finish reason of what came of a reply before it failed."""
@@ -47,14 +49,19 @@ OPTIONS_OF_STREAMS = "stream_options"
 STREAMING = re.compile(r"\bstream(s|ing|ed)?\b")
 LIMITS = ("max_completion_tokens", "max_tokens")
 """What the new tokens that a reply may have are called."""
-OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
-"""Beginnings of the names of variables whose values are this program's own secrets, never an endpoint's key."""
 TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 class ChatError(CallFailed):
-    """The endpoint gave no reply; str(error) holds its own words."""
+    """The endpoint gave no reply; str(error) holds its own words.
+
+    `status` is that of its answer, None where none came. `quotes`: the words repeat something that no model server says
+    in that place, as a page of another service.
+    """
+
+    status: int | None = None
+    quotes = False
 
 
 class Unreachable(ChatError):
@@ -92,6 +99,18 @@ class RateLimited(ChatError):
 
 class Refused(ChatError):
     """The request as such is not accepted (400 and its kin): for its settings, as every other, or for its text alone."""
+
+    doubtful = True
+
+
+class HostNotAllowed(ChatError):
+    """The endpoint's address may not be called; the words say who can allow it."""
+
+    fatal = True
+
+
+class ReplyNotRead(ChatError):
+    """A reply that is too large, or compressed in a way that nobody asked for."""
 
     doubtful = True
 
@@ -188,13 +207,38 @@ def key_named(variable: str) -> str:
     return key
 
 
+@contextmanager
+def _hosts_judged() -> Iterator[None]:
+    try:
+        yield
+    except HostRefused as error:
+        raise HostNotAllowed(*error.args) from error
+
+
+PUBLIC = Reach()
+
+
 class OpenAIChat:
     """A server that speaks the chat completions protocol. Make it inside the event loop that uses it."""
 
-    def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100) -> None:
-        self._connections = Connections(
-            base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections
-        )
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        key: str,
+        timeout_seconds: float,
+        connections: int = 100,
+        reach: Reach = PUBLIC,
+    ) -> None:
+        """Raises BadAddress, HostNotAllowed."""
+        with _hosts_judged():
+            self._connections = Connections(
+                base_url=base_url,
+                key=key,
+                timeout_seconds=timeout_seconds,
+                connections=connections,
+                reach=reach,
+            )
         self._streams = self._counts = True
 
     async def complete(self, request: Request) -> Reply:
@@ -267,9 +311,12 @@ class OpenAIChat:
     async def models(self) -> tuple[ServedModel, ...]:
         """What the server says it serves."""
         with self._failures():
-            answer = await self._connections.client.get("/models", cast_to=object)
+            answer = await self._connections.get("/models")
+            if not answer.ok:
+                raise error_of_answer(answer)
+            listed = _decoded(answer)
         with _bodies_read():
-            return read_models(answer)
+            return read_models(listed)
 
     async def _post(self, path: str, body: dict[str, Any]) -> object:
         """The decoded JSON of the reply."""
@@ -344,17 +391,25 @@ class OpenAIChat:
             raise TimedOut(
                 failure_words.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")
             ) from error
+        except HostRefused as error:
+            raise HostNotAllowed(*error.args) from error
+        except ReplyRefused as error:
+            raise ReplyNotRead(*error.args) from error
         except (openai.APIConnectionError, httpx2.RequestError, aiohttp.ClientError) as error:
             cause = (error.__cause__ if isinstance(error, openai.APIConnectionError) else error) or error
-            away = Unreachable(f"{self._connections.base_url}: {cause}")
-            away.unsent = isinstance(cause, (aiohttp.ClientConnectorError, httpx2.ConnectError))
+            if isinstance(cause, HostRefused | ReplyRefused):
+                kind = HostNotAllowed if isinstance(cause, HostRefused) else ReplyNotRead
+                raise kind(*cause.args) from error
+            unsent = isinstance(cause, (aiohttp.ClientConnectorError, httpx2.ConnectError))
+            away = Unreachable(self._connections.away(cause, unsent))
+            away.unsent, away.quotes = unsent, not unsent
             raise away from error
         except openai.APIStatusError as error:
             raise error_of_answer(answer_of(error.response)) from error
         except openai.APIError as error:
             raise ServerFailed(failure_words.ERROR_AMID(words=error)) from error
         except (ValueError, RecursionError) as error:
-            raise ServerFailed(failure_words.NOT_JSON(words=error)) from error
+            raise _quoting(ServerFailed(failure_words.NOT_JSON(words=error))) from error
 
     async def close(self) -> None:
         await self._connections.close()
@@ -365,8 +420,14 @@ def _decoded(answer: Answer) -> object:
     try:
         return json.loads(answer.content)
     except (ValueError, RecursionError) as error:
-        words = said_plainly(answer.text)[:LONGEST_WORDS] or "nothing"
-        raise ServerFailed(failure_words.NOT_JSON(words=words)) from error
+        words = _readable(answer)[:LONGEST_WORDS] or "nothing"
+        raise _quoting(ServerFailed(failure_words.NOT_JSON(words=words))) from error
+
+
+def _quoting(error: ServerFailed) -> ServerFailed:
+    """The error as one of status 200 whose words repeat what came with it."""
+    error.status, error.quotes = 200, True
+    return error
 
 
 def body_of(request: Request) -> dict[str, Any]:
@@ -451,15 +512,21 @@ def _bodies_read() -> Iterator[None]:
     try:
         yield
     except BadBody as error:
-        raise ServerFailed(failure_words.BAD_BODY(what=error.args[0])) from error
+        raise _quoting(ServerFailed(failure_words.BAD_BODY(what=error.args[0]))) from error
 
 
 def error_of_answer(answer: Answer) -> ChatError:
     """The status of an answer that is no success, and the endpoint's words for it, as one of the family."""
-    status = answer.status
     said = _said(answer)
-    words = f"{status}: {said.get('message') or said_plainly(answer.text) or answer.reason}"[:LONGEST_WORDS]
-    code = str(said.get("code") or "")
+    words = f"{answer.status}: {said.get('message') or _readable(answer) or answer.reason}"[:LONGEST_WORDS]
+    error = _error_of(answer, words, str(said.get("code") or ""))
+    error.status = answer.status
+    error.quotes = not (isinstance(said.get("message"), str) and isinstance(said.get("type"), str))
+    return error
+
+
+def _error_of(answer: Answer, words: str, code: str) -> ChatError:
+    status = answer.status
     if status == 429:
         if code in NO_MONEY:
             return NoMoney(words)
@@ -479,6 +546,11 @@ def error_of_answer(answer: Answer) -> ChatError:
     if code == CONTEXT_WORDS[0] or any(phrase in words.lower() for phrase in CONTEXT_WORDS):
         return TooLong(words)
     return Refused(words)
+
+
+def _readable(answer: Answer) -> str:
+    """The beginning of a body as plain text; nobody reads more of a page, and a large one takes long to strip."""
+    return said_plainly(answer.content[:LONGEST_PAGE].decode("utf-8", errors="replace"))
 
 
 def said_plainly(body: str) -> str:

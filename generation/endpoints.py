@@ -7,11 +7,12 @@ from django.conf import settings
 from django.db import transaction
 
 from generation.any_run import AnyRun
-from generation.chat import Chat, OpenAIChat, Refused, key_named
+from generation.chat import Chat, OpenAIChat, Refused
 from generation.engine import Pace
-from generation.failure_words import NO_ADDRESS, NO_ENDPOINT
-from generation.in_process import InProcessChat
-from generation.models import Endpoint, LanguageModel
+from generation.failure_words import NO_ENDPOINT
+from generation.grants import callable_reach, key_of, open_grants, why_not_loaded
+from generation.in_process import InProcessChat, checked_engine
+from generation.models import Endpoint, EndpointGrant, LanguageModel
 from generation.scripted import BadScript, ScriptedChat, read_script, script_from
 from generation.spending import Prices
 
@@ -39,24 +40,28 @@ def endpoint_of(model: LanguageModel) -> Endpoint:
 
 
 def open_chat(model: LanguageModel) -> Chat:
-    """Call it inside the event loop that will use it. Raises Unauthorised, Refused, NoEndpoint."""
+    """Call it inside the event loop that will use it, after read_grants.
+
+    Raises Unauthorised, HostNotAllowed, Refused, NoEndpoint.
+    """
     endpoint = endpoint_of(model)
     if endpoint.kind == Endpoint.Kind.SCRIPTED:
         source = model.parameters.get("script", endpoint.capabilities.get("script", {}))
         try:
-            plan = read_script(source, settings.BASE_DIR)
+            plan = read_script(source, settings.SCRIPT_DIR)
         except BadScript as error:
             raise Refused(*error.args) from error
         return ScriptedChat(script_from(plan), float(plan.get("seconds", 0)))
     if endpoint.kind == Endpoint.Kind.IN_PROCESS:
-        return InProcessChat(served_name(model), model.parameters.get("engine", {}))
-    if not endpoint.base_url.startswith(("http://", "https://")):
-        raise Refused(NO_ADDRESS(endpoint=endpoint.name, address=repr(endpoint.base_url)))
+        if refusal := why_not_loaded(endpoint, served_name(model)):
+            raise Refused(refusal)
+        return InProcessChat(served_name(model), checked_engine(model.parameters.get("engine", {})))
     return OpenAIChat(
         base_url=endpoint.base_url,
-        key=key_named(endpoint.key_variable),
+        key=key_of(endpoint),
         timeout_seconds=endpoint.timeout_seconds,
         connections=max(100, 2 * endpoint.max_concurrent),
+        reach=callable_reach(endpoint),
     )
 
 
@@ -113,10 +118,12 @@ def _remember(endpoint: Endpoint, learned: Callable[[dict[str, Any]], dict[str, 
 
 
 def terms_stand(endpoint: Endpoint) -> bool:
-    """Whether it is still served, limited and priced as when it was read."""
-    return Endpoint.objects.filter(
-        pk=endpoint.pk, **{name: getattr(endpoint, name) for name in TERMS}
-    ).exists()
+    """Whether it is still served, limited, priced and allowed as when it was read."""
+    found = Endpoint.objects.filter(pk=endpoint.pk, **{name: getattr(endpoint, name) for name in TERMS})
+    if grants := open_grants(endpoint):
+        ended = EndpointGrant.objects.filter(pk__in=[grant.pk for grant in grants]).exclude(ended_at=None)
+        found = found.exclude(pk__in=ended.values("endpoint"))
+    return found.exists()
 
 
 def prices_of(endpoint: Endpoint) -> Prices:

@@ -8,17 +8,81 @@ import asyncio
 import importlib.util
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from generation import failure_words
 from generation.bodies import Vectors
 from generation.chat import PromptScores, Refused, Reply, Request, ServerFailed, TooLong
 
+
+def _whole(least: int, most: int) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _number(least: float, most: float) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int | float) and type(value) is not bool and least <= value <= most
+
+
+def _one_of(*names: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and value in names
+
+
+def _is_boolean(value: object) -> bool:
+    return type(value) is bool
+
+
 GATHER_SECONDS = 0.05
 NO_WHITE_SPACE = {"backend": "xgrammar", "disable_any_whitespace": True}
 """Under a grammar a model may write white space until its tokens are used up; vLLM can be told to allow none."""
 TOO_LONG = ("maximum context length", "max_model_len", "maximum model length")
+
+ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
+    "max_model_len": _whole(1, 10_000_000),
+    "max_num_seqs": _whole(1, 100_000),
+    "max_num_batched_tokens": _whole(1, 10_000_000),
+    "max_logprobs": _whole(0, 1_000),
+    "tensor_parallel_size": _whole(1, 1_024),
+    "pipeline_parallel_size": _whole(1, 1_024),
+    "data_parallel_size": _whole(1, 1_024),
+    "block_size": _whole(1, 1_024),
+    "seed": _whole(0, 2**31 - 1),
+    "gpu_memory_utilization": _number(0, 1),
+    "kv_cache_memory_bytes": _whole(1, 2**50),
+    "swap_space": _number(0, 4_096),
+    "cpu_offload_gb": _number(0, 4_096),
+    "dtype": _one_of("auto", "half", "float16", "bfloat16", "float", "float32"),
+    "kv_cache_dtype": _one_of("auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"),
+    "quantization": _one_of(
+        "awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "bitsandbytes", "compressed-tensors"
+    ),
+    "tokenizer_mode": _one_of("auto", "slow", "mistral"),
+    "enforce_eager": _is_boolean,
+    "enable_prefix_caching": _is_boolean,
+    "enable_chunked_prefill": _is_boolean,
+    "enable_expert_parallel": _is_boolean,
+    "disable_custom_all_reduce": _is_boolean,
+    "disable_sliding_window": _is_boolean,
+}
+"""What a model's parameters may say to vllm.LLM: sizes and switches. Nothing here names code, a file or another model."""
+SAMPLING_OPTIONS = frozenset(
+    (
+        *(
+            "temperature",
+            "top_p",
+            "top_k",
+            "min_p",
+            "seed",
+            "stop",
+            "stop_token_ids",
+            "bad_words",
+            "ignore_eos",
+        ),
+        *("max_tokens", "min_tokens", "presence_penalty", "frequency_penalty", "repetition_penalty"),
+        *("logit_bias", "logprobs", "skip_special_tokens", "include_stop_str_in_output"),
+    )
+)
+"""What may be said to vllm.SamplingParams."""
 
 _engines: dict[str, Any] = {}
 _lock = threading.Lock()
@@ -26,6 +90,19 @@ _lock = threading.Lock()
 
 def installed() -> bool:
     return importlib.util.find_spec("vllm") is not None
+
+
+def checked_engine(options: object) -> Mapping[str, Any]:
+    """A model's options for vllm.LLM, each one known and with a value that it takes. Raises Refused."""
+    if not isinstance(options, Mapping):
+        raise Refused(failure_words.ENGINE_VALUE(name="'engine'"))
+    for name, value in options.items():
+        if name not in ENGINE_OPTIONS:
+            known = ", ".join(ENGINE_OPTIONS)
+            raise Refused(failure_words.ENGINE_OPTION(name=repr(str(name)[:60]), known=known))
+        if not ENGINE_OPTIONS[name](value):
+            raise Refused(failure_words.ENGINE_VALUE(name=repr(name)))
+    return options
 
 
 def engine_named(model: str, options: Mapping[str, Any]) -> Any:
@@ -129,16 +206,19 @@ class InProcessChat:
 
 def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any) -> Any:
     """vllm.SamplingParams with the names of the chat protocol; an unknown name is refused."""
-    import vllm
-
     names = {"max_completion_tokens": "max_tokens"}
     given = {
         names.get(name, name): value for name, value in request.parameters.items() if name not in leave_out
     }
+    for name in given:
+        if name not in SAMPLING_OPTIONS:
+            raise Refused(failure_words.NO_SAMPLING_OPTION(name=repr(str(name)[:60])))
     if request.structured and request.schema is not None:
         from vllm.sampling_params import StructuredOutputsParams
 
         given["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
+    import vllm
+
     try:
         return vllm.SamplingParams(**{**given, **more})
     except (TypeError, ValueError) as error:

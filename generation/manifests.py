@@ -66,7 +66,8 @@ def instructions_hash(run: GenerationRun) -> str:
 def models_of(run: GenerationRun) -> list[LanguageModel]:
     """The models a run asks, by name."""
     pks = run.items.order_by().values("model").distinct()
-    return list(LanguageModel.objects.filter(pk__in=pks).select_related("endpoint").order_by("name"))
+    found = LanguageModel.objects.filter(pk__in=pks).select_related("endpoint__workspace")
+    return list(found.prefetch_related("endpoint__grants").order_by("name"))
 
 
 def manifest_at_start(run: GenerationRun) -> dict[str, Any]:

@@ -154,6 +154,37 @@ class Endpoint(models.Model):
         return self.name
 
 
+class EndpointGrant(models.Model):
+    """What the operator allowed an endpoint by a command: its address, with the key in `variable` where one is named.
+
+    It holds while the endpoint has this address and this workspace, and nobody has ended it. For vLLM in process it
+    allows to load the model of the `served_name`.
+    """
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="grants")
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="endpoint_grants")
+    address = models.CharField(max_length=500, blank=True)
+    variable = models.CharField(max_length=100, blank=True)
+    served_name = models.CharField(max_length=200, blank=True)
+    made_by = models.CharField(max_length=150)
+    command = models.CharField(max_length=50)
+    made_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-made_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "workspace", "address", "variable", "served_name"],
+                condition=Q(ended_at=None),
+                name="one_open_grant_of_a_kind",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.address or self.served_name} {self.variable}".strip()
+
+
 class EndpointTurn(models.Model):
     """From when on an endpoint may be called next; workers take turns of its limits by moving it on."""
 

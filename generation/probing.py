@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -15,10 +16,13 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from accounts.reader_language import for_reader
+from generation import failure_words
+from generation.allowed_hosts import Reach
 from generation.bodies import ServedModel
 from generation.chat import (
     ChatError,
     Forbidden,
+    HostNotAllowed,
     NoMoney,
     OpenAIChat,
     RateLimited,
@@ -26,9 +30,9 @@ from generation.chat import (
     TimedOut,
     Unauthorised,
     Unreachable,
-    key_named,
 )
 from generation.failure_words import NOT_INSTALLED
+from generation.grants import callable_reach, key_of, site_reach
 from generation.in_process import installed
 from generation.leases import Clock
 from generation.models import Endpoint, LanguageModel
@@ -45,7 +49,7 @@ SCHEMA: Mapping[str, Any] = {
 QUESTION = ({"role": "user", "content": "How are you today?"},)
 ANSWER_TOKENS = 64
 NEWER_NAME, THINKING_TOKENS = "max_completion_tokens", 2048
-GONE = (Unreachable, TimedOut, Unauthorised, Forbidden, NoMoney, RateLimited)
+GONE = (Unreachable, HostNotAllowed, TimedOut, Unauthorised, Forbidden, NoMoney, RateLimited)
 KEPT = ("script", "uncounted")
 USUAL_END = "/v1"
 
@@ -110,14 +114,26 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     return Found(**found, words=words)
 
 
+def said_of(error: ChatError) -> str:
+    """What an error is told as: words in the form of a model server's error are shown, those of anything else are not."""
+    if not error.quotes:
+        return str(error)
+    if error.status is None:
+        return failure_words.NO_MODEL_SERVER()
+    if error.status == HTTPStatus.OK:
+        return failure_words.NO_MODEL_ANSWER()
+    meaning = next((one.phrase for one in HTTPStatus if one == error.status), "?")
+    return failure_words.NO_MODEL_ERROR(status=error.status, meaning=meaning)
+
+
 async def _listed(chat: OpenAIChat) -> tuple[Sequence[ServedModel], str]:
     """The models listed, or none and why; many servers keep no list."""
     try:
         return await chat.models(), ""
     except GONE as error:
-        raise NoAnswer(for_reader(error)) from error
+        raise NoAnswer(for_reader(said_of(error))) from error
     except ChatError as error:
-        return (), for_reader(error)
+        return (), for_reader(said_of(error))
 
 
 async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
@@ -157,9 +173,9 @@ async def _log_probabilities(
         entries = scores.log_probabilities
         found["prompt_log_probabilities"] = isinstance(entries, list) and len(entries) > 1
     except GONE as error:
-        raise NoAnswer(for_reader(error)) from error
+        raise NoAnswer(for_reader(said_of(error))) from error
     except ChatError as error:
-        words["prompt_log_probabilities"] = str(error)
+        words["prompt_log_probabilities"] = said_of(error)
     found["log_probabilities"] = await chat.gives_log_probabilities(asked)
 
 
@@ -168,7 +184,7 @@ async def _embeddings(chat: OpenAIChat, name: str, found: dict[str, Any], words:
         vectors = (await chat.embeddings(name, [WORDS[0]])).vectors
         found["embeddings"], found["embedding_length"] = True, len(vectors[0])
     except ChatError as error:
-        words["embeddings"] = str(error)
+        words["embeddings"] = said_of(error)
 
 
 async def _answer(chat: OpenAIChat, asked: Request, what: str, words: dict[str, str]) -> str | None:
@@ -176,9 +192,9 @@ async def _answer(chat: OpenAIChat, asked: Request, what: str, words: dict[str, 
     try:
         return (await chat.complete(asked)).text
     except GONE as error:
-        raise NoAnswer(for_reader(error)) from error
+        raise NoAnswer(for_reader(said_of(error))) from error
     except ChatError as error:
-        words[what] = str(error)
+        words[what] = said_of(error)
         return None
 
 
@@ -192,17 +208,21 @@ def obeys(text: str) -> bool:
 
 
 def probe_address(
-    base_url: str, key_variable: str = "", model: str = "", *, seconds: float = PROBE_SECONDS
+    base_url: str,
+    key: str = "none",
+    model: str = "",
+    *,
+    reach: Reach | None = None,
+    seconds: float = PROBE_SECONDS,
 ) -> Found:
-    """`seconds` is the wait for each answer, three times that for all.
+    """`seconds` is the wait for each answer, three times that for all. `reach` is what the settings say unless given.
 
-    Raises NoAnswer, ChatError for a missing key, ServingRefused for an address that is none.
+    Raises NoAnswer, HostNotAllowed, ServingRefused for an address that is none.
     """
+    reach = site_reach() if reach is None else reach
 
     async def ask() -> Found:
-        chat = OpenAIChat(
-            base_url=checked_base_url(base_url), key=key_named(key_variable), timeout_seconds=seconds
-        )
+        chat = OpenAIChat(base_url=checked_base_url(base_url), key=key, timeout_seconds=seconds, reach=reach)
         try:
             async with asyncio.timeout(3 * seconds):
                 return await probe(chat, model)
@@ -223,13 +243,16 @@ def probe_address(
 def probe_endpoint(
     endpoint: Endpoint, model: str = "", *, clock: Clock = timezone.now, seconds: float = PROBE_SECONDS
 ) -> Found:
-    """Probes a stored endpoint with one of its models, and stores what was found. Raises as probe_address.
+    """Probes a stored endpoint with one of its models, and stores what was found.
+
+    Raises as probe_address, and Unauthorised where its key is missing or may not be sent there.
 
     A scripted endpoint obeys every schema; one in process needs vLLM installed.
     """
     if endpoint.kind == Endpoint.Kind.OPENAI:
         asked = model or _a_model_of(endpoint)
-        found = probe_address(endpoint.base_url, endpoint.key_variable, asked, seconds=seconds)
+        reach = callable_reach(endpoint)
+        found = probe_address(endpoint.base_url, key_of(endpoint), asked, reach=reach, seconds=seconds)
     elif endpoint.kind == Endpoint.Kind.SCRIPTED:
         found = Found(chat=True, json_schema=True, embeddings=True)
     elif installed():

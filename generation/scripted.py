@@ -1,7 +1,7 @@
 """A provider like any other whose replies are written down beforehand: for tests and for work without a network.
 
-A script is a mapping (or the path of a JSON file that holds one), kept in LanguageModel.parameters["script"] or
-in Endpoint.capabilities["script"]:
+A script is a mapping (or the name of a JSON file in the operator's folder of scripts that holds one), kept in
+LanguageModel.parameters["script"] or in Endpoint.capabilities["script"]:
 
     {"seed": 7,                       changes everything that is drawn
      "seconds": 0.0,                  how long each reply takes
@@ -19,6 +19,7 @@ import asyncio
 import hashlib
 import json
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from generation.chat import ChatError, PromptScores, Refused, Reply, Request
 Script = Callable[[Request], "str | Reply | ChatError"]
 CHARACTERS_A_TOKEN = 4
 VECTOR_LENGTH = 64
+OPTIONS = ("seed", "seconds", "quality", "replies", "answers", "writes")
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STOCK_TEXT = (
     "the a this that one river house letter question answer morning winter garden window road story voice "
     "hand light paper table city field writes opens follows holds brings leaves turns keeps finds slowly "
@@ -81,14 +84,40 @@ class ScriptedChat:
 
 
 def read_script(source: object, folder: Path) -> Mapping[str, Any]:
-    """The mapping itself, or the JSON file it names, relative to `folder`. Raises BadScript."""
-    if isinstance(source, str):
-        try:
-            source = json.loads((folder / source).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise BadScript(failure_words.SCRIPT_UNREADABLE(script=source, words=error)) from error
+    """The mapping itself, or the one in the file of `folder` that it names. Raises BadScript.
+
+    A lead writes the name: it is that of a file right in the folder, and what stands in other files is not told.
+    """
+    if not isinstance(source, str):
+        return checked_script(source)
+    if not FILE_NAME.fullmatch(source):
+        raise BadScript(failure_words.SCRIPT_NAME())
+    path = folder / source
+    if path.resolve() != folder.resolve() / source or not path.is_file():
+        raise BadScript(failure_words.SCRIPT_ABSENT(script=source))
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadScript(failure_words.SCRIPT_NO_JSON(script=source)) from error
+    return checked_script(plan)
+
+
+def script_in(path: Path) -> Mapping[str, Any]:
+    """The script in any file, for somebody in a shell. Raises BadScript."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadScript(failure_words.SCRIPT_UNREADABLE(script=path, words=error)) from error
+    return checked_script(plan)
+
+
+def checked_script(source: object) -> Mapping[str, Any]:
+    """A mapping with no other options than those of a script. Raises BadScript."""
     if not isinstance(source, Mapping):
         raise BadScript(failure_words.NO_SCRIPT())
+    for name in source:
+        if name not in OPTIONS:
+            raise BadScript(failure_words.SCRIPT_OPTION(name=repr(str(name)[:60]), known=", ".join(OPTIONS)))
     _check(source)
     return source
 

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from accounts.models import Workspace
 from accounts.sentences import worded
-from generation.chat import OWN_VARIABLES
+from generation.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
+from generation.grants import ADDRESS_REFUSED, allow
 from generation.models import Endpoint, LanguageModel
 
 KEY_BEGINNINGS = (
@@ -73,23 +74,12 @@ def looks_like_a_key(text: str) -> bool:
 
 
 def checked_base_url(base_url: str) -> str:
-    """An http:// or https:// address without a password in it. Raises ServingRefused."""
+    """An http:// or https:// address in which every library reads the same host. Raises ServingRefused."""
     base_url = base_url.strip()
     try:
-        parts = urlsplit(base_url)
-        sound = (
-            parts.scheme in ("http", "https") and parts.hostname and not (parts.username or parts.password)
-        )
-        parts.port  # noqa: B018 - reading it raises ValueError where it is no number
-    except ValueError:
-        sound = False
-    if not sound:
-        raise ServingRefused(
-            worded(
-                "That is no http:// or https:// address of a server without a password in it, such as "
-                "http://127.0.0.1:8000/v1 or https://api.openai.com/v1."
-            )
-        )
+        origin_of(base_url)
+    except BadAddress as error:
+        raise ServingRefused(ADDRESS_REFUSED) from error
     if len(base_url) > LONGEST_ADDRESS:
         raise ServingRefused(
             worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS)
@@ -97,18 +87,24 @@ def checked_base_url(base_url: str) -> str:
     return base_url
 
 
-def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "") -> Endpoint:
-    """The endpoint with this address and key variable, made where there is none. Raises ServingRefused."""
+def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "", *, command: str) -> Endpoint:
+    """The endpoint with this address and key variable, made where there is none, and allowed both.
+
+    Only for what somebody runs in a shell. Raises ServingRefused.
+    """
     base_url, key_variable = checked_base_url(base_url), checked_key_variable(key_variable)
-    known = Endpoint.objects.filter(workspace=workspace, base_url=base_url, key_variable=key_variable).first()
-    if known is not None:
-        return known
-    return Endpoint.objects.create(
-        workspace=workspace,
-        name=free_name(workspace, urlsplit(base_url).netloc),
-        base_url=base_url,
-        key_variable=key_variable,
-    )
+    endpoint = Endpoint.objects.filter(
+        workspace=workspace, base_url=base_url, key_variable=key_variable
+    ).first()
+    if endpoint is None:
+        endpoint = Endpoint.objects.create(
+            workspace=workspace,
+            name=free_name(workspace, urlsplit(base_url).netloc),
+            base_url=base_url,
+            key_variable=key_variable,
+        )
+    allow(endpoint, command=command)
+    return endpoint
 
 
 def free_name(workspace: Workspace, wanted: str) -> str:
@@ -128,12 +124,18 @@ def endpoint_named(workspace: Workspace, name: str) -> Endpoint:
 
 
 def served_model(
-    *, workspace: Workspace, name: str, endpoint_name: str = "", base_url: str = "", key_variable: str = ""
+    *,
+    workspace: Workspace,
+    name: str,
+    command: str,
+    endpoint_name: str = "",
+    base_url: str = "",
+    key_variable: str = "",
 ) -> LanguageModel:
     """The model of this name, served where the options say, or where it was before. Raises ServingRefused."""
     model = LanguageModel.objects.filter(workspace=workspace, name=name).select_related("endpoint").first()
     if base_url:
-        endpoint: Endpoint | None = endpoint_at(workspace, base_url, key_variable)
+        endpoint: Endpoint | None = endpoint_at(workspace, base_url, key_variable, command=command)
     elif endpoint_name:
         endpoint = endpoint_named(workspace, endpoint_name)
     else:

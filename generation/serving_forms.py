@@ -4,15 +4,23 @@ import json
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
+from accounts.reader_language import for_reader
+from generation.chat import HostNotAllowed, Refused
+from generation.grants import ADDRESS_REFUSED, callable_reach, end_grants, why_no_key, why_not_loaded
+from generation.in_process import checked_engine
 from generation.interchange.table import storable
 from generation.models import Endpoint, LanguageModel
+from generation.scripted import BadScript, read_script
 from generation.serving import ServingRefused, checked_base_url, checked_key_variable
 
 LARGEST_WHOLE = 2**31 - 1  # what every database keeps
@@ -27,16 +35,16 @@ KEY_REFUSED = _(
     "such as OPENAI_API_KEY where the server and its workers start, and give its name."
 )
 PARAMETERS_REFUSED = _("Parameters are a JSON object: names in quotes, each with its value.")
-ADDRESS_REFUSED = _(
-    "The address must be like http://127.0.0.1:8000/v1 or https://api.openai.com/v1, with no password in it."
-)
 
 
 class KeyNameForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A form with the name of a key's variable, which refuses what may be a key and does not repeat it.
+    """A form with an address and the name of a key's variable, which refuses what the operator does not allow.
 
-    Its limits are at least 1, its prices at least 0.
+    What may be a key is refused and not repeated. The limits are at least 1, the prices at least 0. `dropped_key` is the
+    variable that went because the address was changed and nobody named one for the new address, '' for none.
     """
+
+    dropped_key = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,6 +59,65 @@ class KeyNameForm(forms.ModelForm):  # type: ignore[type-arg]
         except ServingRefused as error:
             self.data = {**self.data.dict(), "key_variable": ""} if isinstance(self.data, QueryDict) else {}
             raise ValidationError(KEY_REFUSED) from error
+
+    def clean_base_url(self) -> str:
+        address = str(self.cleaned_data["base_url"])
+        if not address:
+            return ""
+        try:
+            return checked_base_url(address)
+        except ServingRefused as error:
+            raise ValidationError(for_reader(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if given.get("kind") in (Endpoint.Kind.IN_PROCESS, Endpoint.Kind.SCRIPTED):
+            given.update(base_url="", key_variable="")
+        elif "base_url" not in self.errors and not given.get("base_url"):
+            self.add_error("base_url", for_reader(ADDRESS_REFUSED))
+        elif not {"base_url", "key_variable", "workspace"} & set(self.errors):
+            self._drop_key(given)
+            self._ask_operator(given)
+        return given
+
+    def _drop_key(self, given: dict[str, Any]) -> None:
+        """A key belongs to its address: it goes with it unless another is named at the same time."""
+        known = self.instance
+        moved = bool(known.pk) and known.base_url != given["base_url"]
+        if moved and known.key_variable and given["key_variable"] == known.key_variable:
+            self.dropped_key = known.key_variable
+            given["key_variable"] = ""
+
+    def _ask_operator(self, given: dict[str, Any]) -> None:
+        """Whether the settings or a grant allow the address and the key."""
+        wanted = Endpoint(
+            pk=self.instance.pk,
+            workspace=given.get("workspace") or self.instance.workspace,
+            base_url=given["base_url"],
+            key_variable=given["key_variable"],
+        )
+        try:
+            callable_reach(wanted)
+        except HostNotAllowed as error:
+            self.add_error("base_url", for_reader(error))
+        if refusal := why_no_key(wanted):
+            self.add_error("key_variable", for_reader(refusal))
+
+    def save(self, commit: bool = True) -> Any:
+        """Ends the grants of an address that is given up; the administration saves the row later by itself."""
+        with transaction.atomic():
+            made = super().save(commit)
+            if made.pk:
+                end_grants(made)
+        return made
+
+
+def key_dropped(variable: str) -> str:
+    """What is said where `dropped_key` is not empty."""
+    return gettext(
+        "The address was changed, so the key in %(variable)s is no longer sent; name the variable again if the new "
+        "address is to have it."
+    ) % {"variable": variable}
 
 
 class EndpointForm(KeyNameForm):
@@ -105,27 +172,6 @@ class EndpointForm(KeyNameForm):
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         _offer(self, workspaces)
 
-    def clean_base_url(self) -> str:
-        address = str(self.cleaned_data["base_url"])
-        if not address:
-            return ""
-        try:
-            return checked_base_url(address)
-        except ServingRefused as error:
-            raise ValidationError(ADDRESS_REFUSED) from error
-
-    def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        if (
-            given.get("kind") == Endpoint.Kind.OPENAI
-            and not given.get("base_url")
-            and "base_url" not in self.errors
-        ):
-            self.add_error("base_url", ADDRESS_REFUSED)
-        if given.get("kind") in (Endpoint.Kind.IN_PROCESS, Endpoint.Kind.SCRIPTED):
-            given.update(base_url="", key_variable="")
-        return given
-
 
 class ParametersField(forms.JSONField):
     """What is nested too deeply to be read is no JSON; what no page can show again is shown as it was written."""
@@ -168,6 +214,11 @@ def checked_parameters(given: object) -> dict[str, Any]:
             )
     if not isinstance(given.get("engine", {}), dict) or not isinstance(given.get("script", {}), dict | str):
         raise ValidationError(_("What stands under engine and script are JSON objects, too."))
+    try:
+        checked_engine(given.get("engine", {}))
+        read_script(given.get("script", {}), settings.SCRIPT_DIR)
+    except (Refused, BadScript) as error:
+        raise ValidationError(for_reader(error)) from error
     return given
 
 
@@ -180,6 +231,15 @@ class ParametersForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_parameters(self) -> dict[str, Any]:
         return checked_parameters(self.cleaned_data["parameters"] or {})
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        endpoint = given.get("endpoint")
+        if endpoint is not None and endpoint.kind == Endpoint.Kind.IN_PROCESS:
+            name = given.get("served_name") or given.get("name") or ""
+            if refusal := why_not_loaded(endpoint, name):
+                self.add_error("served_name", for_reader(refusal))
+        return given
 
 
 class ModelForm(ParametersForm):

@@ -23,7 +23,7 @@ from generation.models import Endpoint, LanguageModel
 from generation.probing import NoAnswer, in_words, probe_endpoint
 from generation.removing import Row, StillUsed, remove, why_it_stays
 from generation.serving import ServingRefused
-from generation.serving_forms import EndpointForm, ModelForm
+from generation.serving_forms import EndpointForm, ModelForm, key_dropped
 
 TEST_SECONDS = 8.0
 MOST_TESTS = 2
@@ -70,6 +70,8 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = EndpointForm(request.POST or None, instance=known, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "endpoint")
+        if form.dropped_key:
+            messages.warning(request, key_dropped(form.dropped_key))
         messages.success(
             request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made}
         )

@@ -129,7 +129,13 @@ def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
 
 
 def model_to_judge_with(
-    *, workspace: Workspace, name: str, endpoint_name: str = "", base_url: str = "", key_variable: str = ""
+    *,
+    workspace: Workspace,
+    name: str,
+    command: str,
+    endpoint_name: str = "",
+    base_url: str = "",
+    key_variable: str = "",
 ) -> LanguageModel:
     """The model of this name, served where the options say, where it was before, or at the only endpoint there is.
 
@@ -137,7 +143,7 @@ def model_to_judge_with(
     """
     model = LanguageModel.objects.filter(workspace=workspace, name=name).select_related("endpoint").first()
     if base_url:
-        endpoint: Endpoint | None = _endpoint_at(workspace, base_url, key_variable)
+        endpoint: Endpoint | None = _endpoint_at(workspace, base_url, key_variable, command)
     elif endpoint_name:
         endpoint = Endpoint.objects.filter(workspace=workspace, name=endpoint_name).first()
         if endpoint is None:
@@ -157,9 +163,9 @@ def model_to_judge_with(
     return model
 
 
-def _endpoint_at(workspace: Workspace, base_url: str, key_variable: str) -> Endpoint:
+def _endpoint_at(workspace: Workspace, base_url: str, key_variable: str, command: str) -> Endpoint:
     """The endpoint with this address and key variable, made where there is none."""
     try:
-        return endpoint_at(workspace, base_url, key_variable)
+        return endpoint_at(workspace, base_url, key_variable, command=command)
     except ServingRefused as error:
         raise JudgeRefused(str(error)) from error

@@ -24,6 +24,7 @@ from generation.endpoints import (
     served_name,
     takes_json_schema,
 )
+from generation.grants import read_grants
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Prices, Spend
 from generation.turns import EndpointTurns
@@ -147,6 +148,7 @@ class ChatWay:
         self.judge, self.model = judge, model_of(judge)
         self.method = method_named(judge.method)
         self.endpoint = endpoint_of(self.model)
+        read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)
         self.structured = takes_json_schema(self.endpoint)
         self._parameters = dict(judge.parameters)
@@ -240,6 +242,7 @@ class EmbeddingWay:
     def __init__(self, judge: Judge) -> None:
         self.judge, self.model = judge, model_of(judge)
         self.endpoint = endpoint_of(self.model)
+        read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)
         self._chat: Chat | None = None
 
@@ -346,6 +349,8 @@ class LogProbabilityWay:
                 return perplexity.not_served("an unnamed writer")
             if writer.endpoint is None:
                 return perplexity.not_served(writer.name)
+            if writer.pk not in self._chats:
+                read_grants(writer.endpoint)
             self._models[writer.pk] = writer
         return Held(item, question, perplexity.scoring_messages(question))
 

@@ -62,6 +62,16 @@ def quick_passwords(settings: object) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
 
 
+os.environ.setdefault("PLUMBLINE_BIND", "127.0.0.1")
+"""Servers and workers that tests start are those of one person's machine."""
+
+
+@pytest.fixture(autouse=True)
+def on_loopback(settings: object) -> None:
+    """Model servers of tests listen on 127.0.0.1, as those of a single user do."""
+    settings.ON_LOOPBACK = True  # type: ignore[attr-defined]
+
+
 @pytest.fixture(autouse=True)
 def in_english() -> None:
     """A page asked for in Chinese by an earlier test leaves its language behind in the thread."""

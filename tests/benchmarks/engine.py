@@ -36,6 +36,7 @@ if PARENT not in os.environ:
     os.environ["PLUMBLINE_DATA_DIR"] = os.environ[PARENT] = FOLDER.name
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("PLUMBLINE_BIND", "127.0.0.1")
 
 import django
 

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from generation.allowed_hosts import Reach
+
+HERE = Reach(nearby=True)
+"""Servers of tests listen on 127.0.0.1."""
 SCORES = ("0", "0.25", "0.5", "0.75", "1")
 
 

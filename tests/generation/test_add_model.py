@@ -65,7 +65,7 @@ def test_a_model_in_process_and_one_at_an_address():
         ({"base_url": "http://127.0.0.1:1/v1", "input_price": "1e30"}, "is no price"),
         ({"base_url": "http://127.0.0.1:1/v1", "input_price": "nan"}, "is no price"),
         ({"base_url": "http://127.0.0.1:1/" + "v" * 500}, "is too long"),
-        ({"base_url": "127.0.0.1:8000/v1"}, "no http:// or https:// address"),
+        ({"base_url": "127.0.0.1:8000/v1"}, "The address must be like http://"),
         ({"in_process": True, "engine": '{"gpu_memory_utilization": NaN}'}, "NaN is no number"),
         ({"in_process": True, "served_name": "x" * 201}, "served name is too long"),
         ({"base_url": "http://127.0.0.1:1/v1", "timeout": 0}, "--timeout 0 makes no sense"),

@@ -5,6 +5,7 @@ from django.apps import apps
 from django.urls import reverse
 from django.utils import timezone
 
+from generation.grants import allow
 from generation.instruction_search import note_texts
 from generation.models import (
     Endpoint,
@@ -27,6 +28,7 @@ MODELS = [model._meta.model_name for model in apps.get_app_config("generation").
 def signed_in(client):
     study = make_checklist_study(instructions=1, models=1)
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="local", kind="scripted")
+    allow(endpoint, command="add_model")
     EndpointTurn.objects.create(endpoint=endpoint, opens_at=timezone.now())
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()

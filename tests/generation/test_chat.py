@@ -20,14 +20,14 @@ from generation.chat import (
     key_named,
     retry_after,
 )
-from tests.generation.hostile_server import Act, HostileServer, completion, fails, says
+from tests.generation.hostile_server import HERE, Act, HostileServer, completion, fails, says
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}], {"temperature": 0})
 
 
 def ask(base_url, request=QUESTION, timeout=5.0):
     async def once():
-        chat = OpenAIChat(base_url=base_url, key="k", timeout_seconds=timeout)
+        chat = OpenAIChat(base_url=base_url, key="k", timeout_seconds=timeout, reach=HERE)
         try:
             return await chat.complete(request)
         finally:

@@ -17,7 +17,7 @@ from generation.chat import (
     Unreachable,
 )
 from generation.scripted import ScriptedChat, script_from
-from tests.generation.hostile_server import Act, HostileServer, completion, fails, says, streams
+from tests.generation.hostile_server import HERE, Act, HostileServer, completion, fails, says, streams
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}], {"temperature": 0}, stall_seconds=0.3)
 TEXT = "One two three four five six seven eight nine ten."
@@ -25,7 +25,7 @@ TEXT = "One two three four five six seven eight nine ten."
 
 def call(act, ask, timeout=5.0):
     async def once():
-        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=timeout)
+        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=timeout, reach=HERE)
         try:
             return await ask(chat)
         finally:

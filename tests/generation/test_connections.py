@@ -6,14 +6,16 @@ import pytest
 
 from generation.chat import OpenAIChat, Request
 from generation.connections import Connections, proxy_to
-from tests.generation.hostile_server import Act, HostileServer, says
+from tests.generation.hostile_server import HERE, Act, HostileServer, says
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])
 
 
 def replies_of(server, *, calls, connections):
     async def ask():
-        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=20, connections=connections)
+        chat = OpenAIChat(
+            base_url=server.base_url, key="k", timeout_seconds=20, connections=connections, reach=HERE
+        )
         try:
             return await asyncio.gather(*(chat.complete(QUESTION) for _ in range(calls)))
         finally:
@@ -32,7 +34,9 @@ def test_calls_are_on_their_way_together_and_never_more_than_allowed():
 
 def test_what_was_never_used_is_closed_without_a_word():
     async def open_and_close():
-        await Connections(base_url="http://127.0.0.1:1/v1", key="k", timeout_seconds=5, connections=4).close()
+        await Connections(
+            base_url="http://127.0.0.1:1/v1", key="k", timeout_seconds=5, connections=4, reach=HERE
+        ).close()
 
     asyncio.run(open_and_close())
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
+from generation.allowed_hosts import read_keys
 from generation.models import Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from generation.runs import start_run
 from generation.sampling import Wanted, plan_generation
@@ -134,11 +135,13 @@ def endpoint_fields(**more):
     }
 
 
-def test_an_endpoint_is_added_changed_and_logged(lead):
+def test_an_endpoint_is_added_changed_and_logged(lead, settings):
+    settings.MODEL_KEYS = read_keys(["MY_API_KEY@http://127.0.0.1:9/lab"])
     assert lead.post(url("new_endpoint"), endpoint_fields(key_variable="MY_API_KEY")).status_code == 302
     endpoint = Endpoint.objects.get()
     assert (endpoint.key_variable, endpoint.workspace.slug) == ("MY_API_KEY", "lab")
-    assert lead.post(url("edit_endpoint", endpoint.pk), endpoint_fields(max_concurrent=9)).status_code == 302
+    given = endpoint_fields(key_variable="MY_API_KEY", max_concurrent=9)
+    assert lead.post(url("edit_endpoint", endpoint.pk), given).status_code == 302
     endpoint.refresh_from_db()
     assert endpoint.max_concurrent == 9
     assert Event.objects.filter(verb="endpoint saved").count() == 2

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from generation.chat import OpenAIChat, Refused, Request, ServerFailed, TimedOut
-from tests.generation.hostile_server import Act, HostileServer, fails, says, streams
+from tests.generation.hostile_server import HERE, Act, HostileServer, fails, says, streams
 
 TEXT = "The river bends twice."
 
@@ -15,7 +15,7 @@ def ask(server, calls=1):
     """The replies to so many calls at once over one chat."""
 
     async def send():
-        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=5.0)
+        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=5.0, reach=HERE)
         request = Request("m", [{"role": "user", "content": "Write."}], stall_seconds=5.0)
         try:
             return await asyncio.gather(*(chat.complete(request) for _ in range(calls)))

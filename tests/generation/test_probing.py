@@ -245,13 +245,17 @@ def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
 def test_advice_is_what_can_be_done_where_it_is_read():
     lost = Act(status=404, body={"detail": "Not Found"})
     with HostileServer(lambda request, n: lost) as server:
-        with pytest.raises(NoAnswer, match=r"add a model that it serves.* 404: Not Found$") as caught:
+        with pytest.raises(
+            NoAnswer, match=r"add a model that it serves.* status 404 \(Not Found\)"
+        ) as caught:
             probe_address(server.base_url)
         assert "--" not in str(caught.value)
         with pytest.raises(CommandError, match="name one with --model"):
             call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
         elsewhere = server.base_url.removesuffix("/v1")
-        with pytest.raises(NoAnswer, match=r"^404: Not Found\. Most servers .* ends in /v1\.$"):
+        with pytest.raises(
+            NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"
+        ):
             probe_address(elsewhere, model="m")
 
 

@@ -15,7 +15,7 @@ from generation.run_states import pause_run
 from generation.worklist import GenerationWorklist
 from judging.models import JudgeRun
 from judging.worklist import Worklist
-from tests.generation.hostile_server import HostileServer, completion, says_or_streams
+from tests.generation.hostile_server import HERE, HostileServer, completion, says_or_streams
 from tests.generation.test_engine import everything, fails, make_engine, play, takes
 from tests.generation.test_left_texts import started
 from tests.judging.test_runs import make_run
@@ -53,7 +53,7 @@ def test_an_endpoint_that_never_answered_is_given_up_soon():
 @pytest.mark.parametrize("stall", [None, 5.0])
 def test_a_connection_that_was_not_made_sent_nothing_and_one_that_broke_perhaps_did(stall):
     async def error_at(url):
-        chat = OpenAIChat(base_url=url, key="k", timeout_seconds=5.0)
+        chat = OpenAIChat(base_url=url, key="k", timeout_seconds=5.0, reach=HERE)
         try:
             with pytest.raises(Unreachable) as raised:
                 await chat.complete(Request("m", [{"role": "user", "content": "?"}], stall_seconds=stall))

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.models import Assignment
+from generation.allowed_hosts import Reach
 from generation.chat import OpenAIChat, Refused, Request, TooLong
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
 from generation.probing import SCHEMA, obeys, probe_address, probe_endpoint
@@ -33,7 +34,7 @@ REFERENCE = "The river runs past the house."
 
 def ask(base_url, question):
     async def once():
-        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120)
+        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120, reach=Reach(nearby=True))
         try:
             return await question(chat)
         finally:

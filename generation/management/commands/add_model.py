@@ -12,11 +12,14 @@ from django.db import transaction
 
 from accounts.models import Workspace
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.endpoints import served_name
+from generation.grants import allow
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import BadScript, read_script
+from generation.scripted import BadScript, script_in
 from generation.serving import ServingRefused, endpoint_at, endpoint_named, free_name
 from generation.serving_forms import checked_parameters
 
+COMMAND = "add_model"
 MOST_MONEY = Decimal(999_999)
 SMALLEST_MONEY = Decimal("0.000001")
 LARGEST_WHOLE = 2**31 - 1  # what every database keeps
@@ -89,6 +92,8 @@ class Command(BaseCommand):
                 model.family = options["family"] or model.family
                 model.parameters = checked_parameters({**model.parameters, **_own_parameters(options)})
                 model.save()
+                if endpoint.kind == Endpoint.Kind.IN_PROCESS:
+                    allow(endpoint, command=COMMAND, served_name=served_name(model))
         except (UnknownWorkspace, ServingRefused, BadScript) as error:
             raise CommandError(str(error)) from error
         except ValidationError as error:
@@ -103,7 +108,7 @@ class Command(BaseCommand):
 def _endpoint(workspace: Workspace, options: dict[str, Any]) -> Endpoint:
     """Raises ServingRefused."""
     if options["base_url"]:
-        return endpoint_at(workspace, options["base_url"], options["key_variable"])
+        return endpoint_at(workspace, options["base_url"], options["key_variable"], command=COMMAND)
     if options["endpoint"]:
         return endpoint_named(workspace, options["endpoint"])
     kind = Endpoint.Kind.IN_PROCESS if options["in_process"] else Endpoint.Kind.SCRIPTED
@@ -142,7 +147,7 @@ def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """The script itself, so that workers elsewhere need no file; vLLM's options. Raises BadScript."""
     found: dict[str, Any] = {}
     if options["script"]:
-        found["script"] = dict(read_script(options["script"], Path.cwd()))
+        found["script"] = dict(script_in(Path(options["script"])))
     if options["parameters"]:
         found.update(_json_object("--parameters", options["parameters"]))
     if options["engine"]:

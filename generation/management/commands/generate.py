@@ -87,6 +87,7 @@ class Command(RunCommand):
             served_model(
                 workspace=workspace,
                 name=name,
+                command=self.name,
                 endpoint_name=options["endpoint"],
                 base_url=options["base_url"],
                 key_variable=options["key_variable"],

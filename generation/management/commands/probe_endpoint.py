@@ -36,7 +36,9 @@ class Command(BaseCommand):
             if options["name"]:
                 endpoint = endpoint_named(workspace, options["name"])
             else:
-                endpoint = endpoint_at(workspace, options["base_url"], options["key_variable"])
+                endpoint = endpoint_at(
+                    workspace, options["base_url"], options["key_variable"], command="probe_endpoint"
+                )
             found = probe_endpoint(endpoint, options["model"])
         except (UnknownWorkspace, ServingRefused) as error:
             raise CommandError(str(error)) from error

@@ -135,6 +135,7 @@ class Command(RunCommand):
                     model=model_to_judge_with(
                         workspace=workspace,
                         name=name,
+                        command=self.name,
                         endpoint_name=options["endpoint"],
                         base_url=options["base_url"],
                         key_variable=options["key_variable"],
