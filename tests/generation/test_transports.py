@@ -7,7 +7,7 @@ import json
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from generation import batch, connections, transports
@@ -279,6 +279,8 @@ BODY = (
 )
 
 
+@example([9, 9])
+@example(list(range(len(BODY.encode()))))
 @given(st.lists(st.integers(0, len(BODY.encode())), max_size=8))
 def test_events_are_the_same_however_the_body_is_cut(cuts):
     body, places = BODY.encode(), sorted(cuts)
