@@ -178,9 +178,12 @@ class Events:
 
     def read(self, piece: bytes) -> Iterator[tuple[str | None, str]]:
         """Those that end in this piece. Raises ReplyRefused, ValueError for what is no UTF-8."""
+        if not piece:
+            return
+        ends_in_return = piece.endswith(b"\r")
         if self._after_return and piece.startswith(b"\n"):
             piece = piece[1:]
-        self._after_return = piece.endswith(b"\r")
+        self._after_return = ends_in_return
         for line in piece.splitlines(keepends=True):
             self._line += line
             self._size += len(line)

@@ -14,6 +14,7 @@ from generation import tasks
 from generation.chat import Reply
 from generation.endpoints import endpoint_of, open_chat
 from generation.engine import Answered
+from generation.grants import read_grants
 from generation.leases import new_worker_name
 from generation.models import GenerationItem, LanguageModel, Response, SurplusReply
 from generation.recording import record_response
@@ -51,6 +52,7 @@ def killed(run, calls):
     model = run.items.first().model
     worklist = GenerationWorklist(run, endpoint_of(model), f"{place}:{ended.pid}:{draw}", timezone.now)
     worklist.models = (model.pk,)
+    read_grants(endpoint_of(model))
     asked, _more = worklist.next_questions(calls)
 
     async def send_all():

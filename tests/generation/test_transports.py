@@ -2,17 +2,20 @@
 
 import asyncio
 import gzip
+import io
 import json
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from generation import connections, transports
+from generation import batch, connections, transports
 from generation.allowed_hosts import Reach, read_hosts
 from generation.chat import HostNotAllowed, OpenAIChat, Refused, ReplyNotRead, Request, Unreachable
 from generation.connections import Events
+from generation.models import Endpoint
+from tests.factories import make_workspace
 from tests.generation.hostile_server import (
     HERE,
     Act,
@@ -23,7 +26,7 @@ from tests.generation.hostile_server import (
 )
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])
-STREAMED = Request("m", [{"role": "user", "content": "Hi"}], stall_seconds=5.0)
+STREAMED = Request("m", [{"role": "user", "content": "Hi"}], stall_seconds=30.0)
 WAYS = pytest.mark.parametrize("request_", [QUESTION, STREAMED], ids=["whole", "streamed"])
 """Whole replies come by one library, streams by another."""
 NAME = "models.example"
@@ -32,7 +35,7 @@ NAME = "models.example"
 def ask(base_url, request, *, reach=HERE, calls=1, connections=10):
     async def send():
         chat = OpenAIChat(
-            base_url=base_url, key="k", timeout_seconds=5.0, connections=connections, reach=reach
+            base_url=base_url, key="k", timeout_seconds=30.0, connections=connections, reach=reach
         )
         try:
             return [await chat.complete(request) for _ in range(calls)]
@@ -221,7 +224,7 @@ def counted(monkeypatch):
 @WAYS
 def test_a_plain_reply_is_read_up_to_its_size(monkeypatch, request_):
     limit(monkeypatch, 100_000)
-    long = HostileServer(lambda request, n: says_or_streams(request, "word " * 100_000))
+    long = HostileServer(lambda request, n: says_or_streams(request, "word " * 30_000))
     with long as server, pytest.raises(ReplyNotRead):
         ask(server.base_url, request_)
 
@@ -276,6 +279,8 @@ BODY = (
 )
 
 
+@example([9, 9])
+@example(list(range(len(BODY.encode()))))
 @given(st.lists(st.integers(0, len(BODY.encode())), max_size=8))
 def test_events_are_the_same_however_the_body_is_cut(cuts):
     body, places = BODY.encode(), sorted(cuts)
@@ -300,3 +305,59 @@ def test_what_a_server_calls_itself_is_kept_short():
     body = {**completion("yes"), "model": "m" * 10_000_000}
     with HostileServer(lambda request, n: Act(body=body)) as server:
         assert len(ask(server.base_url, QUESTION)[0].served) == 200
+
+
+@pytest.mark.django_db
+def test_a_file_of_a_batch_is_unpacked_up_to_its_size(monkeypatch):
+    monkeypatch.setattr(transports, "LARGEST_FILE", 1_000_000)
+    unpacked = counted(monkeypatch)
+    endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30)
+
+    def play(request, number):
+        body = b'{"a": 1}\n' * 3 if number == 0 else b" " * 100_000_000
+        return Act(body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+
+    with HostileServer(play) as server:
+        endpoint.base_url = server.base_url
+        with batch._Files(endpoint) as files, files.content("f") as content:
+            assert list(batch._rows(content)) == [{"a": 1}] * 3
+        unpacked.clear()
+        with batch._Files(endpoint) as files, pytest.raises(ReplyNotRead), files.content("f"):
+            pass
+    assert sum(unpacked) <= 1_000_000 + transports.PIECE
+
+
+@pytest.mark.django_db
+def test_what_is_not_the_file_of_a_batch_is_read_as_any_reply(monkeypatch):
+    monkeypatch.setattr(transports, "LARGEST_REPLY", 100_000)
+    endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30)
+    for status in (200, 400):
+        with HostileServer(lambda request, n, status=status: Act(status, b" " * 1_000_000)) as server:
+            endpoint.base_url = server.base_url
+            with batch._Files(endpoint) as files, pytest.raises(ReplyNotRead), batch._told():
+                list(files._client.batches.list())
+
+
+def test_a_line_that_is_longer_than_a_reply_answers_nothing(monkeypatch):
+    monkeypatch.setattr(batch, "LARGEST_REPLY", 100)
+    lines = [{"n": 1}, {"n": "x" * 100}, {"n": "x" * 500}, {"n": 2}, {"n": 3}]
+    content = io.BytesIO("\n".join(json.dumps(line) for line in lines).encode())
+    assert [row["n"] for row in batch._rows(content)] == [1, 2, 3]
+
+
+@pytest.mark.django_db
+def test_a_batch_connects_to_what_was_judged(resolving, settings):
+    settings.ON_LOOPBACK = False
+    asked = resolving(["127.0.0.1"], ["127.0.0.2"])
+    with HostileServer(lambda request, n: Act(body={"object": "list", "data": []})) as server:
+        port = server.base_url.split(":")[2].split("/")[0]
+        settings.MODEL_HOSTS = read_hosts([f"127.0.0.1:{port}"])
+        endpoint = Endpoint(
+            workspace=make_workspace(), name="far", timeout_seconds=30, base_url=by_name(server)
+        )
+        with batch._Files(endpoint) as files:
+            assert list(files._client.batches.list()) == []
+        assert len(asked) == 1
+        with batch._Files(endpoint) as files, pytest.raises(HostNotAllowed), batch._told():
+            list(files._client.batches.list())
+        assert len(server.requests) == 1

@@ -131,8 +131,8 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
         (None, {"model": "m"}, "Name a study or a benchmark"),
         ("essays", {"model": "m"}, "--base-url or --endpoint"),
         ("essays", {"model": "m", "endpoint": "none"}, "no endpoint 'none'"),
-        ("essays", {"model": "m", "base_url": "ftp://x"}, "no http:// or https:// address"),
-        ("essays", {"model": "m", "base_url": "http://user:pw@x/v1"}, "without a password"),
+        ("essays", {"model": "m", "base_url": "ftp://x"}, "The address must be like http://"),
+        ("essays", {"model": "m", "base_url": "http://user:pw@x/v1"}, "and no password"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "much"}, "write it like 2.50"),
         (
             "essays",

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Score
 from generation.engine import Retry
+from generation.grants import allow
 from generation.models import Endpoint, LanguageModel
 from generation.spending import Ceiling
 from generation.stations import REFUSED_IN_A_ROW, work_at
@@ -243,7 +244,9 @@ def test_a_missing_key_stops_before_any_call(monkeypatch):
 def test_the_key_is_read_from_the_variable_and_stored_nowhere(monkeypatch):
     monkeypatch.setenv("JUDGE_KEY", "s3cret-value")
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        run = work_on(make_run(server, key_variable="JUDGE_KEY"), shift=QUICK)
+        run = make_run(server, key_variable="JUDGE_KEY")
+        allow(Endpoint.objects.get(), command="judge")
+        run = work_on(run, shift=QUICK)
     assert set(server.keys) == {"Bearer s3cret-value"}
     assert "s3cret" not in str(list(Reply.objects.values())) + str(run.manifest) + str(
         list(Endpoint.objects.values())

@@ -12,11 +12,12 @@ from django.utils.html import escape
 from accounts.reader_language import for_reader
 from accounts.sentences import worded
 from annotation.models import Criterion, Score
+from generation.chat import Refused
+from generation.grants import allow, callable_reach
 from generation.models import Endpoint, LanguageModel
 from generation.run_states import fail_run
 from generation.runs import start_run as resume_generation
 from generation.scripted import ScriptedChat
-from generation.serving import ServingRefused, checked_base_url
 from generation.spending import Ceiling
 from generation.worker import work_on as generate
 from judging.judges import create_judge, stock_prompt
@@ -70,7 +71,9 @@ def test_a_run_at_its_budget_and_one_interrupted(lead):
 def test_a_run_without_its_key_and_one_whose_replies_cannot_be_kept(lead, monkeypatch, settings, tmp_path):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        run = work_on(make_run(server, key_variable="NO_SUCH_KEY"), shift=QUICK)
+        run = make_run(server, key_variable="NO_SUCH_KEY")
+        allow(Endpoint.objects.get(), command="judge")
+        run = work_on(run, shift=QUICK)
         is_told(page_of(lead, run), run.message)
         Endpoint.objects.update(key_variable="")
         start_run(run, clock=timezone.now)
@@ -153,6 +156,7 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
         assert run.message == "Interrupted; everything generated so far is kept."
         is_told(page_of(lead, run), run.message)
         Endpoint.objects.update(key_variable="NO_SUCH_KEY")
+        allow(Endpoint.objects.get(), command="generate")
         resume_generation(run, clock=timezone.now)
         run = generate(run, shift=QUICK)
         is_told(page_of(lead, run), run.message)
@@ -161,8 +165,8 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
 def test_an_endpoint_that_cannot_be_tested(lead):
     endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url="ftp://127.0.0.1")
     page = lead.post(reverse("generation:test_endpoint", args=[endpoint.pk]), follow=True).content.decode()
-    with pytest.raises(ServingRefused) as refused:
-        checked_base_url(endpoint.base_url)
+    with pytest.raises(Refused) as refused:
+        callable_reach(endpoint)
     is_told(page, refused.value.args[0])
 
 
