@@ -162,7 +162,7 @@ def test_no_number_of_the_study_changes(study):
     # What was exported before is exported still, and the answers to known tasks beside it.
     rows, now = (rows_of(found["export: scores.csv"][1]) for found in (before, after))
     assert now[: len(rows)] == rows
-    assert {row[11] for row in now[len(rows) :]} == {"checked", "submitted"}
+    assert {row[10] for row in now[len(rows) :]} == {"checked", "submitted"}
     # What rightly speaks of them does.
     depth = reverse("judging:judges_depth", args=[study.slug])
     assert "Reviewers call 0" in after[depth][1]
