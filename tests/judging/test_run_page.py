@@ -21,6 +21,7 @@ from judging.plans import Asking, plan_run
 from judging.reply_words import SCORED_ABOVE
 from judging.run_page import run_panel
 from judging.runs import fail_run, start_run
+from judging.settled_runs import discredit
 from judging.worker import work_on
 from tests.factories import make_checklist_study, make_user, make_workspace
 
@@ -144,9 +145,10 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     assert "77.5" in page
     assert "The slowest replies" in page
     type(run).objects.update(status="running")
-    fail_run(
-        run, str(CanaryFailed([Sung("null", SCORED_ABOVE(value="1.00", middle="0.50"))])), clock=timezone.now
-    )
+    error = CanaryFailed([Sung("null", SCORED_ABOVE(value="1.00", middle="0.50"))])
+    run.refresh_from_db()
+    discredit(run, error)
+    fail_run(run, str(error), clock=timezone.now)
     page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
     assert "the planted texts stopped the run" in page
     assert "No verdict of this run should be believed" in page
