@@ -20,6 +20,8 @@ from annotation.handout import GIVEN
 from annotation.models import Assignment, CheckOutcome, Rater, Study
 from annotation.participants import in_this_submission
 
+COUNTED = GIVEN & ~Q(status=Assignment.Status.SURPLUS, reason__gt="")
+"""Answers given; not those that came while their rater was stopped, or after the study had closed."""
 HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
 
 
@@ -85,9 +87,9 @@ def part_of(rater: Rater) -> Part:
     own = Assignment.objects.filter(in_this_submission(rater), rater=rater)
     outcomes = CheckOutcome.objects.filter(assignment__in=own, purpose__in=[GOLD, CONTROL])
     work = own.aggregate(
-        answered=Count("pk", filter=GIVEN),
+        answered=Count("pk", filter=COUNTED),
         skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
-        seconds=Coalesce(Sum("active_seconds", filter=GIVEN), 0.0),
+        seconds=Coalesce(Sum("active_seconds", filter=COUNTED), 0.0),
     )
     checks = outcomes.aggregate(passed=Count("pk", filter=Q(passed=True)), all=Count("pk"))
     return Part(work["answered"], work["skipped"], work["seconds"] / 60, (checks["passed"], checks["all"]))

@@ -14,6 +14,7 @@ from annotation.adjudication import adjudicate
 from annotation.controls import mark_gold
 from annotation.feedback import agreement_with_gold
 from annotation.handout import RaterStopped, make_seats, next_assignment
+from annotation.minimum import part_of
 from annotation.models import (
     Assignment,
     CheckOutcome,
@@ -28,7 +29,7 @@ from annotation.models import (
 from annotation.participation import rater_in
 from annotation.qualification import pause, resume
 from annotation.recording import record_answer
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from judging.export import export_study
 from tests.annotation.raters_at_work import answers_to, clock, give, make_study
 from tests.factories import make_rater, make_user
@@ -162,7 +163,7 @@ class TestLateAnswers:
     @pytest.mark.parametrize("how", ["paused", "closed"])
     def test_an_open_task_answered_too_late_is_kept_and_counts_nowhere(self, begun, how):
         study, rater, _counted, current = begun
-        before = score_frame(study=study).value.tolist()
+        before = score_frame(kinds=EVERY_KIND, study=study).value.tolist()
         self._end(study, rater, how)
         late = Assignment.objects.get(pk=current.pk)
         seat = late.seat_id
@@ -170,20 +171,21 @@ class TestLateAnswers:
         late.refresh_from_db()
         assert (late.status, late.reason) == ("surplus", how)
         assert late.scores.count() == 4
-        assert score_frame(study=study).value.tolist() == before
+        assert part_of(rater).answered == 1  # nor does it for the completion code
+        assert score_frame(kinds=EVERY_KIND, study=study).value.tolist() == before
         assert Seat.objects.get(pk=seat).state == "free"
 
     @pytest.mark.parametrize("how", ["paused", "closed"])
     def test_a_change_too_late_is_kept_and_changes_no_score(self, begun, how):
         study, rater, counted, _current = begun
-        before = score_frame(study=study).value.tolist()
+        before = score_frame(kinds=EVERY_KIND, study=study).value.tolist()
         self._end(study, rater, how)
         late = Assignment.objects.get(pk=counted.pk)
         for _twice in range(2):
             record_answer(assignment=late, answers=answers_to(late, 1.0), clock=clock(3))
         kept = LateChange.objects.get()
         assert (kept.cause, kept.answers["overall"]["value"]) == (how, 10.0)
-        assert score_frame(study=study).value.tolist() == before
+        assert score_frame(kinds=EVERY_KIND, study=study).value.tolist() == before
         assert not Score.objects.filter(revision__gt=0).exists()
         with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
             LateChange.objects.update(cause="")
