@@ -69,6 +69,9 @@ class Comparison(SequenceMatcher[str]):
     Raises TooDifferent. Counting instead of timing gives the same result for the same texts wherever it runs.
     """
 
+    a: Sequence[str]
+    b2j: dict[str, list[int]]
+
     def __init__(self, a: Sequence[str], b: Sequence[str], work: Work, *, autojunk: bool = False) -> None:
         self.work = work
         super().__init__(None, a, b, autojunk=autojunk)
