@@ -15,7 +15,7 @@ from annotation.qualification import resume
 from annotation.rater_desk import habits_of
 from annotation.recording import Timing, record_answer, skip
 from calibration.answer_circumstances import circumstances
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from calibration.rater_habits import habits_part
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answers_to, clock, give, make_pairs, make_study
@@ -277,6 +277,6 @@ class TestPace:
 
 
 def _raters_report(study):
-    frame = score_frame(study=study, repeats=True)
+    frame = score_frame(kinds=EVERY_KIND, study=study, repeats=True)
     names = {rater.pk: rater.name for rater in Rater.objects.filter(study=study)}
     return habits_part(study, frame, frame.of_criterion("overall"), circumstances(study), names, set())

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment
-from calibration.datasets import score_frame
+from calibration.datasets import EVERY_KIND, score_frame
 from calibration.verdicts import judges_by_verdicts
 from generation.models import Endpoint
 from judging.judges import create_judge
@@ -97,8 +97,8 @@ def test_a_jury_is_discredited_with_its_members(client):
     given = Assignment.objects.of_judges().verdicts()
     assert set(given.values_list("rater", "discredited")) == {(pk, True) for pk in raters}
     assert given.count() == 3 * 8
-    assert not len(score_frame(study=study, people=False))
-    assert len(score_frame(study=study, people=False, discredited=True)) == 3 * 8 * 3
+    assert not len(score_frame(kinds=EVERY_KIND, study=study, people=False))
+    assert len(score_frame(kinds=EVERY_KIND, study=study, people=False, discredited=True)) == 3 * 8 * 3
 
 
 def test_the_leaderboard_opens_on_another_judge_and_ranks_nothing_by_the_misled_one(client):
