@@ -35,7 +35,7 @@ execute_from_command_line()
 def extract(root: Path) -> None:
     run(
         sys.executable, "-c", MAKE_MESSAGES, "makemessages", "--locale=zh_Hans", "--no-location", "--no-wrap",
-        "--no-obsolete", "--verbosity=0", cwd=root,
+        "--no-obsolete", "--ignore=tests", "--verbosity=0", cwd=root,
     )  # fmt: skip
 
 
