@@ -25,7 +25,10 @@ def named_in(path: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            names |= {f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)}
+            names |= {
+                node.name,
+                *(f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)),
+            }
     return names
 
 
