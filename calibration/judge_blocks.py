@@ -66,10 +66,9 @@ def matches_blocks(judges: Judges) -> list[Block]:
          Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Pairs"), 0)],
         rows,
     )  # fmt: skip
-    figure = interval_bars(
-        bars, title=title, x_title=gettext("Share of pairs with the majority's preference")
-    )
-    return [Block("matches", title, figure=figure if bars else "", table=table, notes=notes), *folded]
+    x_title = gettext("Share of pairs with the majority's preference")
+    figure = interval_bars(bars, title=title, x_title=x_title) if bars else ""
+    return [Block("matches", title, figure=figure, table=table, notes=notes), *folded]
 
 
 def matches_opening(judges: Judges, *, items: bool = False) -> str:
