@@ -59,6 +59,7 @@ from annotation.participants import settle, waiting_requests
 from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL, cause_words, pause, resume
 from annotation.signed_links import NoKeys, prolific_keys
+from generation.interchange.table import storable
 
 MOST_RATERS_SHOWN = 200
 
@@ -273,7 +274,7 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             renew_link(cohort, expires_at=timezone.now() + timedelta(days=30), by=user)
             messages.success(request, _("The cohort has a fresh link, for 30 days."))
         case "codes":
-            codes = {name: str(request.POST.get(name, "")).strip()[:40] for name in OUTCOMES}
+            codes = {name: storable(str(request.POST.get(name, ""))).strip()[:40] for name in OUTCOMES}
             change_codes(cohort, {name: code for name, code in codes.items() if code}, by=user)
             messages.success(request, _("The completion codes are changed."))
         case "signed":
@@ -376,7 +377,7 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
     name = {"rater": rater.name}
     match request.POST.get("do"):
         case "pause":
-            pause(rater, message=str(request.POST.get("message", ""))[:1000], by=user)
+            pause(rater, message=storable(str(request.POST.get("message", "")))[:1000], by=user)
             messages.success(request, _("%(rater)s is paused.") % name)
         case "resume":
             resume(rater, clock=timezone.now, by=user)

@@ -8,7 +8,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +21,7 @@ from accounts.models import Event, Membership, User
 from accounts.public_ids import new_public_id
 from annotation.handout import Progress
 from annotation.join_limits import JOINS_AN_HOUR
-from annotation.minimum import lacks_tasks, minimum_of, part_of, shortfalls
+from annotation.minimum import Minimum, lacks_tasks, minimum_of, part_of, shortfalls
 from annotation.models import Cohort, Rater, RaterIdentity, Standing, Study
 from annotation.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.participation import make_rater
@@ -31,7 +31,10 @@ Clock = Callable[[], datetime]
 
 CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40
-OUTCOMES = ("pass", "fail", "screened_out", "quota_full", "too_little")
+QUOTA_FULL = "quota_full"
+OUTCOMES = ("pass", "fail", "screened_out", QUOTA_FULL, "too_little")
+UNFINISHED = ("pass", QUOTA_FULL, "too_little")
+"""Outcomes that another task may still change."""
 STAND_IN = {"quota_full": "screened_out", "too_little": "fail"}
 """Whose code is shown where a cohort has none for the outcome, as those from before have not."""
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
@@ -245,6 +248,14 @@ def join(
     return rater
 
 
+def agree(cohort: Cohort, rater: Rater, *, consent: str, clock: Clock) -> None:
+    """Enter the consent of somebody who is a rater of the study already, and is nobody new at the cohort."""
+    if rater.cohort_id is None:
+        rater.cohort = cohort
+        rater.save(update_fields=["cohort"])
+    _note_consent(rater, cohort.study, consent, clock)
+
+
 def _note_consent(rater: Rater, study: Study, consent: str, clock: Clock) -> None:
     """Enter what the rater agreed to and when, once; who has nothing to practise may rate."""
     standing = ensure_standing(rater)
@@ -296,7 +307,8 @@ def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool)
     elif more:
         return None
     else:
-        part, minimum = part_of(rater), minimum_of(study)
+        part = part_of(rater)
+        minimum = _minimum_left(minimum_of(study), study, progress.submitted - part.answered)
         lacking = shortfalls(part, minimum)
         outcome = "pass"
         if lacking:
@@ -304,6 +316,14 @@ def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool)
         if lacking and study.status == Study.Status.PAUSED:
             return None
     return _completion(cohort, rater, outcome, lacking)
+
+
+def _minimum_left(minimum: Minimum, study: Study, before: int) -> Minimum:
+    """The minimum with no more answers than the quota left to this submission, after `before` in earlier ones."""
+    quota = study.policies.get("quota")
+    if minimum.answers is None or quota is None:
+        return minimum
+    return replace(minimum, answers=max(1, min(minimum.answers, int(quota) - before)))
 
 
 def _completion(cohort: Cohort, rater: Rater, outcome: str, lacking: list[str]) -> Completion | None:

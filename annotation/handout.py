@@ -46,6 +46,7 @@ from annotation.check_plan import (
 )
 from annotation.controls import check_for
 from annotation.leases import (
+    COUNTED,
     FIRST_LEASE_SECONDS,
     LEASE_SECONDS,
     LEASE_SECONDS_A_WORD,
@@ -272,7 +273,7 @@ def release_seat(assignment: Assignment) -> None:
 
 
 _PROGRESS: dict[str, Any] = {
-    "submitted": Count("pk", filter=GIVEN),
+    "submitted": Count("pk", filter=COUNTED),
     "skipped": Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
     "open": Count("pk", filter=Q(status=Assignment.Status.OPEN)),
     "active_seconds": Coalesce(Sum("active_seconds", filter=GIVEN), 0.0),

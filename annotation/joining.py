@@ -22,6 +22,7 @@ from annotation.cohorts import (
     AlreadyIn,
     LinkClosed,
     NoCrowdId,
+    agree,
     check_link,
     check_not_revoked,
     crowd_id,
@@ -57,9 +58,10 @@ from annotation.participation import (
     remember_rater,
     study_to_rate,
 )
-from annotation.qualification import CannotAppeal, appeal, ensure_standing, pass_mark, stage_of
+from annotation.qualification import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.rendering import render_text
 from annotation.signed_links import is_required
+from generation.interchange.table import storable
 from generation.models import Response
 
 
@@ -137,7 +139,7 @@ def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> Http
 def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater:
     """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
-    nickname = request.POST.get("nickname", "") if cohort.kind == Cohort.Kind.PUBLIC else ""
+    nickname = storable(request.POST.get("nickname", "")) if cohort.kind == Cohort.Kind.PUBLIC else ""
     with transaction.atomic():
         _pass_door(request, cohort)
         check_room(cohort, clock=timezone.now)
@@ -243,7 +245,12 @@ def _take_step(
         if step == "consent" and request.POST.get("answer") == "no":
             return _declined(request, cohort, rater, crowd)
         if step == "consent" and request.POST.get("answer") == "yes":
-            rater = _let_in(request, cohort, crowd)
+            if rater is not None and is_stopped(rater):
+                return redirect("annotation:done", cohort.study.slug)
+            if rater is None:
+                rater = _let_in(request, cohort, crowd)
+            else:
+                agree(cohort, rater, consent=consent_text(cohort.study, cohort), clock=timezone.now)
     except JoinRefused as refusal:
         return _refused(request, cohort, refusal)
     except AlreadyIn:  # by another request at this moment, which may be somebody else's

@@ -27,6 +27,8 @@ RENEWAL_SECONDS = 60
 WORDS_WHERE_UNKNOWN = 1000
 
 GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
+COUNTED = GIVEN & ~Q(status=Assignment.Status.SURPLUS, reason__gt="")
+"""Answers given; not those that came while their rater was stopped, or after the study had closed."""
 
 
 def lease_seconds(words: int | None, *, first: bool = False) -> float:

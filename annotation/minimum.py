@@ -16,12 +16,10 @@ from django.utils.translation import ngettext
 
 from accounts.models import Event, User
 from annotation.check_plan import CONTROL, GOLD, NOT_WHOLE, BadPolicy
-from annotation.handout import GIVEN
+from annotation.leases import COUNTED
 from annotation.models import Assignment, CheckOutcome, Rater, Study
 from annotation.participants import in_this_submission
 
-COUNTED = GIVEN & ~Q(status=Assignment.Status.SURPLUS, reason__gt="")
-"""Answers given; not those that came while their rater was stopped, or after the study had closed."""
 HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
 
 

@@ -20,7 +20,7 @@ from accounts.localized import localized
 from annotation import recording
 from annotation.alignment import word_diff
 from annotation.check_plan import TRAINING, plan_of
-from annotation.cohorts import completion_of
+from annotation.cohorts import QUOTA_FULL, UNFINISHED, completion_of
 from annotation.feedback import agreement_with_gold, with_own_time, worked_seconds
 from annotation.forms import ENTERED, PREFIX, AnswerForm, SkipForm, entered
 from annotation.fresh_tasks import Frame, framed, render_fresh
@@ -52,6 +52,7 @@ from annotation.rail import render_blank, render_questions
 from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of, late_scores
 from annotation.rendering import RenderedText, render_text
 from annotation.screens import Screen, screen_of
+from generation.interchange.table import storable
 from generation.models import Instruction
 
 MOST_ANSWERS_SHOWN = 20
@@ -380,7 +381,8 @@ def _keep_seat(assignment: Assignment) -> None:
     """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
     _show_now(assignment)
     if assignment.seat is None:
-        regain_seat(assignment, clock=timezone.now)
+        if not is_stopped(assignment.rater):
+            regain_seat(assignment, clock=timezone.now)
     elif is_half_over(assignment, timezone.now()):
         _prolong(assignment)
 
@@ -443,7 +445,9 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     """Keep what is entered so far and renew the lease: {"kept": whether this draft is now the newest}."""
     assignment = _own_assignment(request, assignment_id)
     answers = {
-        name: value for name, value in request.POST.items() if name.startswith(ENTERED) or name == "note"
+        name: storable(str(value))
+        for name, value in request.POST.items()
+        if name.startswith(ENTERED) or name == "note"
     }
     serial, paragraph = request.POST.get("serial", ""), request.POST.get("paragraph", "0")
     paragraph_b = request.POST.get("paragraph_b", "0")
@@ -482,11 +486,19 @@ def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
     However often it is asked, at most one write a minute comes of it.
     """
     assignment = _own_assignment(request, assignment_id)
-    if assignment.status == Assignment.Status.OPEN and assignment.shown_at is not None:
+    if assignment.status == Assignment.Status.OPEN and not _waits_behind(assignment):
         if needs_no_seat(assignment) or _prolong(assignment):
             return HttpResponse(status=204)
         return JsonResponse({"error": _("The seat of this task went back to the study.")}, status=409)
     return JsonResponse({"error": _("This task is not open.")}, status=409)
+
+
+def _waits_behind(assignment: Assignment) -> bool:
+    """Whether the task is held ready behind another open one; a browser may show it before the server knows."""
+    shown = Assignment.objects.filter(
+        rater=assignment.rater_id, status=Assignment.Status.OPEN, shown_at__isnull=False
+    )
+    return assignment.shown_at is None and shown.exists()
 
 
 def _prolong(assignment: Assignment) -> bool:
@@ -533,8 +545,10 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     if rater is not None and not more:
         stop_when_due(rater)
     next_seat = None if more else next_seat_for(study, rater, clock=timezone.now)
-    # Who has answered nothing yet and finds all seats held waits for one; that is no end that has a code.
-    waits = next_seat is not None and not (progress and progress.submitted)
+    completion = completion_of(rater, study, progress, more=more) if rater and progress else None
+    # Who finds all seats held before their part is complete waits for one; that is no end that has a code.
+    short = completion is not None and completion.outcome == QUOTA_FULL
+    waits = next_seat is not None and (short or not (progress and progress.submitted))
     context = {
         "study": study,
         "progress": progress,
@@ -547,9 +561,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "stopped": why_stopped(rater) if rater else "",
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
         "may_move": getattr(rater, "participant", None) is not None,
-        "completion": completion_of(rater, study, progress, more=more or waits)
-        if rater and progress
-        else None,
+        "completion": None if waits and completion and completion.outcome in UNFINISHED else completion,
     }
     context |= seat_wait(next_seat) if next_seat else {}
     response = render(request, "annotation/done.html", context)

@@ -49,20 +49,6 @@ MODEL_HOSTS = environment.entries("PLUMBLINE_MODEL_HOSTS", read_hosts)
 MODEL_KEYS = environment.entries("PLUMBLINE_MODEL_KEYS", read_keys)
 SCRIPT_DIR = environment.folder_to_read("PLUMBLINE_SCRIPT_DIR", default=DATA_DIR / "scripts")
 
-# What the web server listens on: `manage.py serve` tells it to the processes that it starts. Of other servers it is
-# unknown unless the variable says it, and unknown is not loopback. A command in a shell listens on nothing. ON_LOOPBACK
-# is one person's own machine, which nobody else reaches at its own address or through a proxy under another name.
-BIND = environment.text("PLUMBLINE_BIND", "127.0.0.1" if environment.in_shell else "")
-ON_LOOPBACK = (
-    LOCAL
-    and environment.is_loopback(BIND)
-    and all(environment.is_loopback(host) for host in ALLOWED_HOSTS)
-    and all(environment.is_loopback(urlsplit(origin).netloc) for origin in CSRF_TRUSTED_ORIGINS)
-)
-MODEL_HOSTS = environment.entries("PLUMBLINE_MODEL_HOSTS", read_hosts)
-MODEL_KEYS = environment.entries("PLUMBLINE_MODEL_KEYS", read_keys)
-SCRIPT_DIR = environment.folder_to_read("PLUMBLINE_SCRIPT_DIR", default=DATA_DIR / "scripts")
-
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
