@@ -87,8 +87,8 @@ def _about(report: Plain) -> str:
     }
     if report["n_judged"]:
         said += " " + ngettext(
-            "Judges gave %(n)d more answer, which is in no figure on raters; their accuracy stands beside people's.",
-            "Judges gave %(n)d more answers, which are in no figure on raters; their accuracy stands beside people's.",
+            "Judges gave %(n)d more answer. No figure about raters counts it; the table of accuracy lists judges beside people.",
+            "Judges gave %(n)d more answers. No figure about raters counts them; the table of accuracy lists judges beside people.",
             report["n_judged"],
         ) % {"n": report["n_judged"]}
     if report["slots"]:

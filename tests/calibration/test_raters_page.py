@@ -271,7 +271,7 @@ def test_a_judge_that_wavers_changes_no_statistic_of_raters():
     assert beside["kinds"] == {"person": 3} and beside["n_raters"] == 3
     page = signed_in("lead", study.workspace).get(address(study)).content.decode()
     assert "by 3 raters (person 3)" in text_of(page)
-    assert "Judges gave 12 more answers, which are in no figure on raters" in text_of(page)
+    assert "Judges gave 12 more answers. No figure about raters counts them" in text_of(page)
 
 
 def test_the_accuracy_of_a_judge_is_never_given_as_that_of_raters():
