@@ -87,8 +87,10 @@ def _about(report: Plain) -> str:
     }
     if report["n_judged"]:
         said += " " + ngettext(
-            "Judges gave %(n)d more answer. No figure about raters counts it; the table of accuracy lists judges beside people.",
-            "Judges gave %(n)d more answers. No figure about raters counts them; the table of accuracy lists judges beside people.",
+            "Judges gave %(n)d more answer. No figure about raters counts it; "
+            "the table of accuracy lists judges beside people.",
+            "Judges gave %(n)d more answers. No figure about raters counts them; "
+            "the table of accuracy lists judges beside people.",
             report["n_judged"],
         ) % {"n": report["n_judged"]}
     if report["slots"]:
