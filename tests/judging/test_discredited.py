@@ -225,3 +225,41 @@ def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):
     assert run.believed_canaries is None
     assert not Assignment.objects.filter(discredited=True).exists()
     assert [row.verdicts for row in judges_by_verdicts(study)] == [8]
+
+
+def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
+    """The failed run left one response without a usable verdict; another run of the same judge gives it one."""
+    study = make_study()
+    unlucky = f"It is number {study.tasks.order_by('pk')[0].response_a_id}."
+
+    def mute_once(request, n):
+        text = request["messages"][1]["content"]
+        return says("I would rather not.") if unlucky in text else believes(request, n)
+
+    with HostileServer(mute_once) as server:
+        judge = create_judge(model=served(study, server), name="gullible")
+        run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
+    run = judged_by(mute_once, run)
+    assert run.status == "failed" and Assignment.objects.filter(discredited=True).count() == 8
+    assert Assignment.objects.get(status="unscored").discredited
+    other = plan_run(judge=judge, study=study, asking=Asking(canaries=False))
+    other = judged_by(believes, other)
+    assert other.status == "finished", other.message
+    given = Assignment.objects.of_judges().verdicts()
+    assert given.count() == 8
+    assert given.believed().count() == 1
+    assert unlucky in given.believed().get().task.response_a.text
+
+
+def test_a_judge_that_is_misled_here_is_still_listed_by_its_good_verdicts_elsewhere():
+    study, run = misled()
+    judge = run.judge.rater
+    other = make_study(slug="others", instructions=2)
+    for task, mine in zip(other.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=False):
+        task.response_a = mine.response_a
+        task.save()
+        make_answer(task, judge, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
+    (row,) = judges_by_verdicts(study)
+    assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 8)
+    (row,) = judges_by_verdicts(other)
+    assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 4)
