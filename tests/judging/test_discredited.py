@@ -263,3 +263,18 @@ def test_a_judge_that_is_misled_here_is_still_listed_by_its_good_verdicts_elsewh
     assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 8)
     (row,) = judges_by_verdicts(other)
     assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 4)
+
+
+def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client):
+    study, run = misled()
+    other = make_study(slug="others", instructions=2)
+    other.benchmark.instructions.update(benchmark=study.benchmark, category=None)
+    for task in other.tasks.all():
+        make_answer(task, run.judge.rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
+    for wanted in ({"language": "fr"}, {"experiment": "another"}):
+        shown = page(
+            client, study, "judging:leaderboard", study.benchmark.slug,
+            judge=run.judge.rater.public_id, weights="equal", **wanted,
+        )  # fmt: skip
+        assert "This judge has no usable verdict on what is asked for here." in shown
+        assert "All its" not in shown and "Its " not in shown
