@@ -15,6 +15,7 @@ from calibration.verdicts import judges_by_verdicts
 from generation.models import Endpoint
 from judging.judges import create_judge
 from judging.leaderboards import leaderboard
+from judging.model_pairs import compared_item, model_pair
 from judging.models import JudgeRun
 from judging.plans import Asking, plan_run
 from judging.run_page import run_panel
@@ -254,11 +255,7 @@ def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
 def test_a_judge_that_is_misled_here_is_still_listed_by_its_good_verdicts_elsewhere():
     study, run = misled()
     judge = run.judge.rater
-    other = make_study(slug="others", instructions=2)
-    for task, mine in zip(other.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=False):
-        task.response_a = mine.response_a
-        task.save()
-        make_answer(task, judge, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
+    other = judged_again(study, judge)
     (row,) = judges_by_verdicts(study)
     assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 8)
     (row,) = judges_by_verdicts(other)
@@ -278,3 +275,33 @@ def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client)
         )  # fmt: skip
         assert "This judge has no usable verdict on what is asked for here." in shown
         assert "All its" not in shown and "Its " not in shown
+
+
+def judged_again(study, judge):
+    """The same judge's other verdicts on the first four responses, in a study that is made later."""
+    other = make_study(slug="others", instructions=2)
+    for task, mine in zip(other.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=False):
+        task.response_a = mine.response_a
+        task.save()
+        make_answer(task, judge, {"item0": 0.25, "item1": 0.25, "item2": 0.25})
+    return other
+
+
+def test_two_models_are_not_compared_by_discredited_verdicts(client):
+    study, run = misled()
+    wanted = {"judge": run.judge.rater.public_id, "weights": "equal", "discredited": "1"}
+    shown = page(client, study, "judging:compare_models", study.benchmark.slug, **wanted)
+    assert "Nothing to compare" in shown and "All its 8 verdicts here come from a run that " + MARK in shown
+    assert "discredited=1" not in shown
+
+
+def test_the_verdicts_beside_a_comparison_are_those_that_it_rests_on():
+    study, run = misled()
+    judged_again(study, run.judge.rater)
+    board = leaderboard(study.benchmark, run.judge.rater, "equal")
+    pair = model_pair(board, *(one.model for one in board.models))
+    assert len(pair.rows) == 2
+    for row in pair.rows:
+        assert (row.first, row.second) == (25, 25)
+        item = compared_item(pair, row)
+        assert {said.score for side in item.sides for said in side.verdicts} == {"0.25"}
