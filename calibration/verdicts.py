@@ -36,11 +36,14 @@ class JudgesVerdicts:
 def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVerdicts]:
     """The judges with verdicts in this study, or `elsewhere` on its responses; who gave most of them first.
 
-    A judge's verdicts elsewhere are counted where it gave none here. Those with discredited ones alone stand last.
+    A judge's verdicts elsewhere are counted where it gave none here that counts; its discredited ones are counted in
+    both places. Those with discredited ones alone stand last.
     """
     here = _numbers(Assignment.objects.filter(task__study=study))
     if elsewhere and study.kind != Study.Kind.REVIEW:
-        here = _numbers(judged_elsewhere(study)) | here
+        for pk, (good, bad) in _numbers(judged_elsewhere(study)).items():
+            own, doubted = here.get(pk, (0, 0))
+            here[pk] = (own or good, doubted + bad)
     return _most_first(here)
 
 

@@ -30,7 +30,7 @@ from generation.chat import (
     error_of_answer,
     read_completion,
 )
-from generation.connections import LARGEST_REPLY, ReplyRefused, answer_of, proxy_to
+from generation.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
 from generation.grants import callable_reach, key_of
 from generation.interchange.table import storable
@@ -385,6 +385,7 @@ class _Files:
                 follow_redirects=False,
             ),
         )
+        forget_environment(self._client)
 
     def __enter__(self) -> "_Files":
         return self

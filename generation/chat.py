@@ -30,7 +30,6 @@ from generation.engine import CallFailed
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000
-LONGEST_PAGE = 10_000
 LONGEST_WAIT = 3600.0
 BROKEN_OFF = "broken off"
 """The finish reason of what came of a reply before it failed."""

@@ -14,7 +14,7 @@ from generation.failure_words import PROXY_NOT_USED, TOO_LARGE
 if TYPE_CHECKING:
     import aiohttp
     import httpx2
-    from openai import AsyncStream
+    from openai import AsyncOpenAI, AsyncStream, OpenAI
     from openai._streaming import ServerSentEvent
     from yarl import URL
 
@@ -59,6 +59,12 @@ def answer_of(response: "httpx2.Response") -> Answer:
     return Answer(response.status_code, response.reason_phrase, response.headers, response.content)
 
 
+def forget_environment(client: "OpenAI | AsyncOpenAI") -> None:
+    """Drops the headers that the library takes from the environment, since no grant lets them go anywhere."""
+    client.organization = client.project = None
+    client._custom_headers = {}
+
+
 class Connections:
     """Up to `connections` at once, opened as calls need them. Make it inside the event loop that uses it.
 
@@ -98,6 +104,7 @@ class Connections:
                 follow_redirects=False,
             ),
         )
+        forget_environment(self.client)
         given = {**self.client.default_headers, **self.client.auth_headers, **ACCEPTED}
         # With the client's headers and certificates, and with the proxy that the environment names.
         self._session = aiohttp.ClientSession(

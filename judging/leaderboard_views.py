@@ -30,7 +30,7 @@ from judging.board_page import BoardPanel, board_panel, default_weights, weights
 from judging.board_query import BoardQuery, board_query
 from judging.leaderboards import Leaderboard, discredited_on, verdicts_on
 from judging.leaderboards import leaderboard as compute_board
-from judging.scoring import NoVerdicts, WithoutWeight
+from judging.scoring import NoVerdicts, OnlyDiscredited, WithoutWeight
 from judging.watch_views import changed_since
 from judging.weightings import MissingWeights, UnknownWeights
 
@@ -108,14 +108,15 @@ def board_or_why(
         return compute_board(
             benchmark, judge, weights, experiment=experiment, query=query, beside_people=beside_people
         ), {}
+    except OnlyDiscredited:
+        doubted = discredited_on(benchmark, judge)
+        said = ngettext(
+            "Its %(n)d verdict here comes from a run that failed its planted texts, so no model is ranked by it.",
+            "All its %(n)d verdicts here come from a run that failed its planted texts, so no model is ranked by them.",
+            doubted,
+        )
+        return None, {"reason": said % {"n": doubted}}
     except (NoVerdicts, WithoutWeight):
-        if doubted := discredited_on(benchmark, judge):
-            said = ngettext(
-                "Its %(n)d verdict here comes from a run that failed its planted texts, so no model is ranked by it.",
-                "All its %(n)d verdicts here come from a run that failed its planted texts, so no model is ranked by them.",
-                doubted,
-            )
-            return None, {"reason": said % {"n": doubted}}
         return None, {"reason": gettext("This judge has no usable verdict on what is asked for here.")}
     except MissingWeights as error:
         said = gettext("These weights do not cover every category that was judged.")

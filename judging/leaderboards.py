@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Assignment, Rater, Study
+from annotation.models import Assignment, AssignmentQuerySet, Rater, Study
 from calibration.datasets import (
     ABOUT_RESPONSES,
     ROLES,
@@ -40,6 +40,7 @@ from judging.measures import FULFILLED, MEASURES, REWARD, WINS, Measure
 from judging.scoring import (
     ModelScores,
     NoVerdicts,
+    OnlyDiscredited,
     Points,
     Rule,
     ScoreIntervals,
@@ -191,8 +192,8 @@ def leaderboard(
 ) -> Leaderboard:
     """The board that `query` asks for; with `beside_people` their scores are read as well, or those of one study.
 
-    A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, UnknownWeights,
-    MissingWeights, WithoutWeight, NotOnScale.
+    A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, OnlyDiscredited,
+    UnknownWeights, MissingWeights, WithoutWeight, NotOnScale.
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
     frame = score_frame(
@@ -205,8 +206,9 @@ def leaderboard(
     )
     measures = tuple(measures_in(frame)) if len(frame) else ()
     doubted = discredited_on(benchmark, judge)
-    if not measures and doubted:
-        raise NoVerdicts(
+    leaves_out = doubted and not query.discredited
+    if not measures and leaves_out and not _verdicts_of(benchmark, judge).believed().exists():
+        raise OnlyDiscredited(
             f"All {doubted} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its planted "
             "texts, so nothing is ranked by them; ask another judge, or this model with another prompt."
         )
@@ -263,8 +265,12 @@ def leaderboard(
 
 def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
     """The judge's verdicts on this benchmark that are of runs which failed their planted texts."""
+    return _verdicts_of(benchmark, judge).filter(discredited=True).count()
+
+
+def _verdicts_of(benchmark: Benchmark, judge: Rater) -> AssignmentQuerySet:
     given = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark, rater=judge)
-    return given.verdicts().filter(discredited=True).count()
+    return given.verdicts()
 
 
 def _outputs(

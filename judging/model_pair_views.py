@@ -1,5 +1,6 @@
 """Two models side by side: how far apart they are, where, and one instruction with both responses and the verdicts."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -69,7 +70,8 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
     """What both pages share; `pair` is None with a `reason` where the two cannot be compared."""
     benchmark = readable_benchmark(request, slug)
-    query = board_query(request.GET)
+    # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
+    query = replace(board_query(request.GET), discredited=False)
     known = verdicts_on(benchmark)
     judges, judge = [row.judge for row in known], chosen_judge(known, query.judge)
     if judge is None:

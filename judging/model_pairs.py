@@ -157,7 +157,7 @@ def _tasks_about(board: Leaderboard, response: Response) -> QuerySet[Task]:
 
 
 def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
-    """The judge's first usable answer to one of these tasks."""
+    """The judge's first usable answer to one of these tasks that is of no failed run."""
     return (
         Assignment.objects.filter(
             rater=judge,
@@ -165,6 +165,7 @@ def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
             task__in=tasks,
             status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         )
+        .believed()
         .select_related("task__answer_rubric")
         .order_by("pk")
         .first()

@@ -206,7 +206,10 @@ class Ledger:
                 assignment.reason = ""
                 assignment.shown_first = shown_first_of(item)
                 assignment.submitted_at = self.clock()
-                assignment.save(update_fields=["status", "reason", "shown_first", "submitted_at"])
+                assignment.discredited = None
+                assignment.save(
+                    update_fields=["status", "reason", "shown_first", "submitted_at", "discredited"]
+                )
         except IntegrityError:
             return
 
@@ -222,7 +225,10 @@ class Ledger:
         assignment.shown_first = shown_first_of(item)
         assignment.conditions = _conditions_of(item)
         assignment.submitted_at = self.clock()
-        assignment.save(update_fields=["status", "reason", "shown_first", "conditions", "submitted_at"])
+        assignment.discredited = None
+        assignment.save(
+            update_fields=["status", "reason", "shown_first", "conditions", "submitted_at", "discredited"]
+        )
         PlannedItem.objects.filter(pk=item.pk).update(
             status=PlannedItem.Status.UNSCORED,
             reason=reason,

@@ -47,6 +47,10 @@ class NoVerdicts(LookupError):
     """There is no usable verdict to compute a score from."""
 
 
+class OnlyDiscredited(NoVerdicts):
+    """All verdicts there are come from runs that failed their planted texts."""
+
+
 class WithoutWeight(ValueError):
     """Every applicable item of a response has weight zero or none, so its points are not defined."""
 

@@ -104,6 +104,8 @@ class HostileServer:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.cookies: list[str] = []
+        self.headers: list[str] = []
+        """All that came with each request."""
         self.at_once = self.most_at_once = 0
         lock = threading.Lock()
         outer = self
@@ -123,6 +125,7 @@ class HostileServer:
                     outer.requests.append(request)
                     outer.keys.append(self.headers.get("Authorization", ""))
                     outer.cookies.append(self.headers.get("Cookie", ""))
+                    outer.headers.append(str(self.headers))
                     outer.at_once += 1
                     outer.most_at_once = max(outer.most_at_once, outer.at_once)
                 try:

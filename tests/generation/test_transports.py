@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from generation import batch, connections, transports
 from generation.allowed_hosts import Reach, read_hosts
-from generation.chat import HostNotAllowed, OpenAIChat, Refused, ReplyNotRead, Request, Unreachable
+from generation.chat import ChatError, HostNotAllowed, OpenAIChat, Refused, ReplyNotRead, Request, Unreachable
 from generation.connections import Events
 from generation.models import Endpoint
 from tests.factories import make_workspace
@@ -361,3 +361,34 @@ def test_a_batch_connects_to_what_was_judged(resolving, settings):
         with batch._Files(endpoint) as files, pytest.raises(HostNotAllowed), batch._told():
             list(files._client.batches.list())
         assert len(server.requests) == 1
+
+
+@pytest.mark.django_db
+def test_no_header_that_the_environment_names_goes_anywhere(monkeypatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: environment-1\nAuthorization: environment-2")
+    monkeypatch.setenv("OPENAI_ORG_ID", "environment-3")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "environment-4")
+    with HostileServer(lambda request, n: says_or_streams(request, "yes")) as server:
+        ask(server.base_url, QUESTION)
+        ask(server.base_url, STREAMED)
+
+        async def list_models():
+            chat = OpenAIChat(
+                base_url=server.base_url, key="k", timeout_seconds=30.0, connections=1, reach=HERE
+            )
+            try:
+                await chat.models()
+            finally:
+                await chat.close()
+
+        with pytest.raises(ChatError):  # a completion is no list of models
+            asyncio.run(list_models())
+        assert set(server.keys) == {"Bearer k"}
+        endpoint = Endpoint(
+            workspace=make_workspace(), name="far", timeout_seconds=30, base_url=server.base_url
+        )
+        with batch._Files(endpoint) as files:
+            list(files._client.batches.list())
+        assert server.keys[3] == "Bearer none"
+    assert len(server.headers) == 4
+    assert not [one for one in server.headers if "environment-" in one or "OpenAI-" in one]

@@ -15,6 +15,7 @@ from calibration.verdicts import judges_by_verdicts
 from generation.models import Endpoint
 from judging.judges import create_judge
 from judging.leaderboards import leaderboard
+from judging.model_pairs import compared_item, model_pair
 from judging.models import JudgeRun
 from judging.plans import Asking, plan_run
 from judging.run_page import run_panel
@@ -225,3 +226,82 @@ def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):
     assert run.believed_canaries is None
     assert not Assignment.objects.filter(discredited=True).exists()
     assert [row.verdicts for row in judges_by_verdicts(study)] == [8]
+
+
+def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
+    """The failed run left one response without a usable verdict; another run of the same judge gives it one."""
+    study = make_study()
+    unlucky = f"It is number {study.tasks.order_by('pk')[0].response_a_id}."
+
+    def mute_once(request, n):
+        text = request["messages"][1]["content"]
+        return says("I would rather not.") if unlucky in text else believes(request, n)
+
+    with HostileServer(mute_once) as server:
+        judge = create_judge(model=served(study, server), name="gullible")
+        run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
+    run = judged_by(mute_once, run)
+    assert run.status == "failed" and Assignment.objects.filter(discredited=True).count() == 8
+    assert Assignment.objects.get(status="unscored").discredited
+    other = plan_run(judge=judge, study=study, asking=Asking(canaries=False))
+    other = judged_by(believes, other)
+    assert other.status == "finished", other.message
+    given = Assignment.objects.of_judges().verdicts()
+    assert given.count() == 8
+    assert given.believed().count() == 1
+    assert unlucky in given.believed().get().task.response_a.text
+
+
+def test_a_judge_that_is_misled_here_is_still_listed_by_its_good_verdicts_elsewhere():
+    study, run = misled()
+    judge = run.judge.rater
+    other = judged_again(study, judge)
+    (row,) = judges_by_verdicts(study)
+    assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 8)
+    (row,) = judges_by_verdicts(other)
+    assert (row.judge, row.verdicts, row.discredited) == (judge, 4, 4)
+
+
+def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client):
+    study, run = misled()
+    other = make_study(slug="others", instructions=2)
+    other.benchmark.instructions.update(benchmark=study.benchmark, category=None)
+    for task in other.tasks.all():
+        make_answer(task, run.judge.rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
+    for wanted in ({"language": "fr"}, {"experiment": "another"}):
+        shown = page(
+            client, study, "judging:leaderboard", study.benchmark.slug,
+            judge=run.judge.rater.public_id, weights="equal", **wanted,
+        )  # fmt: skip
+        assert "This judge has no usable verdict on what is asked for here." in shown
+        assert "All its" not in shown and "Its " not in shown
+
+
+def judged_again(study, judge):
+    """The same judge's other verdicts on the first four responses, in a study that is made later."""
+    other = make_study(slug="others", instructions=2)
+    for task, mine in zip(other.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=False):
+        task.response_a = mine.response_a
+        task.save()
+        make_answer(task, judge, {"item0": 0.25, "item1": 0.25, "item2": 0.25})
+    return other
+
+
+def test_two_models_are_not_compared_by_discredited_verdicts(client):
+    study, run = misled()
+    wanted = {"judge": run.judge.rater.public_id, "weights": "equal", "discredited": "1"}
+    shown = page(client, study, "judging:compare_models", study.benchmark.slug, **wanted)
+    assert "Nothing to compare" in shown and "All its 8 verdicts here come from a run that " + MARK in shown
+    assert "discredited=1" not in shown
+
+
+def test_the_verdicts_beside_a_comparison_are_those_that_it_rests_on():
+    study, run = misled()
+    judged_again(study, run.judge.rater)
+    board = leaderboard(study.benchmark, run.judge.rater, "equal")
+    pair = model_pair(board, *(one.model for one in board.models))
+    assert len(pair.rows) == 2
+    for row in pair.rows:
+        assert (row.first, row.second) == (25, 25)
+        item = compared_item(pair, row)
+        assert {said.score for side in item.sides for said in side.verdicts} == {"0.25"}
