@@ -406,6 +406,19 @@ class TestANewSubmission:
         assert crowd.codes["pass"] not in html
         assert crowd.codes["quota_full"] in html
 
+    def test_passes_with_the_answers_that_the_quota_leaves_it(self, client, earlier, study, crowd):
+        """One of a quota of three was answered in the first submission: two more are a whole part."""
+        study.policies["quota"] = 3
+        study.save()
+        client.post(link(crowd, session=OTHER_SESSION), {"do": "continue"})
+        task = start(client, study)["Location"]
+        client.post(task, GOOD)
+        assert crowd.codes["pass"] not in text_of(client.get(done(study)))
+        client.post(start(client, study)["Location"], GOOD)
+        assert start(client, study)["Location"] == done(study)
+        assert Score.objects.values("assignment").distinct().count() == 3
+        assert crowd.codes["pass"] in text_of(client.get(done(study)))
+
     def test_by_another_cohort_ends_with_that_cohorts_code(self, client, study, crowd):
         second = make_cohort(study, "second wave", "crowd")
         go_in(client, link(crowd), study)
