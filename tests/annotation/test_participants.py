@@ -303,6 +303,9 @@ class TestAnotherBrowser:
         page = reverse("annotation:cohorts", args=[study.slug])
         assert f"Request {asked.number}: go on as R1" in text_of(lead.get(page))
         assert "1 browser asks to go on" in text_of(lead.get(reverse("annotation:desk", args=[study.slug])))
+        analyst = Client()
+        analyst.force_login(make_user("analyst", study.workspace))
+        assert "note note-warn" not in text_of(analyst.get(reverse("annotation:desk", args=[study.slug])))
         answer = reverse("annotation:answer_browser", args=[study.slug, asked.pk])
         lead.post(answer, {"do": "admit"})
         assert Client().get(address).status_code == 403  # this browser alone
