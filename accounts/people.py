@@ -112,9 +112,19 @@ def make_accounts(
 
 
 def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
-    """An account made in the workspace; a number is put to a name that is taken, whoever has it."""
+    """An account made in the workspace; a number is put to a name that is taken, whoever has it.
+
+    Raises PeopleRefused for a name that leaves no room for that number and the workspace's own.
+    """
     longest = LONGEST_NAME - len(f"{NAME_ATTEMPTS}@{workspace.slug}")
-    stem = sign_in_name(name, workspace).rpartition("@")[0][:longest]
+    stem = sign_in_name(name, workspace).rpartition("@")[0]
+    if len(stem) > longest:
+        raise PeopleRefused(
+            _(
+                "A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one."
+            )
+            % {"n": longest, "workspace": workspace.slug}
+        )
     for number in range(1, NAME_ATTEMPTS):
         username = f"{stem}{number if number > 1 else ''}@{workspace.slug}"
         if User.objects.filter(username=username).exists():
@@ -218,7 +228,8 @@ def renewable(workspace: Workspace, memberships: Iterable[Membership]) -> set[in
 def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
     """Users whom any row with a workspace (a membership, a rater, something they did) ties to another workspace."""
     tied: set[int] = set()
-    for relation in User._meta.related_objects:
+    fields = User._meta.get_fields(include_hidden=True)  # with those whose related_name is "+"
+    for relation in (field for field in fields if field.auto_created and not field.concrete):
         model, name = relation.related_model, relation.field.name
         try:
             model._meta.get_field("workspace")

@@ -83,8 +83,11 @@ def study_to_lead(user: User, slug: str) -> Study:
     return study
 
 
-def attention_of(study: Study) -> Attention:
-    """Notes, appeals, stopped raters, browsers that ask, tasks nobody could rate, models named; seven queries."""
+def attention_of(study: Study, *, can_lead: bool) -> Attention:
+    """Notes, appeals, stopped raters, tasks nobody could rate, models named; for a lead also requests of browsers.
+
+    Seven queries at most.
+    """
     counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
     kinds = dict(counted.values_list("kind").annotate(Count("pk")))
     appeals = kinds.pop(APPEAL, 0)
@@ -100,7 +103,7 @@ def attention_of(study: Study) -> Attention:
         stopped=stopped,
         skipped=len(skipped_by_all(study)),
         naming=0 if is_decided(study) else naming,
-        browsers=len(waiting_requests(study)),
+        browsers=len(waiting_requests(study)) if can_lead else 0,
     )
 
 
@@ -164,14 +167,15 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """One study's desk: progress by category, cohort and rater, what its answers say, and what needs the lead."""
     user = cast(User, request.user)
     study = study_to_read(user, slug)
+    can_lead = leads(user, study)
     found = _count(study)
     raters = _rater_rows(study, found)
     context = {
         **_raters(study, found, raters, request.GET.get("page")),
         **_progress(study, found, raters),
         "provenance": provenance_of(study),
-        "can_lead": leads(user, study),
-        "attention": attention_of(study),
+        "can_lead": can_lead,
+        "attention": attention_of(study, can_lead=can_lead),
     }
     return render(request, "annotation/desk.html", context)
 
@@ -205,5 +209,6 @@ def live_attention(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with what waits for the lead."""
     user = cast(User, request.user)
     study = study_to_read(user, slug)
-    context = {"study": study, "attention": attention_of(study), "can_lead": leads(user, study)}
+    can_lead = leads(user, study)
+    context = {"study": study, "attention": attention_of(study, can_lead=can_lead), "can_lead": can_lead}
     return render(request, "annotation/desk.html#attention", context)

@@ -75,7 +75,8 @@ def renew_lease(assignment: Assignment, *, clock: Clock) -> bool:
 def _renew_held(current: Assignment, until: datetime) -> None:
     """The task held ready is kept for the time it needs after the open one."""
     ready = Assignment.objects.filter(rater=current.rater_id, status=Assignment.Status.OPEN, shown_at=None)
-    for other in ready.filter(seat__isnull=False).select_related("task__response_a", "task__response_b"):
+    ready = ready.filter(seat__isnull=False).exclude(pk=current.pk)
+    for other in ready.select_related("task__response_a", "task__response_b"):
         after = until + timedelta(seconds=lease_seconds(words_of(other)))
         seats = Seat.objects.filter(assignment=other, holder=other.rater_id, state=Seat.State.HELD)
         seats.filter(leased_until__lt=after).update(leased_until=after)

@@ -16,6 +16,7 @@ from annotation.check_plan import BadPolicy, pace_rule, pausing_rule, plan_of
 from annotation.controls import check_tasks, make_controls
 from annotation.handout import make_seats, overlap_of
 from annotation.leases import free_seats
+from annotation.minimum import minimum_of
 from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
 from annotation.qualification import pass_mark
 from annotation.self_naming_scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
@@ -130,6 +131,7 @@ def check_study(study: Study) -> None:
         plan_of(study)
         pausing_rule(study)
         pace_rule(study)
+        minimum_of(study)
         mark = pass_mark(study)
     except BadPolicy as problem:
         raise StudyRefused(*problem.args) from problem

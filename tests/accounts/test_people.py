@@ -177,7 +177,7 @@ def test_an_owners_password_is_renewed_by_nobody_on_a_page(lab, owner):
     assert new_password(membership=membership(second, lab), by=None)
 
 
-@pytest.mark.parametrize("tie", ["rater", "event", "left"])
+@pytest.mark.parametrize("tie", ["rater", "event", "study", "left"])
 def test_an_account_that_did_anything_elsewhere_is_never_renewed_again(lab, lead, tie):
     user = make_user("rater", lab, username="ann@lab", made_in=lab)
     assert new_password(membership=membership(user, lab), by=lead)
@@ -189,6 +189,10 @@ def test_an_account_that_did_anything_elsewhere_is_never_renewed_again(lab, lead
             Event.objects.create(
                 workspace=elsewhere, actor=user, verb="made", object_type="study", object_id="1"
             )
+        case "study":
+            study = make_checklist_study(workspace=elsewhere)
+            study.created_by = user
+            study.save()
         case "left":
             boss = make_user("owner", elsewhere)
             invitation, _secret = invite(
@@ -300,8 +304,9 @@ def test_a_hundred_names_at_once_are_refused_whole(lab, lead):
     assert User.objects.count() == 1
 
 
-@pytest.mark.parametrize("name", ["two words", "semi;colon", "x" * 151])
+@pytest.mark.parametrize("name", ["two words", "semi;colon", "x" * 151, "x" * 144])
 def test_a_name_that_cannot_be_makes_nothing(client, lab, owner, name):
+    """The last would fit before @lab, but with no room for the number that tells it from a name that is taken."""
     client.force_login(owner)
     page = make_on_page(client, f"fine\n{name}")
     assert page.status_code == 422

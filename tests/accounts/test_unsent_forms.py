@@ -106,9 +106,12 @@ def test_a_form_with_a_file_or_of_another_kind_is_not_offered(browser, tmp_path)
     with (tmp_path / "a.txt").open() as file:
         sent = browser.post(ADDRESS, {"file": file}, headers=OWN)
     told = browser.post(ADDRESS, '{"a": 1}', content_type="application/json", headers=OWN)
-    for answer in (sent, told):
-        assert answer.status_code == 403
-        assert "This form was not taken" in answer.content.decode()
+    for answer, status, sentence in (
+        (sent, 400, "No page of this site takes a file"),
+        (told, 403, "This form was not taken"),
+    ):
+        assert answer.status_code == status
+        assert sentence in answer.content.decode()
         assert "Send again" not in answer.content.decode()
 
 

@@ -196,6 +196,26 @@ def test_who_is_in_and_finds_no_seat_waits_without_a_code(crowd, study):
     assert "There is no task left for you in this study now." in over.content.decode()
 
 
+def test_who_lacks_an_answer_while_the_last_task_is_held_gets_no_code_yet(crowd, study):
+    study.policies["quota"] = 2
+    study.save()
+    Seat.objects.filter(pk__in=list(Seat.objects.values_list("pk", flat=True)[2:])).delete()
+    worker, holder = Visitor(crowd, "worker", "203.0.113.1"), Visitor(crowd, "holder", "203.0.113.2")
+    task = worker.go_in()
+    holder.agree()
+    held = holder.start()["Location"]
+    assert worker.client.post(task, GOOD)["Location"] == worker.done().wsgi_request.path
+    waiting = worker.done()
+    html = waiting.content.decode()
+    assert "Keep this page open, or come back by the same link." in html
+    assert waiting["Refresh"] == "60"
+    assert not any(code in html for code in crowd.codes.values())
+    holder.client.post(held, GOOD)
+    over = worker.done()
+    assert "Refresh" not in over
+    assert crowd.codes["quota_full"] in over.content.decode()
+
+
 def test_a_study_without_any_seat_left_keeps_nobody_waiting(crowd):
     Seat.objects.update(state="taken")
     assert Visitor(crowd, "late").agree().status_code == 302

@@ -11,7 +11,17 @@ from django.utils import timezone
 from annotation.cohorts import make_cohort
 from annotation.controls import mark_gold
 from annotation.handout import make_seats
-from annotation.models import Assignment, Guideline, Rater, RaterIdentity, Score, Standing, TimeCorrection
+from annotation.models import (
+    Assignment,
+    DoorKnock,
+    Guideline,
+    Rater,
+    RaterIdentity,
+    Score,
+    Seat,
+    Standing,
+    TimeCorrection,
+)
 from annotation.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
@@ -156,6 +166,28 @@ def test_who_declines_gets_the_code_for_it_and_only_a_hash_of_their_id_is_kept(c
     assert Rater.objects.count() == 1
 
 
+@pytest.mark.parametrize("door", ["crowd without parameters", "expired public", "onsite, not signed in"])
+def test_who_declined_and_agrees_at_another_door_stays_declined(client, study, crowd, public, door):
+    client.post(link(crowd), {"answer": "no"})
+    type(public).objects.filter(pk=public.pk).update(expires_at=timezone.now())
+    address = {
+        "crowd without parameters": link(crowd, ""),
+        "expired public": link(public),
+        "onsite, not signed in": link(make_cohort(study, "here", "onsite")),
+    }[door]
+    response = client.post(address, {"answer": "yes"})
+    assert response["Location"] == reverse("annotation:done", args=[study.slug])
+    assert Rater.objects.count() == 1
+    assert Standing.objects.get().consented_at is None
+    assert "/rate/" not in start(client, study)["Location"]
+    assert not Assignment.objects.exists()
+
+
+def test_a_nickname_is_stored_without_characters_that_no_database_takes(client, public):
+    client.post(link(public), {"answer": "yes", "nickname": "Night\0Owl"})
+    assert RaterIdentity.objects.get().name == "Night\ufffdOwl"
+
+
 def test_the_public_joins_by_cookie(client, study, public):
     page = client.get(link(public)).content.decode()
     assert "A nickname, if you like" in page
@@ -219,6 +251,19 @@ def test_a_member_who_rated_before_becomes_one_of_the_cohort(client, study):
     start(client, study)
     client.post(link(cohort), {"answer": "yes"})
     assert Rater.objects.get().cohort == cohort
+
+
+def test_a_member_at_work_who_consents_is_nobody_new_at_the_door(client, study):
+    """Neither the free seats nor the limit for their address are asked: they rate already."""
+    cohort = make_cohort(study, "here", "onsite")
+    client.force_login(make_user("rater", study.workspace))
+    task = start(client, study)["Location"]
+    Seat.objects.filter(state="free").delete()
+    response = client.post(link(cohort), {"answer": "yes"})
+    assert (response.status_code, response["Location"]) == (302, link(cohort))
+    assert Standing.objects.get().consented_at is not None
+    assert not DoorKnock.objects.exists()
+    assert client.get(task).status_code == 200
 
 
 @pytest.mark.parametrize("field", ["revoked_at", "expires_at"])

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.adjudication import adjudicate
+from annotation.cohorts import make_cohort
 from annotation.controls import mark_gold
 from annotation.feedback import agreement_with_gold
 from annotation.handout import RaterStopped, make_seats, next_assignment
@@ -242,6 +243,27 @@ class TestLateAnswers:
         assert ">your last change does not count<" in page
         shown = client.get(reverse("annotation:rate", args=[counted.public_id])).content.decode()
         assert 'value="9" checked' in shown or 'value="9"' in shown
+
+    def test_an_answer_that_does_not_count_leaves_its_place_in_the_quota(self, client):
+        """Quota three: one answer came while its rater was paused, and three that count end in the code for all."""
+        study = make_study(tasks=6, probe_rate=0, quota=3)
+        crowd = make_cohort(study, "prolific", "crowd")
+        address = reverse("annotation:join", args=[crowd.entry_token])
+        client.post(address + "?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID=abc", {"answer": "yes"})
+        start = reverse("annotation:start", args=[study.slug])
+        done = reverse("annotation:done", args=[study.slug])
+        answers = {"c-item0": "4", "c-item1": "4", "c-item2": "4", "c-overall": "9"}
+        client.post(client.post(start)["Location"], answers)
+        pause(Rater.objects.get(), message="", by=None)
+        late = reverse("annotation:rate", args=[Assignment.objects.get(status="open").public_id])
+        client.post(late, answers)
+        resume(Rater.objects.get(), clock=timezone.now, by=None)
+        while "/rate/" in (task := client.post(start)["Location"]):
+            assert crowd.codes["pass"] not in client.get(done).content.decode()
+            client.post(task, answers)
+        assert Assignment.objects.filter(status="submitted").count() == 3
+        assert Assignment.objects.filter(status="surplus", reason="paused").count() == 1
+        assert crowd.codes["pass"] in client.get(done).content.decode()
 
     def test_what_an_offline_browser_sends_after_the_pause_is_kept(self, client):
         study = make_study(tasks=4)

@@ -15,7 +15,7 @@ from annotation.cohorts import CrowdId, join, make_cohort
 from annotation.handout import NoTaskLeft, hold_next, next_assignment, regain_seat
 from annotation.leases import lease_seconds, release_expired, renew_lease
 from annotation.models import Assignment, Rater, Seat
-from annotation.qualification import pause
+from annotation.qualification import pause, resume
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study
 from tests.factories import make_rater, make_user
@@ -23,6 +23,7 @@ from tests.factories import make_rater, make_user
 pytestmark = pytest.mark.django_db
 WORDS_A_MINUTE = 230
 HTMX = {"HX-Request": "true"}
+GOOD = {"c-item0": "0", "c-item1": "3", "c-item2": "4", "c-overall": "7"}
 
 
 def of_words(words, tasks=3, **policies):
@@ -241,6 +242,18 @@ class TestTheSignOfLife:
         client.post(reverse("annotation:skip_task", args=[assignment.public_id]), {"reason": "broken"})
         assert self.alive(client, assignment).status_code == 409
 
+    def test_it_prolongs_a_held_task_shown_after_an_answer_given_offline(self, rater):
+        """The browser shows the held task while the answer to the one before is on its way."""
+        client, assignment = rater
+        client.post(reverse("annotation:hold", args=[assignment.public_id]), headers=HTMX)
+        ready = Assignment.objects.get(shown_at=None)
+        client.post(reverse("annotation:rate", args=[assignment.public_id]), GOOD | {"alone": "1"})
+        Seat.objects.filter(pk=ready.seat_id).update(leased_until=timezone.now() + timedelta(minutes=1))
+        assert self.alive(client, ready).status_code == 204
+        left = Seat.objects.get(pk=ready.seat_id).leased_until - timezone.now()
+        lease = timedelta(seconds=lease_seconds(60))
+        assert lease - timedelta(minutes=1) < left <= lease
+
     def test_it_says_that_the_seat_is_gone(self, rater):
         client, assignment = rater
         release_expired(assignment.task.study, clock=lambda: timezone.now() + timedelta(days=2))
@@ -256,6 +269,17 @@ class TestTheSignOfLife:
         draft = reverse("annotation:save_draft", args=[assignment.public_id])
         assert client.post(draft, {"serial": 1}).json() == {"kept": True}
         assert Seat.objects.get(state="held").leased_until == before
+
+    def test_who_is_paused_takes_no_seat_back_by_looking(self, rater):
+        client, assignment = rater
+        pause(Rater.objects.get(), message="", by=None)
+        release_expired(assignment.task.study, clock=lambda: timezone.now() + timedelta(days=2))
+        page = reverse("annotation:rate", args=[assignment.public_id])
+        assert client.get(page).status_code == 200
+        assert not Seat.objects.filter(state="held").exists()
+        resume(Rater.objects.get(), clock=timezone.now, by=None)
+        client.get(page)
+        assert Seat.objects.get(state="held").holder == Rater.objects.get()
 
 
 def test_a_task_whose_seats_are_gone_keeps_nobody_from_the_next():

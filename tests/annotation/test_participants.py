@@ -303,6 +303,9 @@ class TestAnotherBrowser:
         page = reverse("annotation:cohorts", args=[study.slug])
         assert f"Request {asked.number}: go on as R1" in text_of(lead.get(page))
         assert "1 browser asks to go on" in text_of(lead.get(reverse("annotation:desk", args=[study.slug])))
+        analyst = Client()
+        analyst.force_login(make_user("analyst", study.workspace))
+        assert "note note-warn" not in text_of(analyst.get(reverse("annotation:desk", args=[study.slug])))
         answer = reverse("annotation:answer_browser", args=[study.slug, asked.pk])
         lead.post(answer, {"do": "admit"})
         assert Client().get(address).status_code == 403  # this browser alone
@@ -405,6 +408,19 @@ class TestANewSubmission:
         html = text_of(client.get(done(study)))
         assert crowd.codes["pass"] not in html
         assert crowd.codes["quota_full"] in html
+
+    def test_passes_with_the_answers_that_the_quota_leaves_it(self, client, earlier, study, crowd):
+        """One of a quota of three was answered in the first submission: two more are a whole part."""
+        study.policies["quota"] = 3
+        study.save()
+        client.post(link(crowd, session=OTHER_SESSION), {"do": "continue"})
+        task = start(client, study)["Location"]
+        client.post(task, GOOD)
+        assert crowd.codes["pass"] not in text_of(client.get(done(study)))
+        client.post(start(client, study)["Location"], GOOD)
+        assert start(client, study)["Location"] == done(study)
+        assert Score.objects.values("assignment").distinct().count() == 3
+        assert crowd.codes["pass"] in text_of(client.get(done(study)))
 
     def test_by_another_cohort_ends_with_that_cohorts_code(self, client, study, crowd):
         second = make_cohort(study, "second wave", "crowd")

@@ -229,6 +229,8 @@ def test_a_study_without_tasks_is_not_launched(source, lead):
         ({"training": True}, "training"),
         ({"qualification": {"of": 3, "pass": 2}}, "qualification"),
         ({"checks": {"window": 2, "failed": 5}}, "checks"),
+        ({"minimum": {"answers": 0}}, "minimum answers"),
+        ({"minimum": {"speed": 3}}, "minimum speed"),
     ],
 )
 def test_a_launch_that_cannot_work_is_refused(source, lead, policies, said):
