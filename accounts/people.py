@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import ForeignObjectRel, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -229,7 +229,7 @@ def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
     """Users whom any row with a workspace (a membership, a rater, something they did) ties to another workspace."""
     tied: set[int] = set()
     fields = User._meta.get_fields(include_hidden=True)  # with those whose related_name is "+"
-    for relation in (field for field in fields if field.auto_created and not field.concrete):
+    for relation in (field for field in fields if isinstance(field, ForeignObjectRel)):
         model, name = relation.related_model, relation.field.name
         try:
             model._meta.get_field("workspace")
