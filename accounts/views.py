@@ -24,7 +24,7 @@ class SignInForm(AuthenticationForm):
         if getattr(self.request, SIGN_IN_REFUSED, False):
             return ValidationError(
                 _(
-                    "Too many attempts to sign in failed, so no password is checked now. Try again in %(n)s "
+                    "Too many sign-in attempts failed. Try again in %(n)s "
                     "minutes; if the password is lost, ask the lead of your study."
                 )
                 % {"n": WINDOW_MINUTES},

@@ -305,10 +305,10 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
 
 
 def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
-    """Take in only whom Prolific's signature names, or anybody who has the link."""
+    """Accept only links signed by Prolific, or any link."""
     form = SignedLinksForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("A workspace's id at Prolific has letters and digits only."))
+        messages.error(request, _("The id of a Prolific workspace contains letters and digits only."))
         return
     workspace = form.cleaned_data["workspace"]
     try:
@@ -318,16 +318,16 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
         messages.error(
             request,
             _(
-                "Signed links cannot be checked: the operator of this server must name the file of Prolific's keys "
-                "in PLUMBLINE_PROLIFIC_KEYS."
+                "This server cannot check signed links: its operator must set PLUMBLINE_PROLIFIC_KEYS to the file of "
+                "Prolific's public keys."
             ),
         )
         return
     change_platform_workspace(cohort, workspace, by=cast(User, request.user))
     if workspace:
-        messages.success(request, _("The link takes in only participants whom Prolific's signature names."))
+        messages.success(request, _("The cohort now accepts only links signed by Prolific."))
     else:
-        messages.success(request, _("The link takes in participants without Prolific's signature, too."))
+        messages.success(request, _("The cohort now accepts unsigned links, too."))
 
 
 @results_page
@@ -338,7 +338,7 @@ def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
     form = MinimumForm(request.POST)
     if form.is_valid():
         minimum.change_minimum(study, minimum.stated_in(form.cleaned_data), by=cast(User, request.user))
-        messages.success(request, _("What a complete part needs is changed."))
+        messages.success(request, _("The minimum for completion has been changed."))
     else:
         messages.error(request, _("Nothing is changed: give whole numbers, checks as 1 to 100 percent."))
     return redirect("annotation:cohorts", study.slug)

@@ -61,9 +61,9 @@ def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
     again = (latest[-1] if latest else now) + timedelta(hours=1)
     raise TooManyFromAddress(
         ngettext(
-            "%(limit)s person joined from your network within the hour, which is as many as the lead of the study "
+            "%(limit)s person joined from your network within the past hour, the most that the study's lead "
             "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
-            "%(limit)s people joined from your network within the hour, which is as many as the lead of the study "
+            "%(limit)s people joined from your network within the past hour, the most that the study's lead "
             "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
             limit,
         )
@@ -111,7 +111,7 @@ def check_room(cohort: Cohort, *, clock: Clock) -> None:
     if again is None and not free.exists():
         return
     raise NoSeatFree(
-        _("No seat is free in this study this minute: others hold all that are left."),
+        _("Other raters are working on all the remaining tasks right now."),
         again or now + timedelta(seconds=JOINED_SECONDS),
     )
 

@@ -185,6 +185,6 @@ def other_browser(request: HttpRequest, slug: str) -> HttpResponse:
 def refused_unsigned() -> str:
     """Why a link without the platform's signature lets nobody in, and who can help."""
     return _(
-        "This study takes in only participants whom Prolific's signature names, and this link has none, or an old one. "
-        "Open the study from Prolific's page again; if that does not help, write to the lead of the study there."
+        "This study accepts only links signed by Prolific. This link is unsigned, or its signature has expired. "
+        "Open the study from Prolific again; if that does not help, contact the study's lead there."
     )

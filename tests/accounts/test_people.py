@@ -233,7 +233,7 @@ def test_a_name_taken_by_the_operator_gets_a_number_and_one_of_ours_is_left(clie
     before = bob.password
     page = make_on_page(client, "bob\ncai")
     assert [name for name, _ in accounts_on(page)] == ["cai@lab"]
-    assert "left as they are: bob@lab." in page.content.decode()
+    assert "were not changed: bob@lab." in page.content.decode()
     bob.refresh_from_db()
     assert bob.password == before
 

@@ -364,7 +364,7 @@ class TestTheLeadsPage:
         assert User.objects.get(username="ann@lab").check_password(password)
         assert Membership.objects.get(user__username="bob@lab").role == "rater"
         html = lead.post(change, {"do": "accounts", "usernames": "ann"}).content.decode()
-        assert "left as they are: ann@lab." in html
+        assert "were not changed: ann@lab." in html
         assert User.objects.get(username="ann@lab").check_password(password)
         assert lead.post(change, {"do": "accounts", "usernames": "no spaces"}).status_code == 302
         lead.post(change, {"do": "revoke"})

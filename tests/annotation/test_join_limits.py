@@ -163,8 +163,8 @@ def test_no_seat_this_minute_says_come_back_and_ends_nothing(crowd, later):
     for response in (second.look(), second.agree()):
         html = response.content.decode()
         assert response.status_code == 503
-        assert "No seat is free in this study this minute" in html
-        assert "you are not screened out" in html
+        assert "Other raters are working on all the remaining tasks right now." in html
+        assert "You have not been screened out" in html
         assert re.search(r"looks again by itself at \d\d:\d\d:\d\d UTC", html)
         assert re.search(r"The next seat comes free by \d\d:\d\d UTC", html)
         assert response["Refresh"] == response["Retry-After"] == "60"
@@ -186,7 +186,7 @@ def test_who_is_in_and_finds_no_seat_waits_without_a_code(crowd, study):
     assert "/rate/" not in second.start()["Location"]
     waiting = second.done()
     html = waiting.content.decode()
-    assert "No seat is free in this study this minute" in html
+    assert "Other raters are working on all the remaining tasks right now." in html
     assert waiting["Refresh"] == "60"
     assert not any(code in html for code in crowd.codes.values())
     assert not Standing.objects.filter(state="screened_out").exists()
@@ -242,14 +242,14 @@ class TestHonestPeople:
         response = refused[0].agree()
         html = response.content.decode()
         assert (len(refused), response.status_code) == (3, 429)
-        assert "30 people joined from your network within the hour" in html
+        assert "30 people joined from your network within the past hour" in html
         assert "ask the lead to raise the limit" in html
         assert re.search(r"Try again after \d\d:\d\d UTC", html)
         assert 3000 < int(response["Retry-After"]) <= 3600
         page = reverse("annotation:cohorts", args=[study.slug])
         html = lead.get(page).content.decode()
         assert "203.0.113.7" in html
-        assert "refused 4 times" in html
+        assert "4 attempts to join were refused because of a limit." in html
         assert "PLUMBLINE_TRUSTED_PROXIES" in html
         change = reverse("annotation:change_cohort", args=[study.slug, crowd.pk])
         assert 'name="joins_per_hour" value="60"' in html

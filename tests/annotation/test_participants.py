@@ -302,7 +302,9 @@ class TestAnotherBrowser:
         lead.force_login(make_user("lead", study.workspace, username="lea"))
         page = reverse("annotation:cohorts", args=[study.slug])
         assert f"Request {asked.number}: go on as R1" in text_of(lead.get(page))
-        assert "1 browser asks to go on" in text_of(lead.get(reverse("annotation:desk", args=[study.slug])))
+        assert "1 request to continue in another browser" in text_of(
+            lead.get(reverse("annotation:desk", args=[study.slug]))
+        )
         analyst = Client()
         analyst.force_login(make_user("analyst", study.workspace))
         assert "note note-warn" not in text_of(analyst.get(reverse("annotation:desk", args=[study.slug])))
@@ -555,7 +557,8 @@ class TestSignedLinks:
         for fields in (None, {"answer": "yes"}, {"answer": "no"}):
             page = client.post(link(signed), fields) if fields else client.get(link(signed))
             assert page.status_code == 403
-            assert "write to the lead" in text_of(page)
+            assert "This study accepts only links signed by Prolific." in text_of(page)
+            assert "contact the study&#x27;s lead there" in text_of(page)
         assert not Rater.objects.exists()
 
     @pytest.mark.parametrize(
