@@ -166,6 +166,20 @@ def test_every_answer_stands_beside_the_others(study, lead, django_assert_max_nu
     assert [text for text, _reason in overall] == ["0", "10", "8", "9"]
 
 
+def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
+    first = tasks_of(study)[0]
+    for label, discredited in (("sound", None), ("misled", True)):
+        make_answer(
+            first,
+            make_judge_rater(study.workspace, label),
+            values(9),
+            status="derived",
+            discredited=discredited,
+        )
+    notes = {one.name: one.note for one in comparison_of(first, []).columns}
+    assert notes["misled"] == "failed its planted texts" != notes["sound"]
+
+
 # Pages
 def test_the_queue_and_its_threshold(as_lead, study, django_assert_max_num_queries):
     first, second, _third, _fourth = tasks_of(study)
