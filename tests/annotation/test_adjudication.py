@@ -98,6 +98,15 @@ def test_judges_repeats_surplus_and_keys_are_left_out(study, lead):
     assert third.pk not in [task for task, _spread, _n in widest_spreads(study, least=0.0, most=10)]
 
 
+def test_answers_to_what_measures_raters_are_no_disagreement(study):
+    """Nobody is to decide a gold item whose answer is known, nor to ask more answers to it."""
+    first, second, _third, _fourth = tasks_of(study)
+    for purpose in ("gold", "control"):
+        first.gold = {"purpose": purpose, "expected": {"overall": 0}}
+        first.save()
+        assert [one.task for one in disagreements(study)] == [second]
+
+
 def test_without_an_overall_score_items_are_measured_on_their_own_scales():
     """Items of 0..1 (0 and 1: half) and of 0..100 (0 and 20: a tenth): the root of the mean variance, 0.3606."""
     study = make_checklist_study(instructions=1, models=1, items=1)
