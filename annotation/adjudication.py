@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch
+from django.utils.translation import gettext
 
 from accounts.models import User
 from annotation.feedback import answer_text
@@ -92,6 +93,8 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> Comparison:
         scores = latest_scores(one.scores.all())
         texts = [_text(criterion, scores.get(criterion.pk)) for criterion in criteria]
         note = one.get_status_display() if one.status != status.SUBMITTED else ""
+        if one.discredited:
+            note = gettext("failed its planted texts")
         columns.append(Column(one.rater.name, one.rater.get_kind_display(), str(note), texts))
     rows = [
         (criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)

@@ -22,7 +22,7 @@ _SPREAD = """
         JOIN annotation_assignment a ON a.id = s.assignment_id
         WHERE s.criterion_id IN ({criteria}) AND s.value IS NOT NULL AND a.status = 'submitted' AND a.repeat = 0
             AND a.rater_id NOT IN (SELECT id FROM annotation_rater WHERE workspace_id = %s AND kind IN ('judge', 'key'))
-            AND a.task_id IN (SELECT id FROM annotation_task WHERE study_id = %s)
+            AND a.task_id IN (SELECT id FROM annotation_task WHERE study_id = %s AND gold IS NULL)
             AND NOT EXISTS (
                 SELECT 1 FROM annotation_score later WHERE later.assignment_id = s.assignment_id
                     AND later.criterion_id = s.criterion_id AND later.revision > 0 AND later.revision > s.revision)

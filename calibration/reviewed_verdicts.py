@@ -33,8 +33,11 @@ def review_scores(study: Study) -> QuerySet[Score]:
 
 
 def review_state(study: Study) -> dict[str, int]:
-    """What changes whenever a finding is added, for a report's settings."""
-    found = review_scores(study).aggregate(n=Count("pk"), last=Max("pk"))
+    """What changes whenever a finding is added, or a reviewed verdict's run fails, for a report's settings."""
+    doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
+    found = review_scores(study).aggregate(
+        n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted)
+    )
     return {name: value or 0 for name, value in found.items()}
 
 
@@ -53,9 +56,10 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
     """A row for each judge and criterion, the judge's total first (criterion ""), by the judge's name.
 
     {"judge", "criterion", "n" findings, "verdicts" (answers of the judge that were looked at), "raters", "rate": a
-    Share over whole instructions}. Raises NeverReviewed.
+    Share over whole instructions}. Verdicts of runs that failed their planted texts are left out. Raises NeverReviewed.
     """
-    found, raters = _findings(review_scores(study))
+    believed = review_scores(study).exclude(**{f"assignment__{REVIEWED}__discredited": True})
+    found, raters = _findings(believed)
     if not found.criterion:
         raise NeverReviewed("Nobody has reviewed a verdict of this study's judges.")
     names = {row.pk: row.name for row in Rater.objects.filter(pk__in=np.unique(found.judge).tolist())}

@@ -52,6 +52,16 @@ def discredited_judges(study: Study) -> list[JudgesVerdicts]:
     return [row for row in judges_by_verdicts(study) if row.discredited]
 
 
+def judges_without_verdict(study: Study) -> list[tuple[Rater, int]]:
+    """The judges that were asked in this study and have no verdict on its responses, with how many answers of theirs
+    could not be used."""
+    known = {row.judge.pk for row in judges_by_verdicts(study)}
+    asked = Assignment.objects.filter(task__study=study).without_verdict().exclude(rater__in=known)
+    numbers = dict(asked.order_by().values_list("rater_id").annotate(n=Count("pk")))
+    found = Rater.objects.filter(pk__in=numbers).order_by("label", "pk")
+    return [(judge, numbers[judge.pk]) for judge in found]
+
+
 def judges_of_answers(rows: AssignmentQuerySet) -> list[JudgesVerdicts]:
     """The same of any answers, such as those about a benchmark's responses."""
     return _most_first(_numbers(rows))

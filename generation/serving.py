@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from django.db import IntegrityError, transaction
+
 from accounts.models import Workspace
 from accounts.sentences import worded
 from generation.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
@@ -29,6 +31,8 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_VARIABLE = 60
 LONGEST_NAME = 100
 LONGEST_ADDRESS = 500
+TRIES = 5
+"""At making an endpoint that another command is making."""
 
 
 class ServingRefused(ValueError):
@@ -93,18 +97,30 @@ def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "", *, 
     Only for what somebody runs in a shell. Raises ServingRefused.
     """
     base_url, key_variable = checked_base_url(base_url), checked_key_variable(key_variable)
-    endpoint = Endpoint.objects.filter(
-        workspace=workspace, base_url=base_url, key_variable=key_variable
-    ).first()
-    if endpoint is None:
-        endpoint = Endpoint.objects.create(
-            workspace=workspace,
-            name=free_name(workspace, urlsplit(base_url).netloc),
-            base_url=base_url,
-            key_variable=key_variable,
-        )
+    endpoint = _found_or_made(workspace, base_url, key_variable)
     allow(endpoint, command=command)
     return endpoint
+
+
+def _found_or_made(workspace: Workspace, base_url: str, key_variable: str) -> Endpoint:
+    """One, however many commands begin at once: the name is chosen before the look-up, so that what another command
+    makes after the look-up takes that name, and creating a second one fails."""
+    for left in reversed(range(TRIES)):
+        name = free_name(workspace, urlsplit(base_url).netloc)
+        endpoint = Endpoint.objects.filter(
+            workspace=workspace, base_url=base_url, key_variable=key_variable
+        ).first()
+        if endpoint is not None:
+            return endpoint
+        try:
+            with transaction.atomic():
+                return Endpoint.objects.create(
+                    workspace=workspace, name=name, base_url=base_url, key_variable=key_variable
+                )
+        except IntegrityError:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def free_name(workspace: Workspace, wanted: str) -> str:
@@ -145,7 +161,9 @@ def served_model(
             f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
         )
     if model is None:
-        return LanguageModel.objects.create(workspace=workspace, name=name, endpoint=endpoint)
+        model, _made = LanguageModel.objects.get_or_create(
+            workspace=workspace, name=name, defaults={"endpoint": endpoint}
+        )
     if model.endpoint_id != endpoint.pk:
         model.endpoint = endpoint
         model.save(update_fields=["endpoint"])

@@ -137,8 +137,10 @@ class Unusable:
     sides: tuple[tuple[int, int], ...]
 
 
-def unusable_of(benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure) -> list[Unusable]:
-    """Of what the board would have held, had they been usable."""
+def unusable_of(
+    benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure, *, discredited: bool = False
+) -> list[Unusable]:
+    """Of what the board would have held, had they been usable; of failed runs only where `discredited` ones are asked."""
     found = Assignment.objects.filter(
         rater=judge,
         status=Assignment.Status.UNSCORED,
@@ -146,6 +148,8 @@ def unusable_of(benchmark: Benchmark, judge: Rater, experiment: str, measure: Me
         task__gold__isnull=True,
         task__response_a__instruction__benchmark=benchmark,
     ).order_by()
+    if not discredited:
+        found = found.believed()
     if experiment == MAIN_EXPERIMENT:
         found = found.exclude(
             task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment)

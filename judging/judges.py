@@ -156,7 +156,9 @@ def model_to_judge_with(
             f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
         )
     if model is None:
-        return LanguageModel.objects.create(workspace=workspace, name=name, endpoint=endpoint)
+        model, _made = LanguageModel.objects.get_or_create(
+            workspace=workspace, name=name, defaults={"endpoint": endpoint}
+        )
     if model.endpoint_id != endpoint.pk:
         model.endpoint = endpoint
         model.save(update_fields=["endpoint"])

@@ -224,7 +224,7 @@ def leaderboard(
     }
     names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
     entries = entries_of(frame, measure, weighting, leaves, margin=query.margin)
-    unusable = unusable_of(benchmark, judge, experiment, measure)
+    unusable = unusable_of(benchmark, judge, experiment, measure, discredited=query.discredited)
     entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unusable)
     if not len(entries):
         raise NoVerdicts(f"{judge} has judged nothing of what is asked for; take a filter away.")

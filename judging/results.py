@@ -27,7 +27,7 @@ from calibration.panel_files import panel_file
 from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
-from calibration.verdicts import discredited_judges, judges_by_verdicts
+from calibration.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
 from judging import tasks
 from judging.comparison import has_overall, known_comparison, weighting_for
 from judging.comparison_page import ComparisonPanel, comparison_blocks, comparison_panel
@@ -64,6 +64,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         "leads": workspaces_led_by(user).filter(pk=study.workspace_id).exists(),
         "has_tasks": study.tasks.exists(),
         "discredited": discredited_judges(study),
+        "unusable": judges_without_verdict(study),
         "links": addressed(study, judge_links("judging:judges")),
     }
     htmx = getattr(request, "htmx", False)

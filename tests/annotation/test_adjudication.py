@@ -98,6 +98,15 @@ def test_judges_repeats_surplus_and_keys_are_left_out(study, lead):
     assert third.pk not in [task for task, _spread, _n in widest_spreads(study, least=0.0, most=10)]
 
 
+def test_answers_to_what_measures_raters_are_no_disagreement(study):
+    """Nobody is to decide a gold item whose answer is known, nor to ask more answers to it."""
+    first, second, _third, _fourth = tasks_of(study)
+    for purpose in ("gold", "control"):
+        first.gold = {"purpose": purpose, "expected": {"overall": 0}}
+        first.save()
+        assert [one.task for one in disagreements(study)] == [second]
+
+
 def test_without_an_overall_score_items_are_measured_on_their_own_scales():
     """Items of 0..1 (0 and 1: half) and of 0..100 (0 and 20: a tenth): the root of the mean variance, 0.3606."""
     study = make_checklist_study(instructions=1, models=1, items=1)
@@ -164,6 +173,20 @@ def test_every_answer_stands_beside_the_others(study, lead, django_assert_max_nu
     assert [column.name for column in found.columns] == ["ann", "bob", "lena", "gpt-4o"]
     overall = next(texts for criterion, texts in found.rows if criterion.key == "overall")
     assert [text for text, _reason in overall] == ["0", "10", "8", "9"]
+
+
+def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
+    first = tasks_of(study)[0]
+    for label, discredited in (("sound", None), ("misled", True)):
+        make_answer(
+            first,
+            make_judge_rater(study.workspace, label),
+            values(9),
+            status="derived",
+            discredited=discredited,
+        )
+    notes = {one.name: one.note for one in comparison_of(first, []).columns}
+    assert notes["misled"] == "failed its planted texts" != notes["sound"]
 
 
 # Pages

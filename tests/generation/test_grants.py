@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
+from generation import serving
 from generation.allowed_hosts import read_hosts, read_keys
 from generation.chat import HostNotAllowed, Unauthorised
 from generation.endpoints import open_chat, terms_stand
@@ -20,7 +21,9 @@ from generation.models import Endpoint, EndpointGrant, GenerationRun, LanguageMo
 from generation.probing import NoAnswer, probe_address, probe_endpoint
 from generation.runs import start_run
 from generation.sampling import Wanted, plan_generation
+from generation.serving import served_model
 from generation.worker import work_on
+from judging.judges import model_to_judge_with
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import Act, HostileServer, fails, says, says_or_streams
 from tests.generation.test_sampling import make_benchmark
@@ -432,3 +435,21 @@ def test_a_grant_made_twice_is_one():
     allow(endpoint, command="add_model")
     allow(endpoint, command="judge")
     assert EndpointGrant.objects.count() == 1
+
+
+@pytest.mark.parametrize("made", [served_model, model_to_judge_with])
+def test_two_commands_that_begin_at_once_make_one_endpoint_and_model(monkeypatch, made):
+    """Another command makes both while this one chooses a name."""
+    workspace, base_url, plain = make_workspace(), "http://127.0.0.1:1/v1", serving.free_name
+
+    def choose(*args):
+        monkeypatch.setattr(serving, "free_name", plain)
+        name = plain(*args)
+        made(workspace=workspace, name="m", command="other", base_url=base_url)
+        return name
+
+    monkeypatch.setattr(serving, "free_name", choose)
+    model = made(workspace=workspace, name="m", command="this", base_url=base_url)
+    assert model == LanguageModel.objects.get()
+    assert model.endpoint == Endpoint.objects.get()
+    assert EndpointGrant.objects.get().command == "other"

@@ -11,8 +11,11 @@ from django.utils import timezone
 
 from annotation.models import Assignment
 from calibration.datasets import EVERY_KIND, score_frame
+from calibration.report_reasons import NeverReviewed
+from calibration.reviewed_verdicts import reasonable_rates, review_state
 from calibration.verdicts import judges_by_verdicts
 from generation.models import Endpoint
+from judging.board_query import BoardQuery
 from judging.judges import create_judge
 from judging.leaderboards import leaderboard
 from judging.model_pairs import compared_item, model_pair
@@ -228,8 +231,8 @@ def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):
     assert [row.verdicts for row in judges_by_verdicts(study)] == [8]
 
 
-def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
-    """The failed run left one response without a usable verdict; another run of the same judge gives it one."""
+def with_one_unusable():
+    """The same run, whose judge gave no usable verdict on the first response either; what stands in its text."""
     study = make_study()
     unlucky = f"It is number {study.tasks.order_by('pk')[0].response_a_id}."
 
@@ -243,7 +246,13 @@ def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
     run = judged_by(mute_once, run)
     assert run.status == "failed" and Assignment.objects.filter(discredited=True).count() == 8
     assert Assignment.objects.get(status="unscored").discredited
-    other = plan_run(judge=judge, study=study, asking=Asking(canaries=False))
+    return study, run, unlucky
+
+
+def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
+    """The failed run left one response without a usable verdict; another run of the same judge gives it one."""
+    study, run, unlucky = with_one_unusable()
+    other = plan_run(judge=run.judge, study=study, asking=Asking(canaries=False))
     other = judged_by(believes, other)
     assert other.status == "finished", other.message
     given = Assignment.objects.of_judges().verdicts()
@@ -305,3 +314,35 @@ def test_the_verdicts_beside_a_comparison_are_those_that_it_rests_on():
         assert (row.first, row.second) == (25, 25)
         item = compared_item(pair, row)
         assert {said.score for side in item.sides for said in side.verdicts} == {"0.25"}
+
+
+def test_unusable_verdicts_of_a_failed_run_are_counted_only_where_it_is_looked_at():
+    study, run, _unlucky = with_one_unusable()
+    judged_again(study, run.judge.rater)
+    judge = run.judge.rater
+    assert leaderboard(study.benchmark, judge, "equal").unusable == 0
+    assert leaderboard(study.benchmark, judge, "equal", query=BoardQuery(discredited=True)).unusable == 1
+
+
+def test_what_people_found_of_discredited_verdicts_is_in_no_reasonable_rate():
+    study = make_study()
+    judge = make_judge_rater(study.workspace, "doubtful")
+    review = make_study(slug="reviews")
+    reviewer = make_rater(review)
+    for place, (task, mine) in enumerate(
+        zip(review.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=True)
+    ):
+        verdict = make_answer(mine, judge, {"item0": 0.5})
+        task.response_a, task.kind, task.reviews = mine.response_a, "review", verdict
+        task.save()
+        make_answer(task, reviewer, {"item0": place % 2})
+    state = review_state(study)
+    assert reasonable_rates(study, 100, 0)[0]["rate"]["value"] == 0.5
+    for task in review.tasks.order_by("pk")[:6:2]:
+        Assignment.objects.filter(pk=task.reviews_id).update(discredited=True)
+    total = reasonable_rates(study, 100, 0)[0]
+    assert (total["verdicts"], total["rate"]["value"]) == (5, 0.8)
+    assert review_state(study) != state  # so that no report computed before is shown
+    Assignment.objects.filter(rater=judge).update(discredited=True)
+    with pytest.raises(NeverReviewed):
+        reasonable_rates(study, 100, 0)

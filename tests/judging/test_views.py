@@ -294,6 +294,7 @@ def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, mo
     assert "Nothing to rank" in page
     page = client.get(reverse("judging:judges", args=[study.slug])).content.decode()
     assert "no usable verdict" in page or "no response in common" in page
+    assert "its 1 answer could not be used" in page and "No judge has been here yet" not in page
 
 
 def test_in_chinese_the_pages_are_served_too(client, study, run):
