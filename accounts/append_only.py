@@ -4,16 +4,34 @@ On SQLite Django rebuilds a table to alter it, and its triggers go: a migration 
 repeats the step (a test holds that the triggers stand).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 
+Step = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
+
 
 def forbid_update(table: str, columns: Sequence[str]) -> migrations.RunPython:
     """A migration step after which updating any of `columns` in `table` fails, on SQLite and PostgreSQL."""
 
+    return migrations.RunPython(*_steps(table, columns))
+
+
+def renew_on_sqlite(table: str, columns: Sequence[str]) -> migrations.RunPython:
+    """The step again, after SQLite has rebuilt the table and dropped its trigger. PostgreSQL keeps its own."""
+    create, _drop = _steps(table, columns)
+
+    def renew(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "sqlite":
+            editor.execute(f"DROP TRIGGER IF EXISTS {table}_append_only")
+            create(apps, editor)
+
+    return migrations.RunPython(renew, migrations.RunPython.noop)
+
+
+def _steps(table: str, columns: Sequence[str]) -> tuple[Step, Step]:
     def create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
         watched = ", ".join(columns)
         message = f"{table} is append-only"
@@ -39,4 +57,4 @@ def forbid_update(table: str, columns: Sequence[str]) -> migrations.RunPython:
         else:
             editor.execute(f"DROP TRIGGER {table}_append_only")
 
-    return migrations.RunPython(create, drop)
+    return create, drop
