@@ -20,6 +20,8 @@ PASS_OF_WORDS = 400
 
 MOST_COMPARED = 600_000
 """Comparisons of single letters, words or lines for which two texts are compared at all."""
+SETTING_UP = 80
+"""Comparisons in whose time difflib's matcher is set up, beside one for each piece."""
 COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
 ANCHOR = 5
@@ -74,6 +76,7 @@ class Comparison(SequenceMatcher[str]):
 
     def __init__(self, a: Sequence[str], b: Sequence[str], work: Work, *, autojunk: bool = False) -> None:
         self.work = work
+        work.take(SETTING_UP + len(a) + len(b))
         super().__init__(None, a, b, autojunk=autojunk)
         places = {piece: len(found) for piece, found in self.b2j.items()}
         self._before = [0, *accumulate(1 + places.get(piece, 0) for piece in a)]
@@ -228,6 +231,10 @@ Step = tuple[str, tuple[int, int], tuple[int, int]]
 
 def steps_between(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
     """difflib's steps from a to b; the ends that are equal and, between them, one "coarse" step where that is too much."""
+    if (
+        not a or not b or a == b
+    ):  # as between most neighbouring anchors, where a matcher costs more than it finds
+        return [("equal" if a == b else "replace", (0, len(a)), (0, len(b)))] if a or b else []
     try:
         matcher = Comparison(a, b, work)
         return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
@@ -260,7 +267,10 @@ def _words_between(left: str, right: str, work: Work) -> list[Change]:
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Places in both, rising together, from which the same ANCHOR pieces follow that follow nowhere else."""
+    """Places in both, rising together, from which the same ANCHOR pieces follow that follow nowhere else.
+
+    Of neighbours in a row only the first and the last are named.
+    """
     runs_a, runs_b = ([tuple(one[at : at + ANCHOR]) for at in range(len(one) - ANCHOR + 1)] for one in (a, b))
     times_a, times_b = Counter(runs_a), Counter(runs_b)
     place = {run: at for at, run in enumerate(runs_b) if times_b[run] == 1}
@@ -279,7 +289,16 @@ def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     while number >= 0:
         found.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    found.reverse()
+    return [pair for number, pair in enumerate(found) if not _is_within_a_run(found, number)]
+
+
+def _is_within_a_run(pairs: Sequence[tuple[int, int]], number: int) -> bool:
+    """Whether the pairs beside it are its neighbours in both texts, so that nothing can differ around it."""
+    if not 0 < number < len(pairs) - 1:
+        return False
+    (a0, b0), (a, b), (a1, b1) = pairs[number - 1 : number + 2]
+    return (a - a0, b - b0, a1 - a, b1 - b) == (1, 1, 1, 1)
 
 
 def _changes(a: Sequence[str], b: Sequence[str], steps: Iterable[Step]) -> list[Change]:
