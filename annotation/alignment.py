@@ -26,6 +26,8 @@ COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
 ANCHOR = 5
 """Words, spaces and marks in a row by which long passages are held against each other."""
+LONG_PASSAGE = 200
+"""Pieces of both texts from which on anchors are looked for."""
 LONGEST_HEADING = 100
 """Characters of a heading that are compared with another's."""
 
@@ -257,6 +259,8 @@ def _words_between(left: str, right: str, work: Work) -> list[Change]:
         matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
         return _changes(a, b, [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()])
     except TooDifferent:
+        if len(a) + len(b) < LONG_PASSAGE:
+            return _changes(a, b, steps_between(a, b, work))
         changes: list[Change] = []
         at = 0, 0
         for anchor in [*_anchors(a, b), (len(a), len(b))]:
