@@ -271,14 +271,17 @@ def _revise(
     attempt = 0
     while True:
         attempt += 1
-        latest = latest_scores(Score.objects.filter(assignment=assignment))
-        rows = []
-        for key, criterion in criteria.items():
-            before = latest.get(criterion.pk)
-            if not _same(before, answers[key]):
-                rows.append(_row(assignment, criterion, answers[key], before.revision + 1 if before else 0))
         try:
             with transaction.atomic():
+                if attempt > 1:  # others change it at this moment: one after the other
+                    Assignment.objects.select_for_update(no_key=True).get(pk=assignment.pk)
+                latest = latest_scores(Score.objects.filter(assignment=assignment))
+                rows = []
+                for key, criterion in criteria.items():
+                    before = latest.get(criterion.pk)
+                    if not _same(before, answers[key]):
+                        revision = before.revision + 1 if before else 0
+                        rows.append(_row(assignment, criterion, answers[key], revision))
                 if rows:
                     Score.objects.bulk_create(rows)
                 drafts_of(assignment).delete()

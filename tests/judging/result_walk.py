@@ -108,7 +108,9 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
     for name in ("judging:export_file", "api:export"):
         address = reverse(name, args=[study.slug])
         answer = client.get(address)
-        answer.close()
+        assert b"".join(
+            answer
+        )  # read to its end, so that the client closes it and the database stays connected
         found[address] = answer.status_code, ""
     return found | commands(study, judges) | reports_of(client, study)
 
