@@ -111,7 +111,7 @@ def make_the_study(page):
 def invite(page):
     press_on(page, "a[href$='/by-keyboard/cohorts/']")
     page.wait_for_url("**/cohorts/")
-    press_on(page, "main summary.button-outline")
+    press_on(page, "main details:has(#id_name) > summary")
     write(page, "#id_name", "Open door")
     choose(page, "#id_kind", "public")
     press_on(page, "main details[open] form button.button")

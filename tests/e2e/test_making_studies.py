@@ -95,7 +95,7 @@ def test_from_nothing_to_the_first_answer(open_page, kind):
     study = Study.objects.get(slug="made-here")
     assert (study.status, study.seats.count()) == ("open", 2 * TASKS[kind])
     lead.goto(f"{base}cohorts/")
-    lead.locator("main summary.button-outline").click()
+    lead.locator("main details:has(#id_name) > summary").click()
     lead.fill("#id_name", "Open door")
     lead.select_option("#id_kind", "public")
     lead.locator("main details[open] form button.button").click()
