@@ -54,6 +54,8 @@ def make_pairs(words: int) -> None:
     from tests.screen_studies import make_pair_study
 
     study = make_pair_study("four", instructions=RUNS + 3)
+    study.policies["reading_pace"] = {"words": 0}  # nobody reads here, and who does not read is told so
+    study.save(update_fields=["policies"])
     for number, task in enumerate(study.tasks.select_related("response_a", "response_b")):
         for response, seed in ((task.response_a, 2 * number + 3), (task.response_b, 2 * number + 4)):
             response.text = long_text(words, seed)
