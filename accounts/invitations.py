@@ -1,8 +1,7 @@
 """Invitations into a workspace: a link for one person and one role, which its owner accepts, or nobody."""
 
 import secrets
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -11,8 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, Invitation, Membership, User, Workspace
 from accounts.people import check_name, check_role, log, new_account, roles_granted_by, sign_in_name
 from accounts.tokens import digest_of
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 
 class InvitationClosed(ValueError):

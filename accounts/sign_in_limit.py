@@ -2,9 +2,8 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from unicodedata import normalize
 
 from django.conf import settings
@@ -12,8 +11,8 @@ from django.http import HttpRequest
 
 from accounts.client_address import client_address
 from accounts.models import SignInAttempt
+from core.clock import Clock
 
-Clock = Callable[[], datetime]
 WINDOW = timedelta(minutes=15)
 WINDOW_MINUTES = 15
 ATTEMPTS_AT_A_NAME = 10

@@ -2,14 +2,13 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 
 from accounts.models import ApiToken, User
+from core.clock import Clock
 
-Clock = Callable[[], datetime]
 OPENING = "plumbline_"
 REMEMBER_USE_EVERY = timedelta(minutes=10)
 

@@ -8,11 +8,11 @@ from django.db.models import Prefetch
 from django.utils.translation import gettext
 
 from accounts.models import User
-from annotation.feedback import answer_text
-from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score, Study, Task, latest_scores
 from annotation.recording import Answer, Outcome, record_answer
+from annotation.scales import answer_text
 from annotation.studies import log_event
+from core.clock import Clock
 
 
 @dataclass(frozen=True)

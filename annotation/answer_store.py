@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Score, Study, Task
 from annotation.scales import Reading
+from core.tables.bad_rows import Place
 from generation.inserting import Inserting
-from generation.interchange.records import Place
 
 LONGEST_REASON = 300
 UNUSABLE = "unusable"

@@ -59,7 +59,7 @@ from annotation.participants import settle, waiting_requests
 from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL, cause_words, pause, resume
 from annotation.signed_links import NoKeys, prolific_keys
-from generation.interchange.table import storable
+from core.text import storable
 
 MOST_RATERS_SHOWN = 200
 

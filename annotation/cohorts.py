@@ -7,7 +7,7 @@ leaves the answers under their pseudonym.
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -26,8 +26,7 @@ from annotation.models import Cohort, Rater, RaterIdentity, Standing, Study
 from annotation.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.participation import make_rater
 from annotation.qualification import ensure_standing, standing_of
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40

@@ -1,6 +1,7 @@
 """A lead's desk: the studies, and how far one has come; its parts ask for themselves again while the page is open."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
@@ -13,7 +14,6 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation import tasks
 from annotation.desk_counts import (
     PEOPLE,
     CategoryRow,
@@ -32,6 +32,7 @@ from annotation.provenance import provenance_of
 from annotation.qualification import APPEAL
 from annotation.self_naming_scan import SELF_NAMING, is_decided
 from annotation.skipped import skipped_by_all
+from core.background import send
 
 RATERS_A_PAGE = 50
 NOTES_SHOWN = 5
@@ -108,7 +109,7 @@ def attention_of(study: Study, *, can_lead: bool) -> Attention:
 
 
 def _count(study: Study) -> Counted:
-    return counted(study, clock=timezone.now, enqueue=tasks.count_desk.delay)
+    return counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
 
 
 def _progress(study: Study, found: Counted, raters: list[RaterRow]) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from django.utils.dateparse import parse_datetime
 from annotation.desk_counts import CategoryRow, Tally, tally_of
 from annotation.disagreements import widest_spreads
 from annotation.models import Assignment, DeskTally, Study
+from core.clock import Clock
 
-Clock = Callable[[], datetime]
 LARGE = 25_000
 """Answers from which on a study's counts are kept."""
 FRESH = timedelta(seconds=8)

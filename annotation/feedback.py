@@ -7,11 +7,10 @@ from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from accounts.localized import localized
 from annotation.check_plan import CONTROL, GOLD
-from annotation.forms import number_text
 from annotation.marking import admits
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Study, TimeCorrection, latest_scores
+from annotation.scales import answer_text
 
 GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
 GOLD_BATCH, FEWEST_GOLD = 50, 10
@@ -25,14 +24,6 @@ class FeedbackLine:
     answered: str
     expected: str
     as_expected: bool
-
-
-def answer_text(criterion: Criterion, value: float | None) -> str:
-    """A value as its scale calls it."""
-    if value is None:
-        return _("does not apply")
-    level = criterion.level_of(value)
-    return localized(level.get("label", {})) or str(level["key"]) if level else number_text(value)
 
 
 def expected_text(criterion: Criterion, wanted: Any) -> str:

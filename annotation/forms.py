@@ -17,6 +17,7 @@ from annotation.evidence import Quotations, UnreadableQuotation
 from annotation.join_limits import MOST_JOINS_AN_HOUR
 from annotation.models import Cohort, Criterion, Score
 from annotation.recording import NOT_APPLICABLE, Answer, Timing
+from annotation.scales import number_text
 
 PREFIX, REASON, EVIDENCE = "c-", "r-", "e-"
 ENTERED = (PREFIX, REASON, EVIDENCE)
@@ -111,11 +112,6 @@ class Question:
     reason: str
     verdict: Verdict | None
     compares: bool
-
-
-def number_text(value: float) -> str:
-    """3.0 as '3', 2.5 as '2.5': how a number stands in a form."""
-    return f"{value:.12g}"
 
 
 def _steps(criterion: Criterion) -> list[float] | None:

@@ -11,7 +11,7 @@ from annotation.controls import NotMarkable, mark_gold
 from annotation.models import Criterion, Study, Task
 from annotation.scales import number_in
 from annotation.studies import log_event
-from generation.interchange.records import Place
+from core.tables.bad_rows import Place
 from generation.interchange.table import Row, read_rows
 
 COLUMNS = ("instruction", "criterion", "value")

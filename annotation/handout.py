@@ -60,7 +60,6 @@ from annotation.leases import (
     words_of,
 )
 from annotation.leases import GIVEN as GIVEN
-from annotation.leases import Clock as Clock
 from annotation.models import Assignment, Rater, Seat, Study, Task
 from annotation.probes import probe_for
 from annotation.qualification import (
@@ -73,6 +72,7 @@ from annotation.qualification import (
     task_of_stage,
 )
 from annotation.sides import Shown, draw_side
+from core.clock import Clock as Clock
 
 CLAIM_ATTEMPTS = 5
 ORDERS = ("random", "spread", "finish")

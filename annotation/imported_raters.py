@@ -7,7 +7,7 @@ from django.db.models import Q
 from annotation.answer_store import Circumstances
 from annotation.models import Rater, Study
 from annotation.scales import Rules
-from generation.interchange.records import Place
+from core.tables.bad_rows import Place
 
 LONGEST_LABEL = 200
 

@@ -7,7 +7,6 @@ ends (leases.py).
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -19,8 +18,7 @@ from django.utils.translation import ngettext
 from accounts.models import Event, User
 from annotation.leases import GIVEN
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing, Study
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 JOINS_AN_HOUR = 30
 """How many may join from one address by a new door without accounts."""

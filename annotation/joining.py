@@ -31,7 +31,7 @@ from annotation.cohorts import (
 )
 from annotation.controls import check_tasks
 from annotation.feedback import feedback_on, seconds_open
-from annotation.forms import AppealForm, TimeForm, number_text
+from annotation.forms import AppealForm, TimeForm
 from annotation.handout import has_more
 from annotation.join_limits import (
     JoinRefused,
@@ -60,8 +60,9 @@ from annotation.participation import (
 )
 from annotation.qualification import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.rendering import render_text
+from annotation.scales import number_text
 from annotation.signed_links import is_required
-from generation.interchange.table import storable
+from core.text import storable
 from generation.models import Response
 
 

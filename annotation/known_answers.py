@@ -22,11 +22,11 @@ from accounts.reader_language import for_reader
 from annotation.check_plan import BEFORE_RATING, CONTROL, GOLD
 from annotation.controls import NotMarkable, mark_gold
 from annotation.desk import study_to_lead
-from annotation.forms import number_text
 from annotation.handout import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
 from annotation.provenance import provenance_of
 from annotation.rendering import render_text
+from annotation.scales import number_text
 from annotation.screens import part_shown
 from annotation.studies import LARGE, StudyRefused, is_large, log_event, make_tasks
 from annotation.study_forms import texts_of

@@ -5,15 +5,13 @@ has a shorter one, so that people who join and never begin keep no seat from oth
 until MOST_LEASES times its length after the task was shown.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.db.models import Q
 
 from annotation.models import Assignment, Rater, Seat, Study
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 LEASE_SECONDS = 30 * 60
 FIRST_LEASE_SECONDS = 10 * 60

@@ -11,7 +11,8 @@ from annotation.library import RubricsOf
 from annotation.models import Assignment, Criterion, Rubric, Study
 from annotation.own_rubric import OwnRubric
 from annotation.scales import Reading, Rules, describe, number_in, read_value
-from generation.interchange.records import BadRow, OnBadRow, RatingRecord
+from core.tables.bad_rows import BadRow, OnBadRow
+from generation.interchange.records import RatingRecord
 from generation.items import ItemName, Items
 from generation.loading import Counts, batches
 

@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from annotation.handout import has_ended, progress_of
-from annotation.leases import Clock
 from annotation.models import Rater, Seat, Study
 from annotation.qualification import is_stopped
+from core.clock import Clock
 
 LOOK_AGAIN_SECONDS = 60
 

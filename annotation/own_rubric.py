@@ -2,7 +2,7 @@
 
 from annotation.models import Criterion, Rubric, Study
 from annotation.scales import Rules, describe, level, number_in, read_value
-from generation.interchange.records import Place
+from core.tables.bad_rows import Place
 
 LONGEST_CRITERION = 100
 

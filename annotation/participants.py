@@ -8,7 +8,6 @@ comes with it, the first browser's code is entered, or the lead agrees. Ids and 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -20,8 +19,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Event, User
 from annotation.models import Assignment, BrowserRequest, Cohort, Participant, Rater, RaterIdentity, Study
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8

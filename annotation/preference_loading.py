@@ -11,7 +11,8 @@ from annotation.loading import RECORDS_AT_ONCE, OnProgress, no_progress
 from annotation.models import Criterion, Study
 from annotation.own_rubric import own_rubric
 from annotation.scales import Reading, Rules
-from generation.interchange.records import BadRow, OnBadRow, PreferenceRecord
+from core.tables.bad_rows import BadRow, OnBadRow
+from generation.interchange.records import PreferenceRecord
 from generation.interchange.tidy import CHOICES
 from generation.items import ItemName, Items
 from generation.loading import Counts, batches

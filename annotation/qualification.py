@@ -5,8 +5,7 @@ Policies read here: "training" (true: tasks marked so come first, with feedback)
 rater who is stopped is told why, may appeal, and is let in again by the lead with one click.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from random import Random
 
@@ -18,8 +17,7 @@ from accounts.sentences import Wording
 from annotation.check_plan import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
 from annotation.controls import check_tasks, missed_in, unseen_by
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
-
-Clock = Callable[[], datetime]
+from core.clock import Clock
 
 APPEAL = "appeal"
 CLOSED = "closed"

@@ -31,11 +31,12 @@ from accounts.prepared import (
     PreparedChange,
     PreparedInsert,
 )
-from annotation.handout import Clock, regain_seat, release_seat
+from annotation.handout import regain_seat, release_seat
 from annotation.haste import TOO_FAST, Haste, note_haste, too_fast
 from annotation.models import Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
 from annotation.pace import bounded
 from annotation.qualification import note_check, too_late
+from core.clock import Clock
 
 GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED)
 REVISION_ATTEMPTS = 5

@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from accounts.localized import localized
 from annotation.models import Criterion
 
 NOT_APPLICABLE = "n/a"
@@ -128,3 +131,16 @@ def read_value(criterion: Criterion, text: str) -> Reading | None:
         if text.casefold() in names:
             return Reading(float(one["value"]), str(one["key"]))
     return None
+
+
+def number_text(value: float) -> str:
+    """3.0 as '3', 2.5 as '2.5': how a number stands in a form."""
+    return f"{value:.12g}"
+
+
+def answer_text(criterion: Criterion, value: float | None) -> str:
+    """A value as its scale calls it."""
+    if value is None:
+        return _("does not apply")
+    level = criterion.level_of(value)
+    return localized(level.get("label", {})) or str(level["key"]) if level else number_text(value)

@@ -12,14 +12,14 @@ from accounts.prepared import EXAMPLE_ID, Prepared
 from annotation.alignment import TooDifferent, align_sections, is_near_duplicate
 from annotation.canonical import compares, mirrored_level
 from annotation.evidence import Quotations
-from annotation.feedback import answer_text
 from annotation.forms import Criteria, Shown, Verdict, level_chosen
 from annotation.models import Assignment, Criterion, Score, Study, Task, latest_scores
 from annotation.rendering import Heading, RenderedText, render_text
+from annotation.scales import answer_text
 from annotation.self_naming import mask_self_naming
+from annotation.self_naming_scan import MASK_POLICY
 from generation.models import Response
 
-MASK_POLICY = "mask_self_naming"
 MOST_SECTIONS_ALIGNED = 120
 
 

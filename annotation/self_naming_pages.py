@@ -16,14 +16,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation import tasks as background
 from annotation.desk import leads, study_to_lead, study_to_read
 from annotation.models import Flag, Seat, Study, Task
 from annotation.provenance import provenance_of
-from annotation.screens import MASK_POLICY
 from annotation.self_naming import Mention
 from annotation.self_naming_scan import (
     KEEP_POLICY,
+    MASK_POLICY,
     SCANNED_AT,
     SelfNaming,
     change_policies,
@@ -33,6 +32,7 @@ from annotation.self_naming_scan import (
     undecided,
 )
 from annotation.studies import StudyRefused, drop_task, is_large, log_event, make_tasks
+from core.background import send_after_commit
 
 FOUND_A_PAGE = 50
 
@@ -114,7 +114,7 @@ def change_self_naming(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _scan(request: HttpRequest, study: Study) -> None:
     if is_large(study) or study.tasks.count() > FOUND_A_PAGE * 40:
-        transaction.on_commit(lambda: background.scan_self_naming.delay(study.pk))
+        send_after_commit("annotation.scan_self_naming", study.pk)
         messages.info(request, _("A worker looks through the texts. Load this page again in a minute."))
         return
     if study.status == Study.Status.DRAFT:

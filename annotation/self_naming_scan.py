@@ -14,12 +14,12 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Flag, Study, Task
-from annotation.screens import MASK_POLICY
 from annotation.self_naming import Mention, find_self_naming
 from generation.models import Response
 
 SELF_NAMING = "self_naming"
 KEEP_POLICY = "keep_self_naming"
+MASK_POLICY = "mask_self_naming"
 SCANNED_AT = "scanned_at"
 TASKS_AT_ONCE = 500
 RESPONSES_AT_ONCE = 50

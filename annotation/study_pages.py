@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by
 from accounts.reader_language import for_reader
-from annotation import tasks
 from annotation.desk import study_to_lead
 from annotation.event_words import EventLine, event_lines
 from annotation.models import Cohort, Guideline, Rater, Study, Task
@@ -34,6 +33,7 @@ from annotation.studies import (
     settings_of,
 )
 from annotation.study_forms import GuidelineForm, NewStudyForm, StudyForm
+from core.background import send_after_commit
 
 EVENTS_A_PAGE = 100
 
@@ -140,7 +140,7 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, for_reader(problem))
         return redirect("annotation:setup", study.slug)
     if is_large(study):
-        transaction.on_commit(lambda: tasks.launch.delay(study.pk))
+        send_after_commit("annotation.launch", study.pk)
         return redirect("annotation:setup", study.slug)
     prepare_and_open(study)
     if study.status == Study.Status.OPEN:

@@ -1,5 +1,6 @@
 """Tasks that need a lead: where raters differ, a lead's own answer, more answers, and taking a task back."""
 
+from functools import partial
 from typing import cast
 
 from django.contrib import messages
@@ -24,7 +25,7 @@ from annotation.recording import AnswerRefused
 from annotation.rendering import render_text
 from annotation.screens import screen_of
 from annotation.studies import add_overlap, release_task
-from annotation.tasks import count_desk
+from core.background import send
 
 MOST_SHOWN = 50
 MOST_AT_ONCE = 500
@@ -49,7 +50,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     least = _least(request.GET.dict())
     known, at, counting = None, None, False
     if is_large(study):
-        found = counted(study, clock=timezone.now, enqueue=count_desk.delay)
+        found = counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
         known, at, counting = found.spreads, found.at, found.counting
     rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
     context = {

@@ -6,7 +6,8 @@ from annotation.answer_store import AnswerStore, Circumstances, Given, TaskName
 from annotation.library import RubricsOf
 from annotation.models import Criterion, Rater, Rubric, Study
 from annotation.scales import read_value
-from generation.interchange.records import BadRow, OnBadRow, VerdictRecord
+from core.tables.bad_rows import BadRow, OnBadRow
+from generation.interchange.records import VerdictRecord
 from generation.loading import Counts, Responses, batches_of_text
 
 NO_SCORE = 0

@@ -52,7 +52,7 @@ from annotation.rail import render_blank, render_questions
 from annotation.recording import LONGEST_DRAFT, AnswerRefused, NotOpen, Outcome, drafts_of, late_scores
 from annotation.rendering import RenderedText, render_text
 from annotation.screens import Screen, screen_of
-from generation.interchange.table import storable
+from core.text import storable
 from generation.models import Instruction
 
 MOST_ANSWERS_SHOWN = 20

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.cache import cache
-from django.db import transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,7 +23,6 @@ from django.views.decorators.http import require_safe
 from accounts.permissions import results_page
 from annotation.desk_tallies import is_large
 from annotation.models import Assignment, DeskTally, Score, Study
-from calibration import tasks
 from calibration.agreement_page import opening as agreement_opening
 from calibration.agreement_reports import DRAWS, AmbiguousCriterion, agreement_report
 from calibration.datasets import NothingToRead
@@ -37,6 +35,7 @@ from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import Plain, missing, report_of
 from calibration.weights_page import earlier_fits, fit_page
 from calibration.words import by_items
+from core.background import send_after_commit
 
 AGAIN_AFTER = timedelta(minutes=2)
 MOST_NAMED = 5
@@ -153,8 +152,8 @@ def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless it was asked a moment ago."""
     if not cache.add(f"desk-figures:{study.pk}", timezone.now().isoformat(), AGAIN_AFTER.total_seconds()):
         return
-    transaction.on_commit(lambda: tasks.report_agreement.delay(study.pk, ""))
-    transaction.on_commit(lambda: tasks.build_report.delay(study.pk, RATERS.name, rater_settings()))
+    send_after_commit("calibration.report_agreement", study.pk, "")
+    send_after_commit("calibration.build_report", study.pk, RATERS.name, rater_settings())
 
 
 @require_safe

@@ -35,7 +35,7 @@ from calibration.datasets import (
     score_frame,
 )
 from calibration.models import CategoryFit, Fit, FittedWeight
-from generation.manifests import code_version
+from generation.code_version import code_version
 
 RESERVED_NAMES = ("equal", "published")  # what leaderboards call weights that are no fit's own
 

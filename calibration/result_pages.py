@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -13,11 +11,11 @@ from django.utils.translation import gettext
 
 from annotation.models import Score, Study
 from annotation.provenance import provenance_of
-from calibration import tasks
 from calibration.figure_files import png, standalone_svg
 from calibration.result_blocks import Block, ResultPage
 from calibration.stored_reports import Plain, ReportKind, known, report_of
 from calibration.verdicts import discredited_judges
+from core.background import send_after_commit
 
 SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
 
@@ -34,7 +32,7 @@ class PageKind:
     settings: Callable[[Study, Mapping[str, str]], Plain]
     page: Callable[[Study, Plain], ResultPage]
     title: Callable[[], str]
-    build: Any = None
+    build: str = "calibration.build_report"
     links: Callable[[], Sequence[tuple[str, str]]] = tuple
     about_judges: bool = False
 
@@ -68,7 +66,12 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
 
 
 def ready_report(
-    study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool, build: Any = None
+    study: Study,
+    kind: ReportKind,
+    settings: Plain,
+    *,
+    asked_before: bool,
+    build: str = "calibration.build_report",
 ) -> Plain | None:
     """The report, computed here where that is quick; None while a worker computes it."""
     found = known(study, kind, settings)
@@ -76,8 +79,7 @@ def ready_report(
         return found
     if Score.objects.filter(assignment__task__study=study).count() > kind.slow_from:
         if not asked_before:
-            task = build or tasks.build_report
-            transaction.on_commit(lambda: task.delay(study.pk, kind.name, settings))
+            send_after_commit(build, study.pk, kind.name, settings)
         return None
     return report_of(study, kind, settings)
 

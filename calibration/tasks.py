@@ -13,9 +13,7 @@ from calibration.fits import run_fit
 from calibration.report_kinds import report_kind
 from calibration.statistic_errors import NoStatistic
 from calibration.stored_reports import report_of
-from calibration.words import refusal_facts
-
-REFUSED = "fit refused"
+from calibration.words import FIT_REFUSED, refusal_facts
 
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]
@@ -29,7 +27,7 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
         Event.objects.create(
             workspace=row.workspace,
             actor=actor,
-            verb=REFUSED,
+            verb=FIT_REFUSED,
             object_type="study",
             object_id=row.public_id,
             after=refusal_facts(error),

@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -15,7 +14,6 @@ from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Criterion, Rater, Study
 from annotation.provenance import provenance_of
-from calibration import tasks
 from calibration.agreement_page import agreement_panel, opening
 from calibration.agreement_reports import AmbiguousCriterion, agreement_report, known_agreement_report
 from calibration.category_fits import FitRefused
@@ -27,7 +25,8 @@ from calibration.panel_files import agreement_blocks, panel_file, weights_blocks
 from calibration.report_cache import is_slow
 from calibration.statistic_errors import NoStatistic
 from calibration.weights_page import criterion_questions, earlier_fits, fit_page
-from calibration.words import by_items, reason_words, refusal_words, words_of_refusal
+from calibration.words import FIT_REFUSED, by_items, reason_words, refusal_words, words_of_refusal
+from core.background import send_after_commit
 
 LONGEST_WRITTEN = 1000
 """Characters of a form's field that become a name in addresses; many marks on one letter take long to be read."""
@@ -97,7 +96,7 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
     if is_slow(study):
         newest = next(iter(earlier_fits(study)), None)
         user = request.user.pk
-        transaction.on_commit(lambda: tasks.fit_study.delay(study.pk, floor, pool, skip_small, user))
+        send_after_commit("calibration.fit_study", study.pk, floor, pool, skip_small, user)
         response = redirect("calibration:weights", slug)
         response["Location"] += f"?after={newest.public_id if newest else ''}"
         return response
@@ -150,7 +149,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     report = known_agreement_report(study, criterion)
     if report is None and is_slow(study):
         if "waiting" not in request.GET:
-            transaction.on_commit(lambda: tasks.report_agreement.delay(study.pk, criterion))
+            send_after_commit("calibration.report_agreement", study.pk, criterion)
         context["waiting"] = True
     elif report is None:
         try:
@@ -229,7 +228,7 @@ def _shared(request: HttpRequest, study: Study) -> dict[str, Any]:
 def _refusal(study: Study, fits: Any) -> str:
     """Why the last fit a worker tried was refused, unless a fit has been made since."""
     event = Event.objects.filter(
-        workspace=study.workspace, verb=tasks.REFUSED, object_type="study", object_id=study.public_id
+        workspace=study.workspace, verb=FIT_REFUSED, object_type="study", object_id=study.public_id
     ).first()
     if event is None or (fits and fits[0].created_at > event.at):
         return ""

@@ -10,6 +10,9 @@ from calibration.drawing import number
 from calibration.resampling import MIN_CLUSTERS
 from calibration.weights import WeightCertificate
 
+FIT_REFUSED = "fit refused"
+"""The verb of the event that keeps why a fit was refused."""
+
 
 def decimals_step(low: float, high: float) -> float:
     """The last digit worth printing of a rate: hundredths, thousandths where the interval is under 0.02 wide."""

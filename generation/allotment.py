@@ -15,8 +15,9 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
+from core.clock import Clock
 from generation.any_run import AnyRun
-from generation.leases import LEASE, Clock
+from generation.leases import LEASE
 from generation.spending import NOTHING, Ceiling, Spend
 
 PARTS = ("calls", "tokens", "money")

@@ -18,6 +18,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from core.clock import Clock
+from core.text import storable
 from generation import chat, failure_words
 from generation.allowed_hosts import HostRefused, origin_of
 from generation.bodies import beginning
@@ -33,8 +35,6 @@ from generation.chat import (
 from generation.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
 from generation.endpoints import NoEndpoint, endpoint_of, prices_of
 from generation.grants import callable_reach, key_of
-from generation.interchange.table import storable
-from generation.leases import Clock
 from generation.manifests import models_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
 from generation.recording import note_attempt, record_failure, record_response, record_surplus

@@ -25,8 +25,8 @@ from generation.bodies import (
     read_vectors,
     tokens_counted,
 )
+from generation.call_limits import CallFailed
 from generation.connections import Answer, Connections, ReplyRefused, answer_of, events_with_data
-from generation.engine import CallFailed
 
 Message = Mapping[str, str]
 LONGEST_WORDS = 2000

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.db import transaction
 
 from generation.any_run import AnyRun
+from generation.call_limits import Pace
 from generation.chat import Chat, OpenAIChat, Refused
-from generation.engine import Pace
 from generation.failure_words import NO_ENDPOINT
 from generation.grants import callable_reach, key_of, open_grants, why_not_loaded
 from generation.in_process import InProcessChat, checked_engine

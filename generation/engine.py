@@ -7,8 +7,9 @@ holds no slot, so a slow or failing one delays nobody else; what has finished is
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
+from generation.call_limits import CallFailed, Pace
 from generation.failure_words import NO_REPLY
 from generation.spending import NOTHING, Budget, Spend
 
@@ -16,25 +17,6 @@ K = TypeVar("K")
 R = TypeVar("R")
 K_contra = TypeVar("K_contra", contravariant=True)
 R_contra = TypeVar("R_contra", contravariant=True)
-
-
-class CallFailed(Exception):
-    """A call that brought no reply.
-
-    `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call. So is
-    one that was `unsent`, as nobody listened, at an endpoint that had answered until then: it is being started again.
-    `fatal`: no other call of the run can succeed either. `doubtful`: perhaps none can, perhaps this one alone cannot.
-    `retry_after` is the wait in seconds that the other side asked for, of every call. `came` is what the call had
-    brought when it broke off, of the kind that a whole one brings: it is paid for. None where nothing had come.
-    """
-
-    retryable = False
-    patient = False
-    unsent = False
-    fatal = False
-    doubtful = False
-    retry_after: float | None = None
-    came: Any = None
 
 
 class TryTimedOut(CallFailed):
@@ -57,24 +39,6 @@ class Retry:
         """Before try number tries + 1: doubling, with half of it drawn (`draw` in [0, 1))."""
         whole = min(self.longest_wait, self.first_wait * 2.0 ** min(tries - 1, 30))
         return whole * (0.5 + draw / 2)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How fast calls may start; None is no limit."""
-
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-
-    def seconds_of(self, spend: Spend) -> float:
-        """How long this spend takes of the allowance."""
-        requests = 60.0 / self.requests_per_minute if self.requests_per_minute else 0.0
-        tokens = 60.0 * spend.tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0
-        return max(requests, tokens)
-
-    @property
-    def limited(self) -> bool:
-        return bool(self.requests_per_minute or self.tokens_per_minute)
 
 
 class Turns(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from django.db.models import Q
 
-from generation.interchange.table import storable
+from core.text import storable
 from generation.models import Instruction, InstructionText
 
 

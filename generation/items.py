@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from generation.interchange.records import InstructionRecord, Place
+from core.tables.bad_rows import Place
+from generation.interchange.records import InstructionRecord
 from generation.loading import Instructions, Models
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
 

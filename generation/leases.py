@@ -8,20 +8,19 @@ import hashlib
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from generation.interchange.table import storable
+from core.clock import Clock
+from core.text import storable
 
 LEASE = timedelta(seconds=90)
 WAITING, RUNNING = "waiting", "running"
-
-Clock = Callable[[], datetime]
 
 
 def new_worker_name() -> str:

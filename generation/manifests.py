@@ -2,54 +2,16 @@
 
 import hashlib
 import json
-import platform
-import tomllib
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Avg, Count, F, FloatField, Max, Min, Sum
 from django.db.models.functions import Abs, Cast
 
+from generation.code_version import code_version, library_versions
 from generation.endpoints import served_name
 from generation.models import GenerationRun, Instruction, LanguageModel, Response
 from generation.spent import spent_of
 from generation.wrapping import LENGTHS
-
-LIBRARIES = ("django", "openai", "aiohttp", "httpx2", "celery", "vllm")
-
-
-def code_version() -> str:
-    """The project's version, and the commit it runs from where that is known."""
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    commit = _commit()
-    return f"{project['version']}+{commit[:12]}" if commit else str(project["version"])
-
-
-def _commit() -> str:
-    """The commit that HEAD names, read without running git; '' outside a clone."""
-    git = settings.BASE_DIR / ".git"
-    try:
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
-        if not head.startswith("ref: "):
-            return head
-        reference = git / head.removeprefix("ref: ")
-        if reference.exists():
-            return reference.read_text(encoding="utf-8").strip()
-        packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
-        return next((line.split()[0] for line in packed if line.endswith(head.removeprefix("ref: "))), "")
-    except (OSError, IndexError):
-        return ""
-
-
-def library_versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def instructions_hash(run: GenerationRun) -> str:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from accounts.reader_language import for_reader
+from core.clock import Clock
 from generation import failure_words
 from generation.allowed_hosts import Reach
 from generation.bodies import ServedModel
@@ -34,7 +35,6 @@ from generation.chat import (
 from generation.failure_words import NOT_INSTALLED
 from generation.grants import callable_reach, key_of, site_reach
 from generation.in_process import installed
-from generation.leases import Clock
 from generation.models import Endpoint, LanguageModel
 from generation.serving import checked_base_url
 

@@ -6,6 +6,7 @@ sent and shrinks by what `spare` finds to be more than the calls in hand can cos
 
 from datetime import datetime, timedelta
 
+from core.clock import Clock
 from generation.allotment import (
     Counting,
     ceiling_of,
@@ -19,7 +20,6 @@ from generation.allotment import (
 )
 from generation.any_run import AnyRun
 from generation.engine import Traffic
-from generation.leases import Clock
 from generation.spending import NOTHING, NOTHING_MORE, Ceiling, Spend
 
 SHORTEST_WAIT = 1.0

@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+from core.clock import Clock
+from core.text import storable
 from generation.any_run import AnyRun
 from generation.failure_words import PUT_OFF
-from generation.interchange.table import storable
-from generation.leases import Clock
 
 A_WHILE = timedelta(seconds=5)
 """So long nothing but delays must come before it is worth a word: now and then a call is put off anywhere."""

@@ -6,8 +6,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from core.text import storable
 from generation import chat
-from generation.interchange.table import storable
 from generation.models import GenerationItem, Response, SurplusReply
 from generation.spending import MILLIONTH, Prices
 from generation.textmetrics import word_count

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from core.clock import Clock
 from generation.any_run import AnyRun
 from generation.journal import JournalFailed, Kept, left_behind, runs_left_behind
-from generation.leases import Clock, new_worker_name, release_dead
+from generation.leases import new_worker_name, release_dead
 
 logger = logging.getLogger(__name__)
 Run = TypeVar("Run", bound=AnyRun)

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils.translation import ngettext
 
+from core.clock import Clock
 from generation.batch import in_batches
 from generation.endpoints import uncounted_of
-from generation.leases import Clock
 from generation.manifests import measures_of, models_of
 from generation.models import Endpoint, GenerationRun, Response
 from generation.run_words import calls_in_words, rate_since, state_in_words, time_left

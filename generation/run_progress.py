@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
+from core.clock import Clock
 from generation.any_run import AnyRun
-from generation.leases import Clock
 from generation.spending import MILLIONTH
 
 ERRORS_SHOWN = 8

@@ -9,11 +9,12 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 
 from accounts.models import Event, User
+from core.clock import Clock
+from core.text import storable
 from generation.any_run import AnyRun
 from generation.failure_words import FAULT
-from generation.interchange.table import storable
 from generation.journal import JournalFailed
-from generation.leases import WAITING, Clock, live_leases, release_dead
+from generation.leases import WAITING, live_leases, release_dead
 from generation.spending import Ceiling
 
 Status = AnyRun.Status

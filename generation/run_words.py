@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext, ngettext
 
-from generation.leases import Clock
+from core.clock import Clock
 from generation.run_progress import CallsNow
 
 WHOLE_HOUR = 3600

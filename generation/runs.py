@@ -7,9 +7,10 @@ from datetime import datetime
 from django.db.models import Count, Max, Q, Sum
 
 from accounts.models import User
+from core.clock import Clock
 from generation import recovery
 from generation.chat import BROKEN_OFF
-from generation.leases import Clock, live_leases
+from generation.leases import live_leases
 from generation.left_replies import store_replies
 from generation.manifests import manifest_at_end, manifest_at_start
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply

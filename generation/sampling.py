@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
+from core.clock import Clock
 from generation.allotment import ceiling_of
 from generation.endpoints import endpoint_of
-from generation.leases import Clock
 from generation.loading import batches
 from generation.models import (
     MAIN_EXPERIMENT,

@@ -2,8 +2,8 @@
 
 from django.db import transaction
 
+from core.text import storable
 from generation.any_run import AnyRun
-from generation.interchange.table import storable
 
 SERVED = "served"
 """In a run's manifest: the names, in the order in which they came."""

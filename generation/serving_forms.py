@@ -15,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from accounts.reader_language import for_reader
+from core.text import storable
 from generation.chat import HostNotAllowed, Refused
 from generation.grants import ADDRESS_REFUSED, callable_reach, end_grants, why_no_key, why_not_loaded
 from generation.in_process import checked_engine
-from generation.interchange.table import storable
 from generation.models import Endpoint, LanguageModel
 from generation.scripted import BadScript, read_script
 from generation.serving import ServingRefused, checked_base_url, checked_key_variable

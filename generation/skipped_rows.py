@@ -4,7 +4,7 @@ import csv
 from datetime import datetime
 from pathlib import Path
 
-from generation.interchange.records import BadRow
+from core.tables.bad_rows import BadRow
 
 
 class SkippedRows:

@@ -9,7 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from generation.engine import BUDGET_REACHED, Call, Engine, Pace, Retry, Traffic, Turns
+from generation.call_limits import Pace
+from generation.engine import BUDGET_REACHED, Call, Engine, Retry, Traffic, Turns
 from generation.models import Endpoint
 from generation.purse import Purse
 from generation.shifts import LOOK_SECONDS, Shift, Work, Worklist

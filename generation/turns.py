@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from generation.leases import Clock
+from core.clock import Clock
 from generation.models import Endpoint, EndpointTurn
 
 

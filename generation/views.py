@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from accounts.reader_language import for_reader
+from core.background import send_after_commit
 from generation.allotment import ceiling_of
 from generation.counted_runs import with_counts
 from generation.endpoints import NoEndpoint
@@ -42,7 +43,6 @@ from generation.sampling import (
     plan_generation,
     sent_just_now,
 )
-from generation.tasks import enqueue
 
 RUNS_SHOWN = 100
 
@@ -200,7 +200,7 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
                 return known
             made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
             start(made, clock=timezone.now, user=user)
-            enqueue(made)
+            send_after_commit("generation.work", made.pk)
             return made
     except NothingToGenerate:
         form.add_error(
@@ -218,7 +218,7 @@ def _resume(request: HttpRequest, run: GenerationRun) -> None:
     if "budget_calls" in request.POST and not _budget(request, run):
         return
     start(run, clock=timezone.now, user=_user(request))
-    enqueue(run)
+    send_after_commit("generation.work", run.pk)
 
 
 def _budget(request: HttpRequest, run: GenerationRun) -> bool:

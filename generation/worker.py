@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from core.clock import Clock
 from generation.allotment import shares_held
 from generation.chat import Chat, ChatError, Reply
 from generation.endpoints import NoEndpoint, endpoint_of, open_chat, pace_of
 from generation.engine import Call, Retry
 from generation.failure_words import INTERRUPTED, OVER_BUDGET
-from generation.leases import Clock, new_worker_name
+from generation.leases import new_worker_name
 from generation.left_replies import store_replies
 from generation.manifests import models_of
 from generation.models import Endpoint, GenerationRun, LanguageModel

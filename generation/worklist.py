@@ -11,8 +11,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
+from core.clock import Clock
 from generation import chat
 from generation.allowance import allowed_tokens, estimated_tokens, next_allowance, told_by
+from generation.call_limits import CallFailed
 from generation.chat import TooLong
 from generation.endpoints import (
     context_of,
@@ -23,9 +25,9 @@ from generation.endpoints import (
     served_name,
     terms_stand,
 )
-from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Traffic, Withheld
+from generation.engine import Answered, Failed, Outcome, Retried, Traffic, Withheld
 from generation.journal import Journal, JournalFailed, Kept
-from generation.leases import Clock, lease_items, release, renew
+from generation.leases import lease_items, release, renew
 from generation.models import Endpoint, GenerationItem, GenerationRun
 from generation.purse import Purse
 from generation.put_off import PutOff

@@ -14,13 +14,13 @@ from annotation.library import keep_rubric, rubric_from_record
 from annotation.models import Rater, Study
 from annotation.verdict_loading import VerdictLoader
 from calibration.published import load_published_weights
+from core.tables.bad_rows import OnBadRow
 from generation.interchange.hellobench import JUDGE, Clone, ResultFile
 from generation.interchange.records import (
     LENGTH,
     LONG_CONTEXT,
     MAIN,
     InstructionRecord,
-    OnBadRow,
     ResponseRecord,
     VerdictRecord,
 )

@@ -7,8 +7,8 @@ from statistics import fmean
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
+from core.clock import Clock
 from generation.shifts import Shift
 from judging import reply_words
 from judging.leases import lease_items, new_worker_name, release

@@ -17,7 +17,6 @@ from calibration.stored_reports import Plain
 from judging.families import judge_families
 from judging.method_table import METHODS, method_settings
 from judging.method_table_page import methods_page, methods_title
-from judging.tasks import build_report
 
 
 def judge_links(without: str) -> list[tuple[str, str]]:
@@ -55,7 +54,7 @@ METHODS_PAGE = PageKind(
     settings=lambda study, query: method_settings(query.get("criterion", "")),
     page=methods_page,
     title=methods_title,
-    build=build_report,
+    build="judging.build_report",
     links=lambda: judge_links("judging:judges_methods"),
     about_judges=True,
 )

@@ -2,17 +2,9 @@
 
 from django.db.models import Q
 
+from core.clock import Clock
 from generation import leases
-from generation.leases import (
-    LEASE,
-    Clock,
-    ended_here,
-    live_leases,
-    new_worker_name,
-    release,
-    release_dead,
-    renew,
-)
+from generation.leases import LEASE, ended_here, live_leases, new_worker_name, release, release_dead, renew
 from judging.models import JudgeRun, Preparation
 
 __all__ = [

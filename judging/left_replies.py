@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.db import transaction
 
-from generation.interchange.table import storable
+from core.text import storable
 from generation.journal import Kept
 from judging.models import JudgeRun, Reply
 from judging.recording import reply_row, store_reply

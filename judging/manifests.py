@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import Count
 
 from annotation.models import Criterion
+from generation.code_version import code_version, library_versions
 from generation.endpoints import served_name, takes_json_schema
-from generation.manifests import code_version, library_versions
 from judging.models import Judge, JudgeRun
 from judging.settled_runs import jurors_of
 from judging.spent import spent_of

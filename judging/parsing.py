@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from generation.interchange.table import has_piled_marks
+from core.text import has_piled_marks
 from judging import reply_words
 from judging.prompts import Item, number_text
 

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Assignment, Study, Task
+from core.clock import Clock
 from generation.allotment import ceiling_of
 from generation.inserting import Inserting
-from generation.leases import Clock
 from generation.spending import UNLIMITED, Ceiling
 from judging.benchmark_studies import NothingToJudge as NothingToJudge
 from judging.benchmark_studies import rated_of

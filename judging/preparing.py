@@ -13,7 +13,8 @@ from django.db.models import F, Max
 
 from accounts.sentences import Wording
 from annotation.models import Study
-from generation.leases import LEASE, Clock, new_worker_name
+from core.clock import Clock
+from generation.leases import LEASE, new_worker_name
 from generation.shifts import LOOK_SECONDS, Shift
 from judging.benchmark_studies import (
     BATCH,

@@ -9,12 +9,12 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts.public_ids import new_public_id
-from annotation.handout import Clock
 from annotation.models import Assignment, Criterion, Rater, Score
+from core.clock import Clock
+from core.text import storable
 from generation import chat
-from generation.engine import CallFailed
+from generation.call_limits import CallFailed
 from generation.inserting import Inserting
-from generation.interchange.table import storable
 from generation.spending import Prices
 from judging.models import PlannedItem, Reply
 from judging.parsing import Answer, Unscored, Verdict

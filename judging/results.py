@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -28,7 +27,7 @@ from calibration.report_cache import is_slow
 from calibration.result_pages import ready_report
 from calibration.stored_reports import missing
 from calibration.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
-from judging import tasks
+from core.background import send_after_commit
 from judging.comparison import has_overall, known_comparison, weighting_for
 from judging.comparison_page import ComparisonPanel, comparison_blocks, comparison_panel
 from judging.judge_pages import addressed, depth_settings, judge_links
@@ -124,5 +123,5 @@ def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], 
             continue
         panels.append(comparison_panel(study, judge, weighting))
     if missing and "waiting" not in request.GET:
-        transaction.on_commit(lambda: tasks.compare.delay(study.pk))
+        send_after_commit("judging.compare", study.pk)
     return panels, missing

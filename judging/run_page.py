@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, ngettext
 
 from accounts.reader_language import for_reader
-from annotation.handout import Clock
+from core.clock import Clock
 from generation.run_words import calls_in_words, rate_since, state_in_words, time_left
 from judging.method_requirements import noted_lacks
 from judging.models import JudgeRun, PlannedItem, Preparation

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, Sum
 
-from annotation.handout import Clock
+from core.clock import Clock
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs import progress_of
 

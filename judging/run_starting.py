@@ -16,6 +16,7 @@ from accounts.permissions import results_page, workspaces_led_by, workspaces_rea
 from accounts.reader_language import for_reader
 from annotation.models import Study
 from annotation.provenance import provenance_of
+from core.background import send_after_commit
 from generation.endpoints import NoEndpoint
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
 from generation.serving import untested
@@ -34,7 +35,6 @@ from judging.preparing import plan_target
 from judging.prompts import BadTemplate
 from judging.prospects import Target
 from judging.runs import start_run as start
-from judging.tasks import enqueue
 
 NOTHING_LEFT = gettext_lazy(
     "There is nothing left here for this judge: it has answered every task that its method can judge, or a rubric "
@@ -171,7 +171,7 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
                 return known
             made = plan_target(judge=judges[0], target=target, wish=wish)
             start(made, clock=timezone.now, user=user)
-            enqueue(made)
+            send_after_commit("judging.work", made.pk)
             return made
     except REFUSALS as error:
         form.add_error(None, _in_words(error, form, target))

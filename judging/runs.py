@@ -10,8 +10,9 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
+from core.clock import Clock
 from generation import recovery, run_states
-from generation.leases import Clock, live_leases
+from generation.leases import live_leases
 from generation.run_progress import RunProgress, calls_now, most_frequent, sums_of
 from generation.run_states import (
     NotPossible,

@@ -8,8 +8,8 @@ from statistics import fmean
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from annotation.handout import Clock
 from annotation.models import Assignment, AssignmentQuerySet, Criterion, Rater, Score, Task
+from core.clock import Clock
 from judging import reply_words
 from judging.canaries import (
     CanariesUnscored,

@@ -18,6 +18,7 @@ from accounts.permissions import results_page, workspaces_led_by, workspaces_rea
 from accounts.reader_language import for_reader
 from annotation.models import Rater, Study
 from annotation.studies import StudyRefused
+from core.background import send_after_commit
 from generation.allotment import ceiling_of
 from generation.counted_runs import with_counts
 from generation.endpoints import uncounted_of
@@ -31,7 +32,6 @@ from judging.run_reports import items_csv, manifest_file, run_report
 from judging.runs import NotPossible, cancel_run, keep_left, pause_run, raise_budget, retry_unscored
 from judging.runs import start_run as start
 from judging.settled_runs import jurors_of
-from judging.tasks import enqueue
 from judging.watch_views import failing_watches, flagged_watches
 
 RUNS_SHOWN = 100
@@ -152,7 +152,7 @@ def _resume(request: HttpRequest, run: JudgeRun, user: User) -> None:
     if "budget_calls" in request.POST and not _budget(request, run, user):
         return
     start(run, clock=timezone.now, user=user)
-    enqueue(run)
+    send_after_commit("judging.work", run.pk)
 
 
 def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
@@ -171,7 +171,7 @@ def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
     freed = retry_unscored(run, clock=timezone.now, user=user)
     if freed:
         start(run, clock=timezone.now, user=user)
-        enqueue(run)
+        send_after_commit("judging.work", run.pk)
         said = ngettext("%(n)d item is asked again.", "%(n)d items are asked again.", freed)
         messages.success(request, said % {"n": freed})
 

@@ -18,9 +18,9 @@ from accounts.permissions import results_page, workspaces_led_by, workspaces_rea
 from annotation.models import Rater, Study
 from calibration.figure_files import png, standalone_svg
 from calibration.result_pages import SUFFIXES
+from core.background import send_after_commit
 from judging.method_words import method_words
 from judging.models import Judge, JudgeRun, Watch
-from judging.tasks import enqueue
 from judging.watch_page import WatchPanel, watch_panel
 from judging.watch_readings import readings
 from judging.watches import (
@@ -174,7 +174,7 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
                 messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
     elif action == "run":
         try:
-            enqueue(start_round(found, clock=timezone.now, user=user))
+            send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk)
             messages.success(request, gettext("A round has begun."))
         except WatchRefused as error:
             messages.warning(request, str(error))

@@ -12,8 +12,8 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from accounts.reader_language import for_reader
-from annotation.handout import Clock
 from annotation.models import Assignment, Study, Task
+from core.clock import Clock
 from judging.method_requirements import MethodLacks, check_requirements
 from judging.methods.needs import NEEDS
 from judging.models import Judge, JudgeRun, PlannedItem, Watch

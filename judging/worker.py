@@ -10,11 +10,13 @@ from contextlib import suppress
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from core.clock import Clock
 from generation.allotment import shares_held
+from generation.call_limits import Pace
 from generation.chat import ChatError, Reply
 from generation.endpoints import NoEndpoint, open_chat, pace_of
-from generation.engine import Call, Pace, Retry
-from generation.leases import Clock, new_worker_name
+from generation.engine import Call, Retry
+from generation.leases import new_worker_name
 from generation.recovery import recover
 from generation.run_states import stopping_at_faults
 from generation.shifts import PLAIN_SHIFT, Shift

@@ -10,12 +10,13 @@ from typing import Any
 
 from django.db import transaction
 
+from core.clock import Clock
 from generation import chat
+from generation.call_limits import CallFailed
 from generation.chat import TooLong
 from generation.endpoints import remember_uncounted, terms_stand
-from generation.engine import Answered, CallFailed, Failed, Outcome, Retried, Traffic, Withheld
+from generation.engine import Answered, Failed, Outcome, Retried, Traffic, Withheld
 from generation.journal import Journal, JournalFailed, Kept
-from generation.leases import Clock
 from generation.purse import Purse
 from generation.put_off import PutOff
 from generation.served_names import remember_served

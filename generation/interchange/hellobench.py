@@ -19,22 +19,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.text import has_piled_marks, storable
 from generation.interchange.records import (
     LENGTH,
     LONG_CONTEXT,
     MAIN,
-    BadRow,
     InstructionRecord,
     ItemVerdict,
-    OnBadRow,
-    Place,
     ResponseRecord,
     RubricRecord,
     VerdictRecord,
     WeightRecord,
-    refuse,
 )
-from generation.interchange.table import has_piled_marks, json_lines, lines, storable
+from generation.interchange.table import json_lines, lines
 
 JUDGE = "gpt-4o"
 TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from generation.interchange.records import BadRow, InstructionRecord, OnBadRow, Place, PromptParts, refuse
-from generation.interchange.table import Row, read_rows, storable
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.text import storable
+from generation.interchange.records import InstructionRecord, PromptParts
+from generation.interchange.table import Row, read_rows
 from generation.interchange.tidy import EMPTY_WORDS, LARGEST_WHOLE
 from generation.wrapping import wrap
 

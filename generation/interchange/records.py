@@ -1,43 +1,10 @@
 """What the readers of outside files hand on: plain records, each naming the file and line it came from."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.tables.bad_rows import Place
+
 MAIN, LENGTH, LONG_CONTEXT = "main", "length", "long_context"
-
-
-class BadRow(ValueError):
-    """Something in a file that cannot be taken, as one sentence: where, what is wrong, what to do about it.
-
-    `line` counts from 1 (a Parquet file's rows do too) and is 0 where the file as a whole is meant.
-    """
-
-    def __init__(self, file: str, line: int, reason: str, remedy: str) -> None:
-        self.file, self.line, self.reason, self.remedy = file, line, reason, remedy
-        super().__init__(file, line, reason, remedy)
-
-    def __str__(self) -> str:
-        place = f"{self.file} line {self.line}" if self.line else self.file
-        return f"{place}: {self.reason}; {self.remedy}."
-
-
-OnBadRow = Callable[[BadRow], None]
-
-
-def refuse(problem: BadRow) -> None:
-    """The strict way with a bad row: stop there."""
-    raise problem
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record stands."""
-
-    file: str
-    line: int
-
-    def bad(self, reason: str, remedy: str) -> BadRow:
-        return BadRow(self.file, self.line, reason, remedy)
 
 
 @dataclass(frozen=True, slots=True)

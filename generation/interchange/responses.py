@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from generation.interchange.instructions import (
     COLUMNS as INSTRUCTION_COLUMNS,
 )
@@ -12,7 +13,7 @@ from generation.interchange.instructions import (
     instruction_of,
     whole,
 )
-from generation.interchange.records import BadRow, OnBadRow, ResponseRecord, refuse
+from generation.interchange.records import ResponseRecord
 from generation.interchange.table import Row, read_rows
 from generation.interchange.tidy import EMPTY_WORDS, LONGEST_SECONDS
 

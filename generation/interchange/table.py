@@ -7,7 +7,6 @@ go to `on_bad` and the reading goes on, those that concern the file are raised.
 import csv
 import gzip
 import json
-import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from generation.interchange.records import BadRow, OnBadRow, Place, refuse
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.text import storable
 
 ROWS_AT_ONCE = 256
 """Rows of Parquet that are unpacked together: a value that stands once in the file may stand in each of them."""
@@ -26,7 +26,6 @@ LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line."""
 most_expansion = 200
 """How many times its size a larger file may unpack to; the operator's setting."""
-MOST_MARKS = 60
 LONGEST_VALUE = 5_000_000
 """Characters of a value in CSV: a hundred times a long answer; a quote left open is found before memory runs out."""
 
@@ -66,33 +65,6 @@ def open_bytes(path: Path, name: str) -> IO[bytes]:
         raise BadRow(
             name, 0, f"it cannot be opened ({error.strerror})", "check its name and place"
         ) from error
-
-
-def storable(text: str) -> str:
-    """The text with what no database stores, NUL and lone surrogates, replaced by U+FFFD."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def has_piled_marks(text: str) -> bool:
-    """Whether more combining marks than any writing has stand on one letter.
-
-    Putting such marks in order, as reading a name in Python or cutting a text on a page does, takes time that grows
-    with the square of their number.
-    """
-    if text.isascii():
-        return False
-    run = 0
-    for character in text:
-        run = run + 1 if unicodedata.combining(character) else 0
-        if run > MOST_MARKS:
-            return True
-    return False
 
 
 def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:

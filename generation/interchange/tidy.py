@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from generation.interchange.records import BadRow, OnBadRow, PreferenceRecord, RatingRecord, refuse
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from generation.interchange.records import PreferenceRecord, RatingRecord
 from generation.interchange.table import Row, read_rows
 
 YES_WORDS = {"1", "true", "yes"}

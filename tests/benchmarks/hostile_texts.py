@@ -168,7 +168,7 @@ def for_reader(text: str) -> object:
 
 
 def table_rows(text: str, ending: str) -> object:
-    from generation.interchange.records import BadRow
+    from core.tables.bad_rows import BadRow
     from generation.interchange.table import read_rows
 
     with tempfile.TemporaryDirectory() as folder:

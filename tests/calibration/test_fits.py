@@ -11,7 +11,7 @@ from calibration.datasets import NothingToRead
 from calibration.fit_exports import FORMAT, fit_to_json, refit_from_json
 from calibration.fits import publish_fit, run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight
-from generation.manifests import code_version
+from generation.code_version import code_version
 from generation.models import Category, Instruction, Response
 from tests.calibration.answered_studies import TRUTH, answer_study, answered_study
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user

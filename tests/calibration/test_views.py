@@ -16,7 +16,7 @@ from calibration.fit_exports import refit_from_json
 from calibration.fits import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
 from calibration.statistic_errors import ConstantScores
-from calibration.words import refusal_facts, words_of_refusal
+from calibration.words import FIT_REFUSED, refusal_facts, words_of_refusal
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
@@ -316,7 +316,7 @@ def test_a_large_study_is_fitted_by_the_worker_while_the_page_waits(
 def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
     study.tasks.exclude(pk=study.tasks.first().pk).delete()
     tasks.fit_study(study.pk, 0.5, False, False, None)
-    assert Event.objects.filter(verb=tasks.REFUSED).count() == 1
+    assert Event.objects.filter(verb=FIT_REFUSED).count() == 1
     page = lead.get(address("weights") + "?after=").content.decode()
     assert "essay: 3 answers, 4 items" in page
     assert "hx-trigger" not in page
@@ -504,7 +504,7 @@ def test_a_refused_pooling_names_the_family_and_why_in_the_readers_language():
 def test_a_fit_made_after_a_refusal_silences_it(study, lead):
     Event.objects.create(
         workspace=study.workspace,
-        verb=tasks.REFUSED,
+        verb=FIT_REFUSED,
         object_type="study",
         object_id=study.public_id,
         after={"message": "Too few answers for a reason."},

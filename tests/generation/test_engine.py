@@ -6,19 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from generation.engine import (
-    BUDGET_REACHED,
-    FATAL,
-    Answered,
-    Call,
-    CallFailed,
-    Engine,
-    Failed,
-    Pace,
-    Retried,
-    Retry,
-    Withheld,
-)
+from generation.call_limits import CallFailed, Pace
+from generation.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Failed, Retried, Retry, Withheld
 from generation.spending import UNLIMITED, Budget, Ceiling, Prices, Spend
 
 

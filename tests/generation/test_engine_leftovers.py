@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from generation.engine import STOPPED, Answered, Call, Pace, Withheld
+from generation.call_limits import Pace
+from generation.engine import STOPPED, Answered, Call, Withheld
 from generation.spending import Spend
 from tests.generation.test_engine import Busy, SharedTurns, everything, fails, make_engine, play, takes
 

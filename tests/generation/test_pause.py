@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from generation import batch as batch_transport
 from generation.batch import advance
-from generation.engine import NEWS_SECONDS, Call, Pace, Retry, Traffic, Withheld
+from generation.call_limits import Pace
+from generation.engine import NEWS_SECONDS, Call, Retry, Traffic, Withheld
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
 from generation.run_page import generation_panel
 from generation.run_progress import CallsNow

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from generation.call_limits import CallFailed
 from generation.chat import OpenAIChat, RateLimited, Request, Unreachable
-from generation.engine import Answered, Call, CallFailed, Failed, Retried
+from generation.engine import Answered, Call, Failed, Retried
 from generation.models import GenerationRun
 from generation.put_off import A_WHILE, PutOff
 from generation.run_states import pause_run

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from core.tables.bad_rows import BadRow
+from core.text import storable
 from generation.interchange import table
-from generation.interchange.records import BadRow
-from generation.interchange.table import json_lines, read_rows, storable
+from generation.interchange.table import json_lines, read_rows
 
 CSV = b"item,rater,value\nx,p0,3\ny,p1,4\n"
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.check_table import load_checks
-from generation.interchange.records import BadRow
+from core.tables.bad_rows import BadRow
 from generation.models import Benchmark
 
 

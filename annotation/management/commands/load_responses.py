@@ -12,7 +12,8 @@ from django.utils import timezone
 from accounts.models import Event
 from accounts.workspaces import UnknownWorkspace, workspace_for_load
 from annotation.self_naming_scan import excerpts_of
-from generation.interchange.records import BadRow, OnBadRow, ResponseRecord, refuse
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from generation.interchange.records import ResponseRecord
 from generation.interchange.responses import COLUMNS, read_responses
 from generation.interchange.table import read_rows
 from generation.loading import Counts, Instructions, Responses

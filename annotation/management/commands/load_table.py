@@ -18,7 +18,7 @@ from annotation.preference_loading import PreferenceLoader
 from annotation.scales import BadScale, Rules, parse_scales
 from annotation.self_naming_scan import scan_study
 from annotation.table_study import Destination, TableRefused
-from generation.interchange.records import BadRow, OnBadRow, refuse
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from generation.interchange.tidy import (
     CHOICES,
     JUDGEMENT_COLUMNS,

@@ -12,7 +12,7 @@ from annotation.controls import check_tasks, make_controls
 from annotation.gold_table import mark_from_table
 from annotation.models import Study
 from annotation.studies import log_event, make_tasks
-from generation.interchange.records import BadRow
+from core.tables.bad_rows import BadRow
 
 
 class Command(BaseCommand):

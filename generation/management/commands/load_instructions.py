@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import Event
 from accounts.workspaces import UnknownWorkspace, workspace_for_load
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from generation.interchange.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
-from generation.interchange.records import BadRow, InstructionRecord, OnBadRow, Place, refuse
+from generation.interchange.records import InstructionRecord
 from generation.loading import Counts, Instructions
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
 from generation.progress import progress_shown

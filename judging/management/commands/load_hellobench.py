@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from calibration.published import WeightsRefused
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from generation.interchange.hellobench import Clone
-from generation.interchange.records import BadRow, OnBadRow, refuse
 from generation.loading import Counts
 from generation.progress import progress_shown
 from generation.skipped_rows import SkippedRows
