@@ -19,7 +19,7 @@ export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
 .PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm lint format types \
-	imports migrations translations rooms check bench lock clean
+	imports migrations translations check bench lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -93,10 +93,7 @@ migrations: install-test
 translations: install-test  ## every string is translated and compiled (needs gettext to extract)
 	$(RUN) tests/translations.py
 
-rooms: install-test  ## docs/architecture.md lists every file (tests/rooms.py --update writes it)
-	$(RUN) tests/rooms.py
-
-check: lint types imports migrations translations rooms  ## everything but the tests
+check: lint types imports migrations translations  ## everything but the tests
 
 bench: install-test  ## one benchmark: make bench NAME=calibration
 	@test -f "tests/benchmarks/$(NAME).py" || { echo "There is no benchmark '$(NAME)'; there are: $(notdir $(basename $(wildcard tests/benchmarks/*.py)))"; exit 2; }

@@ -2,7 +2,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.public_ids import new_public_id
+from core.db.public_ids import new_public_id
 
 
 class User(AbstractUser):

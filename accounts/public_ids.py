@@ -1,10 +1,3 @@
-"""Opaque identifiers for addresses and exports: they say nothing about order or number of rows."""
+"""Kept where migrations name it: core/db/public_ids.py holds the code."""
 
-import secrets
-
-
-def new_public_id() -> str:
-    """16 URL-safe characters, some 96 random bits. The first is no hyphen, which a command would take for an option."""
-    while (drawn := secrets.token_urlsafe(12))[0] in "-_":
-        continue
-    return drawn
+from core.db.public_ids import new_public_id as new_public_id

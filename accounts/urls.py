@@ -1,11 +1,12 @@
 from django.urls import path, re_path
 
-from accounts import account_pages, invitation_pages, people_pages, views
+from accounts.members import account_pages, invitation_pages, pages as member_pages
+from accounts.sign_in import pages as sign_in_pages
 
 app_name = "accounts"
 urlpatterns = [
-    path("sign-in/", views.sign_in, name="sign_in"),
-    path("sign-out/", views.sign_out, name="sign_out"),
+    path("sign-in/", sign_in_pages.sign_in, name="sign_in"),
+    path("sign-out/", sign_in_pages.sign_out, name="sign_out"),
     # account/
     path("account/", account_pages.account, name="account"),
     path("account/password/", account_pages.change_password, name="change_password"),
@@ -13,16 +14,16 @@ urlpatterns = [
     # invitation/
     path("invitation/<str:token>/", invitation_pages.invitation, name="invitation"),
     # people/
-    path("people/", people_pages.people, name="people"),
-    path("people/<slug:slug>/", people_pages.people, name="people_of"),
+    path("people/", member_pages.people, name="people"),
+    path("people/<slug:slug>/", member_pages.people, name="people_of"),
     re_path(
         r"^people/(?P<slug>[-\w]+)/(?P<public_id>[^/]+)/(?P<verb>role|password|remove)/$",
-        people_pages.change_person,
+        member_pages.change_person,
         name="change_person",
     ),
     path(
         "people/<slug:slug>/invitations/<str:public_id>/withdraw/",
-        people_pages.withdraw_invitation,
+        member_pages.withdraw_invitation,
         name="withdraw_invitation",
     ),
 ]

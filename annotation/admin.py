@@ -5,14 +5,10 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import User
-from accounts.reader_language import for_reader
-from annotation.check_plan import BadPolicy
-from annotation.cohorts import erase_identity
-from annotation.handout import make_seats
+from annotation.assignment.slots import make_seats
 from annotation.models import (
     Assignment,
     BrowserRequest,
@@ -37,6 +33,9 @@ from annotation.models import (
     Task,
     TimeCorrection,
 )
+from annotation.policies.quality_checks import BadPolicy
+from annotation.recruitment.cohorts import erase_identity
+from core.messages.reader_language import for_reader
 
 
 class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]

@@ -10,10 +10,10 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
-from accounts.api import asking, paged
+from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
-from annotation.desk_counts import study_rows
 from annotation.models import Assignment, Rater, Score, Study
+from annotation.monitoring.progress import study_rows
 from generation.api import CURSOR, SIZE
 
 

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.localized import localized
 from accounts.models import User, Workspace
-from accounts.public_ids import new_public_id
+from core.db.public_ids import new_public_id
+from core.messages.localized import localized
 from generation.models import Benchmark, Category, Instruction, Response
 
 

@@ -3,10 +3,10 @@
 from celery import shared_task
 from django.utils import timezone
 
-from annotation.desk_tallies import keep_tally
+from annotation.masking.scan import scan_study
 from annotation.models import Study
-from annotation.self_naming_scan import scan_study
-from annotation.studies import make_tasks, prepare_and_open
+from annotation.monitoring.stored_progress import keep_tally
+from annotation.studies.life_cycle import make_tasks, prepare_and_open
 
 
 @shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]

@@ -11,12 +11,12 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
-from accounts.api import asking, paged
+from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
 from annotation.api import study_to_read
-from calibration.fit_exports import fit_to_json
+from calibration.fits.export import fit_to_json
 from calibration.models import Fit
-from calibration.report_cache import current_reports
+from calibration.reports.cache import current_reports
 from generation.api import CURSOR, SIZE
 
 

@@ -5,8 +5,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from accounts.public_ids import new_public_id
 from annotation.models import Study
+from core.db.public_ids import new_public_id
 from generation.models import Benchmark, Category
 
 

@@ -6,14 +6,14 @@ from celery import shared_task
 
 from accounts.models import Event, User
 from annotation.models import Study
-from calibration.agreement_reports import AmbiguousCriterion, agreement_report
-from calibration.category_fits import FitRefused
-from calibration.datasets import NothingToRead
-from calibration.fits import run_fit
-from calibration.report_kinds import report_kind
-from calibration.statistic_errors import NoStatistic
-from calibration.stored_reports import report_of
-from calibration.words import FIT_REFUSED, refusal_facts
+from calibration.data.datasets import NothingToRead
+from calibration.fits.categories import FitRefused
+from calibration.fits.store import run_fit
+from calibration.reports.agreement import AmbiguousCriterion, agreement_report
+from calibration.reports.kinds import report_kind
+from calibration.reports.registry import report_of
+from calibration.statistics.errors import NoStatistic
+from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]

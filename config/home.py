@@ -11,11 +11,11 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import workspaces_read_by
-from annotation.desk import studies_read_by, study_rows
-from annotation.participation import participations
-from generation.counted_runs import with_counts
+from annotation.recruitment.participation import participations
+from annotation.web.monitoring.dashboard import studies_read_by, study_rows
+from generation.execution.item_counts import with_counts
 from judging.models import JudgeRun, PlannedItem
-from judging.watch_views import flagged_watches
+from judging.web.monitoring.pages import flagged_watches
 
 MOST_STUDIES = 8
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from config import environment
-from generation.allowed_hosts import read_hosts, read_keys
+from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 MODE = environment.choice("PLUMBLINE_MODE", default="local", options=("local", "production"))
@@ -62,6 +62,7 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
+    "core",
     "accounts",
     "generation",
     "annotation",
@@ -80,10 +81,10 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.htmx.HtmxResponseMiddleware",
-    "accounts.unsent_forms.KeepFormMiddleware",
-    "config.addresses.NoNulMiddleware",
-    "config.busy.BusyDatabaseMiddleware",
+    "core.web.htmx.HtmxResponseMiddleware",
+    "core.web.unsent_forms.KeepFormMiddleware",
+    "core.web.nul_characters.NoNulMiddleware",
+    "core.web.busy_database.BusyDatabaseMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -93,7 +94,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["accounts.templatetags.cutting"],
+            "builtins": ["core.templatetags.cutting"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.template.context_processors.i18n",
@@ -182,10 +183,10 @@ TIME_ZONE = "UTC"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.api_access.TokenAuthentication",
+        "accounts.api.access.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.api_access.ReadsResults"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.api.access.ReadsResults"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -195,7 +196,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Studies, answers, fits, runs and leaderboards for programs.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["accounts.api_access.ReadsResults"],
+    "SERVE_PERMISSIONS": ["accounts.api.access.ReadsResults"],
 }
 
 STATIC_URL = "static/"
@@ -223,9 +224,9 @@ CONTENT_SECURITY_POLICY = {
 }
 # The longest form is a rater's: a reason and quotations for each of 60 questions, in Chinese nine bytes a letter.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
-FILE_UPLOAD_HANDLERS = ["config.refusals.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["core.web.refused_requests.NoFiles"]
 TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)
-CSRF_FAILURE_VIEW = "accounts.unsent_forms.form_refused"
+CSRF_FAILURE_VIEW = "core.web.unsent_forms.form_refused"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

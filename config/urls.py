@@ -4,15 +4,15 @@ from django.urls import include, path
 from config.health import health
 from config.home import home
 
-handler400 = "config.refusals.bad_request"
-handler404 = "accounts.api_errors.page_not_found"
-handler500 = "config.busy.server_error"
+handler400 = "core.web.refused_requests.bad_request"
+handler404 = "core.web.api_errors.page_not_found"
+handler500 = "core.web.busy_database.server_error"
 urlpatterns = [
     path("", home, name="home"),
     path("", include("accounts.urls")),
     path("", include("generation.urls")),
     path("", include("annotation.urls")),
-    path("", include("annotation.library_urls")),
+    path("", include("annotation.web.rubric.library_urls")),
     path("", include("calibration.urls")),
     path("", include("judging.urls")),
     path("api/v1/", include("config.api_urls")),

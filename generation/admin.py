@@ -7,8 +7,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from generation.admin_forms import InstructionForm, NamesForm
-from generation.instruction_search import note_texts
+from generation.library.search import note_texts
 from generation.models import (
     Benchmark,
     Category,
@@ -24,7 +23,8 @@ from generation.models import (
     Response,
     SurplusReply,
 )
-from generation.serving_forms import KeyNameForm, ParametersForm, key_dropped
+from generation.web.endpoints.forms import KeyNameForm, ParametersForm, key_dropped
+from generation.web.library.admin_forms import InstructionForm, NamesForm
 
 
 class CategoryInline(admin.TabularInline):  # type: ignore[type-arg]

@@ -9,7 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
-from accounts.api import asking, paged
+from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 

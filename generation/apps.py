@@ -10,6 +10,6 @@ class GenerationConfig(AppConfig):
 
     def ready(self) -> None:
         """Tells the reader of tables, which knows no settings, how far a compressed file may expand."""
-        from generation.interchange import table
+        from core.tables import reading as table
 
         table.most_expansion = settings.TABLE_EXPANSION

@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.localized import localized
 from accounts.models import Workspace
-from accounts.public_ids import new_public_id
-from generation.any_run import AnyRun, AnyShare
+from core.db.public_ids import new_public_id
+from core.messages.localized import localized
+from generation.run_fields import AnyRun, AnyShare
 
 MAIN_EXPERIMENT = "main"
 

@@ -4,13 +4,13 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from generation.batch import advance, in_batches
-from generation.leases import live_leases, release_dead
-from generation.left_replies import store_replies
+from generation.execution.leases import live_leases, release_dead
+from generation.execution.recovery import each_alone, store_all_left
 from generation.models import GenerationItem, GenerationRun
-from generation.recovery import each_alone, store_all_left
-from generation.runs import finish_if_done
-from generation.worker import work_on
+from generation.responses.batch import advance, in_batches
+from generation.responses.left_replies import store_replies
+from generation.responses.runs import finish_if_done
+from generation.responses.worker import work_on
 
 
 @shared_task(name="generation.work")  # type: ignore[untyped-decorator]

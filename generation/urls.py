@@ -1,28 +1,30 @@
 from django.urls import path
 
-from generation import library, serving_pages, views
+from generation.web.endpoints import pages as endpoint_pages
+from generation.web.library import pages as library_pages
+from generation.web.responses import pages as run_pages
 
 app_name = "generation"
 urlpatterns = [
     # /library/
-    path("library/", library.library, name="library"),
-    path("library/benchmarks/<slug:slug>/", library.benchmark, name="benchmark"),
-    path("library/benchmarks/<slug:slug>/generate/", views.start_run, name="start_run"),
-    path("library/instructions/<str:public_id>/", library.instruction, name="instruction"),
-    path("library/responses/", library.responses, name="responses"),
-    path("library/responses/<str:public_id>/", library.response, name="response"),
-    path("library/models/", serving_pages.models, name="models"),
-    path("library/models/new/", serving_pages.edit_model, name="new_model"),
-    path("library/models/<int:pk>/", serving_pages.edit_model, name="edit_model"),
-    path("library/models/<int:pk>/remove/", serving_pages.remove_model, name="remove_model"),
-    path("library/endpoints/", serving_pages.endpoints, name="endpoints"),
-    path("library/endpoints/new/", serving_pages.edit_endpoint, name="new_endpoint"),
-    path("library/endpoints/<int:pk>/", serving_pages.edit_endpoint, name="edit_endpoint"),
-    path("library/endpoints/<int:pk>/remove/", serving_pages.remove_endpoint, name="remove_endpoint"),
-    path("library/endpoints/<int:pk>/test/", serving_pages.test_endpoint, name="test_endpoint"),
+    path("library/", library_pages.library, name="library"),
+    path("library/benchmarks/<slug:slug>/", library_pages.benchmark, name="benchmark"),
+    path("library/benchmarks/<slug:slug>/generate/", run_pages.start_run, name="start_run"),
+    path("library/instructions/<str:public_id>/", library_pages.instruction, name="instruction"),
+    path("library/responses/", library_pages.responses, name="responses"),
+    path("library/responses/<str:public_id>/", library_pages.response, name="response"),
+    path("library/models/", endpoint_pages.models, name="models"),
+    path("library/models/new/", endpoint_pages.edit_model, name="new_model"),
+    path("library/models/<int:pk>/", endpoint_pages.edit_model, name="edit_model"),
+    path("library/models/<int:pk>/remove/", endpoint_pages.remove_model, name="remove_model"),
+    path("library/endpoints/", endpoint_pages.endpoints, name="endpoints"),
+    path("library/endpoints/new/", endpoint_pages.edit_endpoint, name="new_endpoint"),
+    path("library/endpoints/<int:pk>/", endpoint_pages.edit_endpoint, name="edit_endpoint"),
+    path("library/endpoints/<int:pk>/remove/", endpoint_pages.remove_endpoint, name="remove_endpoint"),
+    path("library/endpoints/<int:pk>/test/", endpoint_pages.test_endpoint, name="test_endpoint"),
     # /runs/generation/
-    path("runs/generation/", views.runs, name="runs"),
-    path("runs/generation/<str:public_id>/", views.run, name="run"),
-    path("runs/generation/<str:public_id>/control/", views.control_run, name="control_run"),
-    path("runs/generation/<str:public_id>/files/<str:name>", views.run_file, name="run_file"),
+    path("runs/generation/", run_pages.runs, name="runs"),
+    path("runs/generation/<str:public_id>/", run_pages.run, name="run"),
+    path("runs/generation/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/generation/<str:public_id>/files/<str:name>", run_pages.run_file, name="run_file"),
 ]

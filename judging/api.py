@@ -15,19 +15,27 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
-from accounts.api import Unusable, asking, paged
+from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.api import study_to_read
-from calibration.statistic_errors import NoStatistic
+from calibration.statistics.errors import NoStatistic
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
-from judging.export import export_study
-from judging.leaderboards import UnknownJudge, judge_named, leaderboard
+from judging.archive.export import export_study
+from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
+from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
 from judging.models import Judge, JudgeRun
-from judging.runs import NotPossible, Progress, cancel_run, keep_left, pause_run, progress_of, start_run
-from judging.scoring import NoVerdicts, WithoutWeight
+from judging.runs.life_cycle import (
+    NotPossible,
+    Progress,
+    cancel_run,
+    keep_left,
+    pause_run,
+    progress_of,
+    start_run,
+)
+from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.tasks import enqueue
-from judging.weightings import EQUAL, MissingWeights, UnknownWeights
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):

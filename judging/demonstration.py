@@ -17,8 +17,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from accounts.models import Membership, User, Workspace
-from accounts.signed_in import DEMONSTRATION_PASSWORD
-from annotation.handout import make_seats
+from accounts.sign_in.session import DEMONSTRATION_PASSWORD
+from annotation.assignment.slots import make_seats
 from annotation.models import (
     Assignment,
     Cohort,
@@ -31,7 +31,7 @@ from annotation.models import (
     Study,
     Task,
 )
-from calibration.simulation import one_factor_loadings, simulate_checklist
+from calibration.statistics.design.simulation import one_factor_loadings, simulate_checklist
 from generation.models import (
     Benchmark,
     Category,
@@ -41,9 +41,9 @@ from generation.models import (
     LanguageModel,
     Response,
 )
-from generation.textmetrics import word_count
+from generation.text_metrics.counts import word_count
+from judging.methods.messages import SCRIPTED
 from judging.models import Judge
-from judging.reply_words import SCRIPTED
 
 SLUG = "demo"
 BENCHMARK = "plumbline-demo"

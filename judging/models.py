@@ -4,10 +4,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from accounts.public_ids import new_public_id
 from annotation.models import Assignment, Rater, Study, Task
-from generation.any_run import AnyRun, AnyShare
+from core.db.public_ids import new_public_id
 from generation.models import LanguageModel
+from generation.run_fields import AnyRun, AnyShare
 
 
 class Judge(models.Model):

@@ -1,6 +1,7 @@
 """Every kind of report there is, this room's among them: importing the rooms that make them registers them."""
 
-from calibration.report_kinds import report_kind
-from judging import leaderboard_reports, method_table
+from calibration.reports.kinds import report_kind
+from judging.comparison import method_table
+from judging.leaderboards import reports as leaderboard_reports
 
 __all__ = ["leaderboard_reports", "method_table", "report_kind"]

@@ -8,21 +8,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
-from calibration.datasets import NothingToRead
-from calibration.stored_reports import report_of
-from generation.recovery import each_alone, store_all_left
-from judging.comparison import compare as compare_judge
-from judging.comparison import judges_in, weighting_for
-from judging.leases import live_leases, release_dead, somebody_prepares
-from judging.left_replies import store_replies
+from calibration.data.datasets import NothingToRead
+from calibration.reports.registry import report_of
+from generation.execution.recovery import each_alone, store_all_left
+from judging.comparison.judge_against_people import compare as compare_judge, judges_in, weighting_for
+from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, PlannedItem, Watch
+from judging.monitoring.monitors import WatchRefused, due, start_due
+from judging.monitoring.readings import look_at, unlooked
 from judging.report_kinds import report_kind
-from judging.runs import finish_if_done
-from judging.scoring import NoVerdicts, WithoutWeight
-from judging.watch_readings import look_at, unlooked
-from judging.watches import WatchRefused, due, start_due
-from judging.weightings import EQUAL, MissingWeights, Weighting
-from judging.worker import work_on
+from judging.runs.leases import live_leases, release_dead, somebody_prepares
+from judging.runs.left_replies import store_replies
+from judging.runs.life_cycle import finish_if_done
+from judging.runs.worker import work_on
+from judging.scores.points import NoVerdicts, WithoutWeight
 
 
 @shared_task(name="judging.work")  # type: ignore[untyped-decorator]

@@ -1,48 +1,42 @@
 from django.urls import path
 
-from judging import (
-    export_page,
-    judge_making,
-    judge_pages,
-    leaderboard_views,
-    model_pair_views,
-    results,
-    run_starting,
-    text_statistics_page,
-    views,
-    watch_views,
-)
+from judging.web import archive
+from judging.web.comparison import depth_pages, pages as comparison_pages
+from judging.web.judges import pages as judge_pages
+from judging.web.leaderboards import model_pair, pages as leaderboard_pages, text_statistics
+from judging.web.monitoring import pages as monitor_pages
+from judging.web.runs import pages as run_pages, start
 
 app_name = "judging"
 urlpatterns = [
     # /library/judges/
-    path("library/judges/", judge_making.judge_list, name="judge_list"),
-    path("library/judges/new/", judge_making.new_judge, name="new_judge"),
-    path("library/judges/<str:public_id>/", judge_making.judge, name="judge"),
+    path("library/judges/", judge_pages.judge_list, name="judge_list"),
+    path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
+    path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
     # /library/benchmarks/<slug>/
-    path("library/benchmarks/<slug:slug>/judge/", run_starting.judge_benchmark, name="judge_benchmark"),
-    path("library/benchmarks/<slug:slug>/texts/", text_statistics_page.text_page, name="text_page"),
+    path("library/benchmarks/<slug:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
+    path("library/benchmarks/<slug:slug>/texts/", text_statistics.text_page, name="text_page"),
     # /runs/
-    path("runs/", views.runs, name="runs"),
-    path("runs/<str:public_id>/", views.run, name="run"),
-    path("runs/<str:public_id>/control/", views.control_run, name="control_run"),
-    path("runs/<str:public_id>/review/", views.review_run, name="review_run"),
-    path("runs/<str:public_id>/files/<str:name>", views.run_file, name="run_file"),
+    path("runs/", run_pages.runs, name="runs"),
+    path("runs/<str:public_id>/", run_pages.run, name="run"),
+    path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
+    path("runs/<str:public_id>/files/<str:name>", run_pages.run_file, name="run_file"),
     # /studies/<slug>/
-    path("studies/<slug:slug>/judge/", run_starting.start_run, name="start_run"),
-    path("studies/<slug:slug>/judges/", results.judges, name="judges"),
-    path("studies/<slug:slug>/judges/depth/", judge_pages.judges_depth, name="judges_depth"),
-    path("studies/<slug:slug>/judges/methods/", judge_pages.judges_methods, name="judges_methods"),
-    path("studies/<slug:slug>/export/", export_page.export, name="export"),
-    path("studies/<slug:slug>/export/file/", export_page.export_file, name="export_file"),
+    path("studies/<slug:slug>/judge/", start.start_run, name="start_run"),
+    path("studies/<slug:slug>/judges/", comparison_pages.judges, name="judges"),
+    path("studies/<slug:slug>/judges/depth/", depth_pages.judges_depth, name="judges_depth"),
+    path("studies/<slug:slug>/judges/methods/", depth_pages.judges_methods, name="judges_methods"),
+    path("studies/<slug:slug>/export/", archive.export, name="export"),
+    path("studies/<slug:slug>/export/file/", archive.export_file, name="export_file"),
     # /watches/
-    path("watches/", watch_views.watches, name="watches"),
-    path("watches/new/", watch_views.new_watch, name="new_watch"),
-    path("watches/<str:public_id>/", watch_views.watch, name="watch"),
-    path("watches/<str:public_id>/control/", watch_views.control_watch, name="control_watch"),
+    path("watches/", monitor_pages.watches, name="watches"),
+    path("watches/new/", monitor_pages.new_watch, name="new_watch"),
+    path("watches/<str:public_id>/", monitor_pages.watch, name="watch"),
+    path("watches/<str:public_id>/control/", monitor_pages.control_watch, name="control_watch"),
     # /leaderboards/
-    path("leaderboards/", leaderboard_views.leaderboards, name="leaderboards"),
-    path("leaderboards/<slug:slug>/", leaderboard_views.leaderboard, name="leaderboard"),
-    path("leaderboards/<slug:slug>/compare/", model_pair_views.compare_models, name="compare_models"),
-    path("leaderboards/<slug:slug>/compare/item/", model_pair_views.compare_item, name="compare_item"),
+    path("leaderboards/", leaderboard_pages.leaderboards, name="leaderboards"),
+    path("leaderboards/<slug:slug>/", leaderboard_pages.leaderboard, name="leaderboard"),
+    path("leaderboards/<slug:slug>/compare/", model_pair.compare_models, name="compare_models"),
+    path("leaderboards/<slug:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import translation
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, settings as hypothesis_settings
 
 # A busy machine is no failure; in CI every run draws the same examples, elsewhere new ones.
 hypothesis_settings.register_profile(

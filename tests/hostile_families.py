@@ -82,9 +82,9 @@ def long_headings(drawn: random.Random, n: int) -> str:
 
 def wordings(drawn: random.Random, n: int) -> str:
     """The program's own stored sentences, cut up and mixed: what is read back from stored text meets them everywhere."""
-    from accounts.sentences import HOLE, Wording
-    from generation import failure_words  # noqa: F401
-    from judging import reply_words  # noqa: F401
+    from core.messages.sentences import HOLE, Wording
+    from generation.llm.protocol import messages as call_messages  # noqa: F401
+    from judging.methods import messages as reply_messages  # noqa: F401
 
     pieces = [piece for msgid in Wording.known for piece in HOLE.split(msgid) if piece and len(piece) > 1]
     return "".join(drawn.choice(pieces) for _ in range(n // 8))[:n]

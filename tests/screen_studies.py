@@ -5,9 +5,9 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.library import criteria_of
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
-from annotation.review_rubrics import review_rubric
+from annotation.rubrics.library import criteria_of
+from annotation.rubrics.reviews import review_rubric
 from generation.models import Response
 from tests.factories import make_checklist_study, make_judge_rater
 

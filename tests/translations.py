@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = Path("locale/zh_Hans/LC_MESSAGES/django.po")
-SOURCES = ("accounts", "generation", "annotation", "calibration", "judging", "config", "templates", "locale")
+SOURCES = ("core", "accounts", "generation", "annotation", "calibration", "judging", "config", "templates", "locale")
 
 
 def run(*command: str, cwd: Path) -> str:
@@ -29,7 +29,7 @@ from django.core.management.commands.makemessages import Command
 Command.xgettext_options = [*Command.xgettext_options, "--keyword=worded", "--keyword=Wording"]
 execute_from_command_line()
 """
-"""Also what accounts/sentences.py marks for translation."""
+"""Also what core/messages/sentences.py marks for translation."""
 
 
 def extract(root: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 
 

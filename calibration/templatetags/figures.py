@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from calibration.drawing import decimals
+from calibration.figures.drawing import decimals
 
 register = template.Library()
 SMALLEST_AMOUNT = Decimal("0.0001")

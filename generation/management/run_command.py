@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from accounts.reader_language import is_programs_own
-from generation.any_run import AnyRun
-from generation.run_progress import RunProgress
-from generation.shifts import Shift
+from core.messages.reader_language import is_programs_own
+from generation.execution.progress import RunProgress
+from generation.execution.shift import Shift
+from generation.run_fields import AnyRun
 
 Look = Callable[[], tuple[int, str]]
 """How many items are settled, and what the bar is to say."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from generation.spending import MOST_COUNTED, Ceiling
+from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 
 MOST_MONEY = 999_999
 MOST_HEAT = 2

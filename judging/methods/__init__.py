@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from judging.methods import (
+from judging.methods.pairs import five as pair_of_five, four as pair_of_four, three as pair_of_three
+from judging.methods.parsing import Unscored, Verdict
+from judging.methods.prompts import Item, Question
+from judging.methods.single import (
     checklist,
     graded_score,
     instruction_check,
     overall,
     overall_with_checklist,
-    pair_of_five,
-    pair_of_four,
-    pair_of_three,
     stars,
 )
-from judging.parsing import Unscored, Verdict
-from judging.prompts import Item, Question
 
 
 class Method(Protocol):

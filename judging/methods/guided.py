@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judging import reply_words
-from judging.parsing import Unscored, Why
-from judging.prompts import Item, Question, marker, transcript
+from judging.methods import messages as reply_messages
+from judging.methods.parsing import Unscored, Why
+from judging.methods.prompts import Item, Question, marker, transcript
 
 NONE = "(none)"
 
@@ -40,13 +40,13 @@ def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unsc
     whole = guided(question)
     if len(whole.responses) != responses:
         return Unscored(
-            Why.NO_TEXT, reply_words.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses)
+            Why.NO_TEXT, reply_messages.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses)
         )
     names = {
-        "hint": reply_words.NO_HINT(),
-        "reference": reply_words.NO_REFERENCE(),
-        "guideline": reply_words.NO_GUIDELINE(),
-        "guides": reply_words.NO_GUIDES(),
+        "hint": reply_messages.NO_HINT(),
+        "reference": reply_messages.NO_REFERENCE(),
+        "guideline": reply_messages.NO_GUIDELINE(),
+        "guides": reply_messages.NO_GUIDES(),
     }
     for part in parts:
         if not getattr(whole, part):
@@ -58,7 +58,7 @@ def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQ
     """The question, complete. Raises MissingPart."""
     lack = what_lacks(question, parts, responses)
     if lack is not None:
-        raise MissingPart(reply_words.CANNOT_BE_ASKED(lack=lack.detail))
+        raise MissingPart(reply_messages.CANNOT_BE_ASKED(lack=lack.detail))
     return guided(question)
 
 

@@ -4,27 +4,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from judging.methods import (
-    checklist,
+from judging.methods.guided import what_lacks
+from judging.methods.pairs import (
     composite,
     embedding,
-    graded_score,
+    five as pair_of_five,
+    four as pair_of_four,
     heuristics,
+    perplexity,
+    three as pair_of_three,
+)
+from judging.methods.pairs.base import PairMethod
+from judging.methods.parsing import Unscored
+from judging.methods.prompts import Question
+from judging.methods.single import (
+    checklist,
+    graded_score,
     instruction_check,
     overall,
     overall_with_checklist,
-    pair_of_five,
-    pair_of_four,
-    pair_of_three,
-    perplexity,
     stars,
 )
-from judging.methods.guided import what_lacks
-from judging.methods.one_score import ScoreMethod
-from judging.methods.pairs import PairMethod
-from judging.methods.stars import StarsMethod
-from judging.parsing import Unscored
-from judging.prompts import Question
+from judging.methods.single.one_score import ScoreMethod
+from judging.methods.single.stars import StarsMethod
 
 
 class Transport(StrEnum):

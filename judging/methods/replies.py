@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judging import reply_words
-from judging.parsing import (
+from judging.methods import messages as reply_messages
+from judging.methods.parsing import (
     DEEPEST,
     LONGEST_REPLY,
     SCORE_NAMES,
@@ -20,7 +20,7 @@ from judging.parsing import (
     _loose_values,
     read_answers,
 )
-from judging.prompts import Item
+from judging.methods.prompts import Item
 
 Said = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str)
     The answer is known by any of `names`, which is what its verdict may be called; names[0] holds it afterwards.
     """
     if finish_reason == "refusal":
-        return Unscored(Why.REFUSED, text.strip()[:200] or reply_words.DECLINED())
+        return Unscored(Why.REFUSED, text.strip()[:200] or reply_messages.DECLINED())
     text = text[:LONGEST_REPLY]
     for values in (_json_values(text), _loose_values(text)):
         found = [said for value in values if (said := _said(value, item.key, names)) is not None]
@@ -40,7 +40,7 @@ def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str)
     unread = read_answers(text, (item,), finish_reason=finish_reason)
     if isinstance(unread, Unscored):
         return unread
-    return Unscored(Why.UNREADABLE, reply_words.NO_ANSWER_TO(item=repr(item.key)))
+    return Unscored(Why.UNREADABLE, reply_messages.NO_ANSWER_TO(item=repr(item.key)))
 
 
 def _said(value: object, key: str, names: Sequence[str], depth: int = 0) -> Said | Unscored | None:
@@ -49,17 +49,17 @@ def _said(value: object, key: str, names: Sequence[str], depth: int = 0) -> Said
     if isinstance(value, list):
         parts = [said for part in value if (said := _said(part, key, names, depth + 1)) is not None]
         if len(parts) > 1:
-            return Unscored(Why.DOUBLED, reply_words.SO_OFTEN(item=repr(key), n=len(parts)))
+            return Unscored(Why.DOUBLED, reply_messages.SO_OFTEN(item=repr(key), n=len(parts)))
         return parts[0] if parts else None
     if not isinstance(value, Mapping):
         return None
     if isinstance(value, Members) and value.doubled in (key, *names):
-        return Unscored(Why.DOUBLED, reply_words.GIVEN_TWICE(item=repr(value.doubled)))
+        return Unscored(Why.DOUBLED, reply_messages.GIVEN_TWICE(item=repr(value.doubled)))
     if key in value:
         answer = value[key]
         if isinstance(answer, Mapping):
             doubled = isinstance(answer, Members) and answer.doubled in names
-            return Unscored(Why.DOUBLED, reply_words.TWO_VERDICTS(item=repr(key))) if doubled else answer
+            return Unscored(Why.DOUBLED, reply_messages.TWO_VERDICTS(item=repr(key))) if doubled else answer
         return {**value, names[0]: answer}
     if any(name in value for name in names):
         return value
@@ -72,7 +72,7 @@ def _with_verdict_first(said: Said | Unscored, key: str, names: Sequence[str]) -
         return said
     name = next((name for name in names if name in said), None)
     if name is None:
-        return Unscored(Why.MISSING, reply_words.LACKS(item=repr(key), what=names[0]))
+        return Unscored(Why.MISSING, reply_messages.LACKS(item=repr(key), what=names[0]))
     return {**said, names[0]: said[name]}
 
 

@@ -3,9 +3,9 @@
 from judging.methods import METHODS
 from judging.methods.guided import GuidedQuestion
 from judging.methods.needs import NEEDS
-from judging.methods.pairs import SCORES, PairMethod
+from judging.methods.pairs.base import SCORES, PairMethod
+from judging.methods.prompts import BadTemplate, Item, Level
 from judging.methods.scales import range_levels
-from judging.prompts import BadTemplate, Item, Level
 
 UNHEARD_OF = "@@ user\n$no_placeholder_has_this_name"
 QUARTERS = tuple(Level(value, f"{value:g}") for value in (0.0, 0.25, 0.5, 0.75, 1.0))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from accounts.sentences import worded
-from judging.prompts import Item, Level, number_text
+from core.messages.sentences import worded
+from judging.methods.prompts import Item, Level, number_text
 
 MOST_LEVELS = 1001
 

@@ -5,13 +5,13 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
+from accounts.api.tokens import issue_token
 from accounts.models import Event
-from accounts.tokens import issue_token
 from generation.models import Endpoint, LanguageModel
 from judging import api
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import JudgeRun
-from judging.plans import plan_run
+from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study, make_user
 
 pytestmark = pytest.mark.django_db

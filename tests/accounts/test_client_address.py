@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from accounts.client_address import client_address, is_internal
+from accounts.sign_in.client_address import client_address, is_internal
 
 
 def seen(settings, proxies, sender, forwarded=None):

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.invitations import InvitationClosed, accept, invite
+from accounts.members.changes import PeopleRefused, change_role, make_accounts, new_password, remove_person
+from accounts.members.invitations import InvitationClosed, accept, invite
 from accounts.models import Event, Invitation, Membership, User
-from accounts.people import PeopleRefused, change_role, make_accounts, new_password, remove_person
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
+from accounts.members.changes import PeopleRefused, new_password
 from accounts.models import Event, Membership, User
-from accounts.people import PeopleRefused, new_password
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

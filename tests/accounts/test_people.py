@@ -8,10 +8,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.invitations import accept, invite
+from accounts.api.tokens import issue_token
+from accounts.members.changes import PeopleRefused, change_role, make_accounts, new_password, remove_person
+from accounts.members.invitations import accept, invite
 from accounts.models import Event, Membership, User
-from accounts.people import PeopleRefused, change_role, make_accounts, new_password, remove_person
-from accounts.tokens import issue_token
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

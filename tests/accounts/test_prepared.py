@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, User
-from accounts.prepared import (
+from core.db.prepared import (
     EXAMPLE_ID,
     EXAMPLE_NAME,
     EXAMPLE_TIME,

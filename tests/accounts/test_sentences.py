@@ -10,11 +10,11 @@ import pytest
 from django.template import engines
 from django.utils import translation
 
-from accounts.reader_language import for_reader, is_programs_own
-from accounts.sentences import Sentence, Wording, read_back, worded
-from generation import failure_words
-from judging import reply_words
-from judging.canaries import CanaryFailed, Sung
+from core.messages.reader_language import for_reader, is_programs_own
+from core.messages.sentences import Sentence, Wording, read_back, worded
+from generation.llm.protocol import messages as call_messages
+from judging.methods import messages as reply_messages
+from judging.methods.canaries import CanaryFailed, Sung
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ("accounts", "generation", "annotation", "calibration", "judging")
@@ -63,10 +63,10 @@ def test_a_sentence_is_its_english_text_and_remembers_what_it_was_made_of():
 
 
 def test_what_is_stored_is_read_back_by_the_wording_with_the_most_letters():
-    with_reason = reply_words.NOT_SERVED_WHY(model="m (old)", words="no reply in 5 seconds")
+    with_reason = reply_messages.NOT_SERVED_WHY(model="m (old)", words="no reply in 5 seconds")
     found = read_back(str(with_reason))
     assert isinstance(found, Sentence)
-    assert found.msgid == reply_words.NOT_SERVED_WHY.msgid
+    assert found.msgid == reply_messages.NOT_SERVED_WHY.msgid
     assert found.values == {"model": "m (old)", "words": "no reply in 5 seconds"}
 
 
@@ -96,7 +96,7 @@ def test_words_of_others_stay_as_they_are(words):
 
 
 def test_a_sentence_inside_a_sentence_is_said_in_the_same_language():
-    unread = failure_words.BAD_BODY(what=failure_words.NO_LIST(words="<html>"))
+    unread = call_messages.BAD_BODY(what=call_messages.NO_LIST(words="<html>"))
     with translation.override("zh-hans"):
         said = for_reader(ValueError(unread))
         assert said == for_reader(str(unread))
@@ -105,8 +105,8 @@ def test_a_sentence_inside_a_sentence_is_said_in_the_same_language():
 
 def test_several_sentences_in_one_are_told_apart():
     sung = [
-        Sung("empty", reply_words.SCORED_ABOVE(value="1.00", middle="0.50")),
-        Sung("order", reply_words.BEAT(order=reply_words.B_FIRST())),
+        Sung("empty", reply_messages.SCORED_ABOVE(value="1.00", middle="0.50")),
+        Sung("order", reply_messages.BEAT(order=reply_messages.B_FIRST())),
     ]
     error = CanaryFailed(sung)
     assert str(error) == (
@@ -120,10 +120,10 @@ def test_several_sentences_in_one_are_told_apart():
 
 
 def test_what_stopped_several_models_is_told_one_by_one():
-    stored = " ".join(failure_words.NO_ENDPOINT(model=name) for name in ("a", "b"))
+    stored = " ".join(call_messages.NO_ENDPOINT(model=name) for name in ("a", "b"))
     with translation.override("zh-hans"):
         said = for_reader(stored)
-        assert said == " ".join(for_reader(failure_words.NO_ENDPOINT(model=name)) for name in ("a", "b"))
+        assert said == " ".join(for_reader(call_messages.NO_ENDPOINT(model=name)) for name in ("a", "b"))
     assert "has no endpoint" not in said
     assert is_programs_own(stored) and not is_programs_own(stored + " It was 401: no.")
 
@@ -132,7 +132,7 @@ def test_in_english_nothing_changes():
     for text in (
         "no reply in 60 seconds",
         "401: no such key",
-        str(reply_words.JUDGE_FELL(n=1, which="null: x")),
+        str(reply_messages.JUDGE_FELL(n=1, which="null: x")),
     ):
         assert for_reader(text) == text
 
@@ -140,7 +140,7 @@ def test_in_english_nothing_changes():
 def test_templates_say_it_by_a_filter_and_escape_what_is_not_ours():
     page = engines["django"].from_string("{% load sentences %}{{ message|for_reader }}")
     with translation.override("zh-hans"):
-        said = page.render({"message": str(failure_words.NOT_JSON(words="<b>"))})
+        said = page.render({"message": str(call_messages.NOT_JSON(words="<b>"))})
     assert CHINESE.search(said) and "&lt;b&gt;" in said and "status" not in said
 
 

@@ -9,9 +9,9 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.db.models import F
 from django.test import Client
 
-from accounts import sign_in_limit
+from accounts.api.tokens import issue_token
 from accounts.models import SignInAttempt, User
-from accounts.tokens import issue_token
+from accounts.sign_in import limit as sign_in_limit
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.unsent_forms import UnsentForm
+from core.web.unsent_forms import UnsentForm
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

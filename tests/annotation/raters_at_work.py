@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from annotation.handout import NoTaskLeft, make_seats, next_assignment
+from annotation.answers.recording import Answer, Timing, record_answer
+from annotation.assignment.slots import NoTaskLeft, make_seats, next_assignment
 from annotation.models import Criterion, Rater, Rubric, Task
-from annotation.recording import Answer, Timing, record_answer
 from generation.models import Response
 from tests.factories import make_checklist_study
 

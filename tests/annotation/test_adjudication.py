@@ -5,13 +5,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.adjudication import adjudicate, comparison_of
-from annotation.desk_counts import study_rows, tally_of
-from annotation.disagreements import disagreements, widest_spreads
-from annotation.handout import make_seats, next_assignment
+from annotation.answers.recording import Answer, AnswerRefused
+from annotation.assignment.slots import make_seats, next_assignment
 from annotation.models import Assignment, Criterion, Rater, Score, Seat
-from annotation.recording import Answer, AnswerRefused
-from calibration.datasets import EVERY_KIND, score_frame
+from annotation.monitoring.adjudication import adjudicate, comparison_of
+from annotation.monitoring.disagreements import disagreements, widest_spreads
+from annotation.monitoring.progress import study_rows, tally_of
+from calibration.data.datasets import EVERY_KIND, score_frame
 from tests.factories import (
     make_answer,
     make_checklist_study,

@@ -5,11 +5,11 @@ from django.contrib import admin
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.cohorts import CrowdId, join, make_cohort
-from annotation.desk_tallies import keep_tally
-from annotation.join_limits import note_join
+from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, CheckOutcome, Rater, RaterIdentity, Standing, TimeCorrection
-from annotation.qualification import pause
+from annotation.monitoring.stored_progress import keep_tally
+from annotation.recruitment.cohorts import CrowdId, join, make_cohort
+from annotation.recruitment.join_limits import note_join
 from tests.annotation.raters_at_work import clock, make_study, work
 from tests.factories import make_user
 

@@ -3,10 +3,9 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.alignment import (
+from annotation.rules.alignment import (
     align_sections,
     is_near_duplicate,
     likeness,

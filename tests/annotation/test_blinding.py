@@ -14,9 +14,9 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
 from accounts.models import Membership, User, Workspace
-from annotation.check_plan import TRAINING
-from annotation.controls import make_controls, mark_gold
-from annotation.handout import make_seats
+from annotation.assignment.attention_checks import make_controls, mark_gold
+from annotation.assignment.rater_status import pause
+from annotation.assignment.slots import make_seats
 from annotation.models import (
     Assignment,
     Cohort,
@@ -31,8 +31,8 @@ from annotation.models import (
     Study,
     Task,
 )
-from annotation.qualification import pause
-from annotation.subtasks import subtasks_in
+from annotation.policies.quality_checks import TRAINING
+from annotation.rules.subtasks import subtasks_in
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 from tests.screen_studies import make_pair_study, make_review_study, make_stars_study

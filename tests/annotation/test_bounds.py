@@ -6,14 +6,15 @@ import random
 
 import pytest
 
-from annotation import alignment, rendering, subtasks
-from annotation.alignment import TooDifferent, align_sections, is_near_duplicate, word_diff
-from annotation.degrading import Damage, degrade
-from annotation.evidence import Quotations, UnreadableQuotation
-from annotation.quoting import TextMap
-from annotation.rendering import MOST_HEADINGS, Work, _rendered
-from annotation.screens import panes_of
-from annotation.subtasks import UnreadableNumbers, read_numbers, subtasks_in
+from annotation.answers.evidence import Quotations, UnreadableQuotation
+from annotation.rules import alignment, subtasks
+from annotation.rules.alignment import TooDifferent, align_sections, is_near_duplicate, word_diff
+from annotation.rules.degrading import Damage, degrade
+from annotation.rules.quoting import TextMap
+from annotation.rules.subtasks import UnreadableNumbers, read_numbers, subtasks_in
+from annotation.texts import rendering
+from annotation.texts.rendering import MOST_HEADINGS, Work, _rendered
+from annotation.web.rating.screens import panes_of
 from tests.hostile_families import FAMILIES, prose
 
 SIZE = 100_000

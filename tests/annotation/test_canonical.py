@@ -1,10 +1,9 @@
 """What is stored of a comparison does not depend on which response stood first."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.canonical import NotMirrored, compares, letter_of, mirrored_level
+from annotation.rules.canonical import NotMirrored, compares, letter_of, mirrored_level
 
 VALUES = {"a_much": 2, "a": 1, "tie": 0, "b": -1, "b_much": -2, "both_bad": 0}
 FIVE = [{"key": key, "value": value} for key, value in VALUES.items()]

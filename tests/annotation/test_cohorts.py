@@ -7,8 +7,13 @@ from django.db import IntegrityError
 from django.urls import reverse
 
 from accounts.models import Event, Membership, User
-from annotation.check_plan import BadPolicy
-from annotation.cohorts import (
+from annotation.answers.recording import skip
+from annotation.assignment.rater_status import pause
+from annotation.assignment.slots import NoTaskLeft, has_more, make_seats, next_assignment, progress_of
+from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
+from annotation.monitoring.skipped_tasks import set_aside, skipped_by_all
+from annotation.policies.quality_checks import BadPolicy
+from annotation.recruitment.cohorts import (
     AlreadyIn,
     CrowdId,
     LinkClosed,
@@ -25,12 +30,7 @@ from annotation.cohorts import (
     revoke_link,
     turn_away,
 )
-from annotation.handout import NoTaskLeft, has_more, make_seats, next_assignment, progress_of
-from annotation.minimum import minimum_of
-from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
-from annotation.qualification import pause
-from annotation.recording import skip
-from annotation.skipped import set_aside, skipped_by_all
+from annotation.recruitment.minimum import minimum_of
 from tests.annotation.raters_at_work import NOON, clock, make_study, work
 from tests.factories import make_rater, make_user, make_workspace
 

@@ -3,16 +3,15 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.controls import NotMarkable, check_tasks, make_controls, mark_gold
-from annotation.degrading import Damage
-from annotation.handout import make_seats
-from annotation.marking import admits, below, missed
+from annotation.answers.recording import Answer, record_answer
+from annotation.assignment.attention_checks import NotMarkable, check_tasks, make_controls, mark_gold
+from annotation.assignment.slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
-from annotation.recording import Answer, record_answer
-from calibration.datasets import EVERY_KIND, score_frame
+from annotation.rules.degrading import Damage
+from annotation.rules.marking import admits, below, missed
+from calibration.data.datasets import EVERY_KIND, score_frame
 from generation.models import Response
 from tests.annotation.raters_at_work import answer, answers_to, clock, make_pairs, make_study, work
 from tests.factories import make_answer, make_judge_rater, make_rater

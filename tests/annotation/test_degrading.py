@@ -4,10 +4,9 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from annotation.degrading import (
+from annotation.rules.degrading import (
     Damage,
     TooShort,
     cut_end,

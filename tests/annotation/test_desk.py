@@ -6,11 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.desk import category_rows, rater_rows, study_rows
-from annotation.handout import make_seats, next_assignment
+from annotation.answers.recording import Answer, record_answer, skip
+from annotation.assignment.slots import make_seats, next_assignment
 from annotation.models import Flag, Rater, Study
-from annotation.provenance import provenance_of
-from annotation.recording import Answer, record_answer, skip
+from annotation.studies.provenance import provenance_of
+from annotation.web.monitoring.dashboard import category_rows, rater_rows, study_rows
 from generation.models import Category
 from tests.factories import (
     make_answer,

@@ -5,12 +5,11 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.evidence import Quotations, UnreadableQuotation
-from annotation.quoting import NotInText
-from annotation.rendering import render_text, text_map
+from annotation.answers.evidence import Quotations, UnreadableQuotation
+from annotation.rules.quoting import NotInText
+from annotation.texts.rendering import render_text, text_map
 
 TEXT = (
     "# Trees 🌳 in **cities**\n\nA *cool* street has [shade](https://example.org/a_(b)?x=shade) and 👩‍👩‍👧 people.\n\n"

@@ -7,12 +7,12 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import translation
 
-from annotation import fresh_tasks, views
-from annotation.forms import AnswerForm
-from annotation.handout import make_seats, next_assignment
-from annotation.hints import CONDITION as HINT
+from annotation.assignment.slots import make_seats, next_assignment
 from annotation.models import Assignment, Guideline, Task
-from annotation.screens import screen_of
+from annotation.policies.hints import CONDITION as HINT
+from annotation.web.rating import fresh_tasks, pages as rating_pages
+from annotation.web.rating.forms import AnswerForm
+from annotation.web.rating.screens import screen_of
 from generation.models import Instruction, Response
 from tests.annotation.raters_at_work import TEXT, clock, make_pairs, make_study
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
@@ -116,9 +116,9 @@ def without_token(html):
 def both(assignment, submitted, previous):
     """(in pieces, by the whole template)"""
     request, screen = RequestFactory().get("/"), screen_of(assignment)
-    pieces = views.fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+    pieces = rating_pages.fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
     form = AnswerForm(screen.criteria, shown=screen.shown)
-    context = views.screen_context(assignment, screen, form, submitted=submitted, previous=previous)
+    context = rating_pages.screen_context(assignment, screen, form, submitted=submitted, previous=previous)
     whole = render_to_string("annotation/rate.html#task", context, request)
     return without_token(pieces), without_token(whole)
 

@@ -7,9 +7,12 @@ import pytest
 from django.db import IntegrityError, connection, connections
 from django.utils.timezone import now
 
-from annotation import handout
-from annotation.controls import mark_gold
-from annotation.handout import (
+from annotation.answers.recording import Answer, record_answer, skip
+from annotation.assignment import slots as handout
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.leases import lease_seconds, release_expired, renew_lease
+from annotation.assignment.rater_status import pause
+from annotation.assignment.slots import (
     BadPolicy,
     NoTaskLeft,
     QuotaReached,
@@ -22,10 +25,7 @@ from annotation.handout import (
     progress_of,
     regain_seat,
 )
-from annotation.leases import lease_seconds, release_expired, renew_lease
 from annotation.models import Assignment, Rater, Seat, Task
-from annotation.qualification import pause
-from annotation.recording import Answer, record_answer, skip
 from tests.annotation.raters_at_work import make_pairs
 from tests.factories import make_checklist_study, make_rater
 

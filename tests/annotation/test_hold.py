@@ -3,13 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from annotation.controls import mark_gold
-from annotation.handout import claim_seat, hold_next, make_seats, next_assignment
-from annotation.leases import release_expired
+from annotation.answers.recording import skip
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.leases import release_expired
+from annotation.assignment.rater_status import pause
+from annotation.assignment.slots import claim_seat, hold_next, make_seats, next_assignment
 from annotation.models import Assignment, Rater, Seat
-from annotation.participation import rater_in
-from annotation.qualification import pause
-from annotation.recording import skip
+from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import NOON, answer, clock, make_study
 from tests.factories import make_checklist_study, make_rater, make_user
 

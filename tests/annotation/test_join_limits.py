@@ -9,9 +9,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.cohorts import make_cohort
-from annotation.join_limits import NoSeatFree, TooManyFromAddress, check_address, check_room, note_join
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing
+from annotation.recruitment.cohorts import make_cohort
+from annotation.recruitment.join_limits import (
+    NoSeatFree,
+    TooManyFromAddress,
+    check_address,
+    check_room,
+    note_join,
+)
 from tests.annotation.raters_at_work import NOON, clock, make_study
 from tests.factories import make_user, make_workspace
 

@@ -8,9 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.cohorts import make_cohort
-from annotation.controls import mark_gold
-from annotation.handout import make_seats
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.slots import make_seats
 from annotation.models import (
     Assignment,
     DoorKnock,
@@ -22,7 +21,8 @@ from annotation.models import (
     Standing,
     TimeCorrection,
 )
-from annotation.participation import COOKIE
+from annotation.recruitment.cohorts import make_cohort
+from annotation.recruitment.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
 

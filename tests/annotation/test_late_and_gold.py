@@ -10,12 +10,10 @@ from django.db import DatabaseError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.adjudication import adjudicate
-from annotation.cohorts import make_cohort
-from annotation.controls import mark_gold
-from annotation.feedback import agreement_with_gold
-from annotation.handout import RaterStopped, make_seats, next_assignment
-from annotation.minimum import part_of
+from annotation.answers.recording import record_answer
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.rater_status import pause, resume
+from annotation.assignment.slots import RaterStopped, make_seats, next_assignment
 from annotation.models import (
     Assignment,
     CheckOutcome,
@@ -27,11 +25,13 @@ from annotation.models import (
     Task,
     latest_scores,
 )
-from annotation.participation import rater_in
-from annotation.qualification import pause, resume
-from annotation.recording import record_answer
-from calibration.datasets import EVERY_KIND, score_frame
-from judging.export import export_study
+from annotation.monitoring.adjudication import adjudicate
+from annotation.recruitment.cohorts import make_cohort
+from annotation.recruitment.minimum import part_of
+from annotation.recruitment.participation import rater_in
+from annotation.web.rating.feedback import agreement_with_gold
+from calibration.data.datasets import EVERY_KIND, score_frame
+from judging.archive.export import export_study
 from tests.annotation.raters_at_work import answers_to, clock, give, make_study
 from tests.factories import make_rater, make_user
 

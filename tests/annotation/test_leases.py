@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.cohorts import CrowdId, join, make_cohort
-from annotation.handout import NoTaskLeft, hold_next, next_assignment, regain_seat
-from annotation.leases import lease_seconds, release_expired, renew_lease
+from annotation.assignment.leases import lease_seconds, release_expired, renew_lease
+from annotation.assignment.rater_status import pause, resume
+from annotation.assignment.slots import NoTaskLeft, hold_next, next_assignment, regain_seat
 from annotation.models import Assignment, Rater, Seat
-from annotation.qualification import pause, resume
+from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study
 from tests.factories import make_rater, make_user

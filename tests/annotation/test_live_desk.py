@@ -9,11 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation import desk_tallies
-from annotation.check_plan import CONTROL
-from annotation.desk_counts import cohort_rows, rater_rows, tally_of
-from annotation.desk_tallies import counted, keep_tally
-from annotation.handout import make_seats, next_assignment
+from annotation.answers.recording import Answer, record_answer, skip
+from annotation.assignment.slots import make_seats, next_assignment
 from annotation.models import (
     Assignment,
     CheckOutcome,
@@ -24,9 +21,12 @@ from annotation.models import (
     Standing,
     Study,
 )
-from annotation.rater_desk import habits_of
-from annotation.recording import Answer, record_answer, skip
+from annotation.monitoring import stored_progress as desk_tallies
+from annotation.monitoring.progress import cohort_rows, rater_rows, tally_of
+from annotation.monitoring.stored_progress import counted, keep_tally
+from annotation.policies.quality_checks import CONTROL
 from annotation.tasks import count_desk
+from annotation.web.monitoring.rater import habits_of
 from tests.factories import (
     make_answer,
     make_checklist_study,
@@ -144,7 +144,7 @@ def test_queries_of_the_parts_do_not_grow(as_lead, study, part, django_assert_ma
 
 
 def test_raters_come_in_pages(as_lead, study, monkeypatch):
-    monkeypatch.setattr("annotation.desk.RATERS_A_PAGE", 1)
+    monkeypatch.setattr("annotation.web.monitoring.dashboard.RATERS_A_PAGE", 1)
     first = as_lead.get(to("live_raters", study), headers=HTMX).content.decode()
     second = as_lead.get(to("live_raters", study) + "?page=2", headers=HTMX).content.decode()
     assert "R1</a>" in first and "R2</a>" not in first
@@ -365,7 +365,7 @@ def test_figures_of_a_large_study_come_from_a_worker(
     sent = []
     for task in ("report_agreement", "build_report"):
         monkeypatch.setattr(f"calibration.tasks.{task}.delay", lambda *given: sent.append(given))
-    monkeypatch.setattr("calibration.desk_figures.refresh_small", lambda study: None)
+    monkeypatch.setattr("calibration.web.dashboard.refresh_small", lambda study: None)
     address = reverse("calibration:desk_figures", args=[study.slug])
     with django_capture_on_commit_callbacks(execute=True):
         html = as_lead.get(address, headers=HTMX).content.decode()

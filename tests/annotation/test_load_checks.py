@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Criterion, Rubric, Study
-from annotation.study_selection import planned_tasks
+from annotation.studies.selection import planned_tasks
 from generation.models import Instruction, Response
 from tests.factories import make_checklist_study
 

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.models import Assignment, Rubric, Score, Study
-from annotation.studies import create_study, prepare_and_open, request_launch
-from annotation.study_selection import planned_tasks
+from annotation.studies.life_cycle import create_study, prepare_and_open, request_launch
+from annotation.studies.selection import planned_tasks
 from generation.models import Response
 from tests.factories import make_checklist_study, make_user
 

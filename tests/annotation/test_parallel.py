@@ -13,13 +13,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import handout
-from annotation.cohorts import make_cohort
-from annotation.controls import mark_gold
-from annotation.leases import release_expired
+from annotation.assignment import slots as handout
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.leases import release_expired
+from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, Flag, Rater, Score, Seat
-from annotation.qualification import pause
-from annotation.studies import release_rater
+from annotation.recruitment.cohorts import make_cohort
+from annotation.studies.life_cycle import release_rater
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
 

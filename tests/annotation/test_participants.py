@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.cohorts import CrowdId, erase_identity, join, make_cohort
 from annotation.models import (
     Assignment,
     BrowserRequest,
@@ -26,8 +25,9 @@ from annotation.models import (
     Seat,
     Standing,
 )
-from annotation.participants import MOST_REQUESTS, MOST_TRIES, participant_of
-from annotation.participation import COOKIE
+from annotation.recruitment.cohorts import CrowdId, erase_identity, join, make_cohort
+from annotation.recruitment.participants import MOST_REQUESTS, MOST_TRIES, participant_of
+from annotation.recruitment.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
 
@@ -160,7 +160,7 @@ class TestAStrangerWithTheId:
         stranger = Client()
         stranger.get(link(crowd))
         join(crowd, consent="", clock=timezone.now, crowd=CrowdId("prolific", "prolific:5f1a", {}))
-        monkeypatch.setattr("annotation.other_browsers.participant_of", lambda study, crowd: None)
+        monkeypatch.setattr("annotation.recruitment.other_browsers.participant_of", lambda study, crowd: None)
         stranger.post(link(crowd, session=OTHER_SESSION), {"answer": "yes"})
         assert COOKIE not in stranger.cookies
         assert Rater.objects.count() == 1

@@ -4,10 +4,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import Event
-from annotation.controls import check_tasks
-from annotation.desk_counts import study_rows, tally_of
-from annotation.handout import make_seats
+from annotation.assignment.attention_checks import check_tasks
+from annotation.assignment.slots import make_seats
 from annotation.models import Study, Task
+from annotation.monitoring.progress import study_rows, tally_of
 from generation.models import Response
 from tests.factories import make_checklist_study
 from tests.screen_studies import make_pair_study

@@ -7,17 +7,16 @@ from random import Random
 
 import pytest
 from django.urls import reverse
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.check_plan import BadPolicy, plan_of
-from annotation.handout import Coming, _first_side, next_assignment
+from annotation.answers.recording import save_draft, skip
+from annotation.assignment.slots import Coming, _first_side, next_assignment
 from annotation.models import Assignment, Draft, Rater, Seat
-from annotation.participation import rater_in
-from annotation.recording import save_draft, skip
-from annotation.sides import Shown, draw_side
-from annotation.spacing import Given, Rate, due, is_due, kinds_due, phase_of
-from calibration.datasets import EVERY_KIND, score_frame
+from annotation.policies.quality_checks import BadPolicy, plan_of
+from annotation.recruitment.participation import rater_in
+from annotation.rules.sides import Shown, draw_side
+from annotation.rules.spacing import Given, Rate, due, is_due, kinds_due, phase_of
+from calibration.data.datasets import EVERY_KIND, score_frame
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study, work
 from tests.factories import make_rater, make_user
 

@@ -4,12 +4,8 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.check_plan import BadPolicy
-from annotation.controls import make_controls, mark_gold
-from annotation.handout import RaterStopped, has_more, make_seats, next_assignment
-from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
-from annotation.participation import rater_in
-from annotation.qualification import (
+from annotation.assignment.attention_checks import make_controls, mark_gold
+from annotation.assignment.rater_status import (
     CannotAppeal,
     Stage,
     appeal,
@@ -20,6 +16,10 @@ from annotation.qualification import (
     stage_of,
     why_stopped,
 )
+from annotation.assignment.slots import RaterStopped, has_more, make_seats, next_assignment
+from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
+from annotation.policies.quality_checks import BadPolicy
+from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import answer, clock, make_study, work
 from tests.factories import make_rater, make_user
 
@@ -123,7 +123,7 @@ def test_fewer_items_than_asked_for_are_held_to_the_same_share():
 
 
 def test_skipped_items_are_not_passed():
-    from annotation.recording import skip
+    from annotation.answers.recording import skip
 
     study = make_qualifying(training=0)
     rater = make_rater(study)

@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError, transaction
 
-from annotation import recording
-from annotation.handout import make_seats, next_assignment
-from annotation.models import Assignment, Draft, Flag, Score, latest_scores
-from annotation.recording import (
+from annotation.answers import recording
+from annotation.answers.recording import (
     NOT_APPLICABLE,
     Answer,
     AnswerRefused,
@@ -19,6 +17,8 @@ from annotation.recording import (
     save_place,
     skip,
 )
+from annotation.assignment.slots import make_seats, next_assignment
+from annotation.models import Assignment, Draft, Flag, Score, latest_scores
 from tests.factories import make_answer, make_checklist_study, make_rater
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

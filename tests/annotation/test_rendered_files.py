@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation import rendering
-from annotation.rendered_files import KEPT_FROM, kept, rendering_version
+from annotation.texts import rendering
+from annotation.texts.rendered_files import KEPT_FROM, kept, rendering_version
 
 LONG = "# One\n\nSome words — 一些字 𝒳 — and so on.\n\n" * 100
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from annotation.rendering import language_of, render_text
+from annotation.texts.rendering import language_of, render_text
 
 
 def html_of(text):

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.handout import make_seats
+from annotation.assignment.slots import make_seats
 from annotation.models import Assignment, Score
 from generation.models import LanguageModel
 from tests.factories import make_user
@@ -122,7 +122,7 @@ def test_a_judges_reason_is_text_not_markup(page):
 def test_a_verdict_on_a_pair_is_shown_as_the_judge_saw_it(client):
     """The judge saw the task's B first and found it better: on the page, A is better and stands first."""
     from annotation.models import Rater, Study, Task
-    from annotation.review_rubrics import review_rubric
+    from annotation.rubrics.reviews import review_rubric
 
     pairs = make_pair_study("four", texts=("Alpha text.", "Beta text."), instructions=1)
     task = pairs.tasks.get()

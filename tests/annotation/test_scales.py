@@ -1,11 +1,10 @@
 """Scales as a user writes them, and values read on them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.models import Criterion
-from annotation.scales import BadScale, Reading, describe, parse_scale, parse_scales, read_value
+from annotation.rubrics.scales import BadScale, Reading, describe, parse_scale, parse_scales, read_value
 
 
 def on(scale, **fields):

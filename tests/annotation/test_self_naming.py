@@ -3,14 +3,13 @@
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.handout import make_seats
+from annotation.assignment.slots import make_seats
+from annotation.masking.scan import SELF_NAMING, scan_study
 from annotation.models import Assignment, Flag, Study, Task
-from annotation.self_naming import find_self_naming, mask_self_naming
-from annotation.self_naming_scan import SELF_NAMING, scan_study
-from annotation.studies import create_study
+from annotation.rules.self_naming import find_self_naming, mask_self_naming
+from annotation.studies.life_cycle import create_study
 from generation.models import Response
 from tests.factories import make_checklist_study, make_rater, make_user
 

@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.controls import make_controls, mark_gold
-from annotation.handout import NoTaskLeft, has_more, make_seats, next_assignment
-from annotation.hints import sees_hint
+from annotation.assignment.attention_checks import make_controls, mark_gold
+from annotation.assignment.slots import NoTaskLeft, has_more, make_seats, next_assignment
 from annotation.models import Assignment, Criterion, Rater, Rubric, Seat, Study, Task
-from annotation.review_rubrics import review_rubric
-from annotation.studies import (
+from annotation.policies.hints import sees_hint
+from annotation.rubrics.reviews import review_rubric
+from annotation.studies.life_cycle import (
     StudyRefused,
     add_overlap,
     create_study,
@@ -25,7 +25,7 @@ from annotation.studies import (
     set_status,
     settings_of,
 )
-from annotation.study_selection import Candidate, even_pairs, planned_tasks, size_of
+from annotation.studies.selection import Candidate, even_pairs, planned_tasks, size_of
 from generation.models import Benchmark, Category, LanguageModel, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 

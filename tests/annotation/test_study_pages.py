@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.controls import mark_gold
+from annotation.assignment.attention_checks import mark_gold
 from annotation.models import Assignment, Draft, Guideline, Rater, Score, Seat, Study, Task
-from annotation.studies import create_study, make_tasks
-from annotation.study_selection import planned_tasks
+from annotation.studies.life_cycle import create_study, make_tasks
+from annotation.studies.selection import planned_tasks
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -161,7 +161,7 @@ def test_a_launched_study_keeps_what_its_answers_rest_on(as_lead, study):
 
 def test_launching_at_once_and_by_a_worker(as_lead, study, monkeypatch, django_capture_on_commit_callbacks):
     sent = []
-    monkeypatch.setattr("annotation.studies.LARGE", 3)
+    monkeypatch.setattr("annotation.studies.life_cycle.LARGE", 3)
     monkeypatch.setattr("annotation.tasks.launch.delay", sent.append)
     with django_capture_on_commit_callbacks(execute=True):
         assert as_lead.post(to("launch", study))["Location"] == to("setup", study)

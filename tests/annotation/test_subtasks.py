@@ -3,10 +3,9 @@
 import csv
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from annotation.subtasks import UnreadableNumbers, kind_of, read_numbers, subtasks_in, write_numbers
+from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers, subtasks_in, write_numbers
 
 
 def parts(text, mark):

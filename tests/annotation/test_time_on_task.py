@@ -6,17 +6,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.check_plan import BadPolicy, pace_rule
-from annotation.handout import RaterStopped, hold_next, next_assignment
+from annotation.answers.recording import Timing, record_answer, skip
+from annotation.assignment.rater_status import resume
+from annotation.assignment.slots import RaterStopped, hold_next, next_assignment
 from annotation.models import Assignment, Rater, Standing, Task, TimeCorrection
-from annotation.pace import bounded
-from annotation.participation import rater_in
-from annotation.qualification import resume
-from annotation.rater_desk import habits_of
-from annotation.recording import Timing, record_answer, skip
-from calibration.answer_circumstances import circumstances
-from calibration.datasets import EVERY_KIND, score_frame
-from calibration.rater_habits import habits_part
+from annotation.policies.quality_checks import BadPolicy, pace_rule
+from annotation.recruitment.participation import rater_in
+from annotation.rules.reading_time import bounded
+from annotation.web.monitoring.rater import habits_of
+from calibration.data.circumstances import circumstances
+from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.reports.rater_behaviour import habits_part
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answers_to, clock, give, make_pairs, make_study
 from tests.factories import make_rater, make_user

@@ -176,7 +176,7 @@ def build_judged(workspace) -> None:
 
 def annotations() -> list:
     """The rows of 38 categories: every model's response to every instruction, answered by the same five raters."""
-    from calibration.category_fits import LabelledRows
+    from calibration.fits.categories import LabelledRows
 
     rng = np.random.default_rng(SEED)
     found = []
@@ -202,7 +202,7 @@ def annotations() -> list:
 
 def certify_all(rows: list) -> None:
     """Every certificate, resampling even the few raters, whose range alone a certificate otherwise states."""
-    from calibration.weights import certify_weights
+    from calibration.statistics.weights.fit import certify_weights
 
     for one in rows:
         made = certify_weights(
@@ -217,10 +217,10 @@ def measure() -> dict[str, float]:
 
     django.setup()
     from annotation.models import Study
-    from calibration.agreement import krippendorff_alpha, leave_one_out
-    from calibration.datasets import EVERY_KIND, score_frame
+    from calibration.data.datasets import EVERY_KIND, score_frame
+    from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
     from generation.models import Benchmark
-    from judging.leaderboards import judge_named, leaderboard
+    from judging.leaderboards.table import judge_named, leaderboard
 
     rows = annotations()
     found = {"fit_38_s": seconds(lambda: certify_all(rows), repeats=3)}

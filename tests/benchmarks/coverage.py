@@ -18,24 +18,28 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from calibration.agreement import krippendorff_alpha, leave_one_out, outer_leave_one_out
-from calibration.alternative_annotator import alternative_annotator_test
-from calibration.bias import length_bias, position_bias, self_preference, swap_agreement
-from calibration.comparison import correlate
-from calibration.least_squares import cluster_sums
-from calibration.prediction_powered import (
+from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
+from calibration.statistics.agreement.coefficients import (
+    krippendorff_alpha,
+    leave_one_out,
+    outer_leave_one_out,
+)
+from calibration.statistics.agreement.proportions import clustered_proportion, plain_proportion
+from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
+from calibration.statistics.judges.calibration import soft_verdicts
+from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.judges.prediction_powered import (
     ModelScores,
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from calibration.proportions import clustered_proportion, plain_proportion
-from calibration.ranking import as_games, bradley_terry, bradley_terry_intervals
-from calibration.shares import mean_shares
-from calibration.soft_verdicts import soft_verdicts
-from calibration.weights import weight_intervals
-from judging.corrected_scores import Entries, corrected_score
-from judging.paired_difference import paired_difference
-from judging.scoring import HELLOBENCH, Rule, average_intervals
+from calibration.statistics.ranking.pairs import as_games, bradley_terry, bradley_terry_intervals
+from calibration.statistics.shares import mean_shares
+from calibration.statistics.weights.fit import weight_intervals
+from calibration.statistics.weights.least_squares import cluster_sums
+from judging.scores.corrected_scores import Entries, corrected_score
+from judging.scores.paired_difference import paired_difference
+from judging.scores.points import HELLOBENCH, Rule, average_intervals
 
 SEED = 2409
 EXACT = (0.93, 0.97)

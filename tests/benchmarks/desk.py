@@ -33,7 +33,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, User, Workspace
-from annotation.desk_tallies import keep_tally
 from annotation.models import (
     Assignment,
     CheckOutcome,
@@ -48,6 +47,7 @@ from annotation.models import (
     Study,
     Task,
 )
+from annotation.monitoring.stored_progress import keep_tally
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 
 OVERLAP, RATERS, ITEMS, MODELS, SUBCATEGORIES = 5, 400, 6, 10, 30

@@ -52,14 +52,14 @@ from openai import AsyncOpenAI
 
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from generation.chat import body_of
+from generation.llm.chat import body_of
 from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import JudgeRun, Reply
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.worker import Shift, work_on
-from judging.worklist import Worklist
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.queue import Worklist
+from judging.runs.worker import Shift, work_on
 
 ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]

@@ -19,13 +19,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import coverage as wide
 
-from calibration import games, prediction_powered, proportions, repeats, resampling, score_ranking
-from calibration.bradley_terry import bradley_terry_intervals
-from calibration.games import pair_tables
-from calibration.prediction_powered import prediction_powered_mean
-from calibration.repeats import consistency
-from calibration.weights import weight_intervals
-from judging.scoring import HELLOBENCH
+from calibration.statistics import resampling
+from calibration.statistics.agreement import proportions
+from calibration.statistics.judges import prediction_powered
+from calibration.statistics.judges.prediction_powered import prediction_powered_mean
+from calibration.statistics.ranking import comparisons as games, scores as score_ranking
+from calibration.statistics.ranking.bradley_terry import bradley_terry_intervals
+from calibration.statistics.ranking.comparisons import pair_tables
+from calibration.statistics.raters import repeats
+from calibration.statistics.raters.repeats import consistency
+from calibration.statistics.weights.fit import weight_intervals
+from judging.scores.points import HELLOBENCH
 
 CLUSTERS = (5, 7, 10, 20, 50)
 SHARES_ALIKE = (0.6, 0.8, 0.95)

@@ -42,14 +42,18 @@ Pair = Callable[[str, str], object]
 
 def single_paths() -> dict[str, Single]:
     """The work over one text, by what a reader would call it."""
-    from annotation import degrading, rendering, subtasks
-    from annotation.quoting import TextMap
-    from annotation.self_naming import find_self_naming
-    from generation import allowance, chat, overlap, probing, refusals, serving, textmetrics, wrapping
-    from generation.interchange.hellobench import read_evaluation
-    from generation.interchange.instructions import requirements_in
-    from judging import prompts
-    from judging.prompts import Item, Level
+    from annotation.rules import degrading, subtasks
+    from annotation.rules.quoting import TextMap
+    from annotation.rules.self_naming import find_self_naming
+    from annotation.texts import rendering
+    from generation.endpoints import probing, registration as serving
+    from generation.importers.hellobench import read_evaluation
+    from generation.importers.instructions import requirements_in
+    from generation.llm import chat
+    from generation.llm.protocol import token_limits as allowance, wrapping
+    from generation.text_metrics import counts as textmetrics, overlap, refusals
+    from judging.methods import prompts
+    from judging.methods.prompts import Item, Level
 
     levels = tuple(Level(value, str(value)) for value in (-1, 0, 1))
     items = (Item("clear", "Is it clear?", levels), Item("right", "Is it right?", levels))
@@ -102,10 +106,11 @@ def single_paths() -> dict[str, Single]:
 
 def pair_paths() -> dict[str, Pair]:
     """The work over two texts."""
-    from annotation import alignment, rendering
-    from generation import overlap
-    from judging.line_diff import line_diff
-    from judging.methods.overlap import rouge_1
+    from annotation.rules import alignment
+    from annotation.texts import rendering
+    from generation.text_metrics import overlap
+    from judging.methods.line_diff import line_diff
+    from judging.methods.single.overlap import rouge_1
 
     def sections(text: str, other: str) -> object:
         outlines = [[heading.text for heading in rendering._rendered(one).outline] for one in (text, other)]
@@ -132,7 +137,7 @@ def panes(texts: tuple[str, ...]) -> object:
 
     from django.template.loader import render_to_string
 
-    from annotation.screens import panes_of
+    from annotation.web.rating.screens import panes_of
 
     screen = SimpleNamespace(layout="pair" if len(texts) == 2 else "single", part="")
     return [
@@ -144,13 +149,13 @@ def panes(texts: tuple[str, ...]) -> object:
 def differences(text: str, other: str) -> object:
     from django.template.loader import render_to_string
 
-    from annotation.alignment import word_diff
+    from annotation.rules.alignment import word_diff
 
     return render_to_string("annotation/differences.html#text", {"changes": word_diff(text, other)})
 
 
 def read_reply(text: str, items: object) -> object:
-    from judging.parsing import read_answers
+    from judging.methods.parsing import read_answers
 
     return read_answers(text, items)  # type: ignore[arg-type]
 
@@ -162,14 +167,14 @@ def read_one_reply(text: str, item: object) -> object:
 
 
 def for_reader(text: str) -> object:
-    from accounts.reader_language import for_reader
+    from core.messages.reader_language import for_reader
 
     return for_reader(text)
 
 
 def table_rows(text: str, ending: str) -> object:
     from core.tables.bad_rows import BadRow
-    from generation.interchange.table import read_rows
+    from core.tables.reading import read_rows
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table{ending}"
@@ -185,7 +190,7 @@ def table_rows(text: str, ending: str) -> object:
 def form_json(text: str) -> object:
     from django import forms
 
-    from generation.serving_forms import ParametersField
+    from generation.web.endpoints.forms import ParametersField
 
     try:
         return ParametersField().clean(text)
@@ -194,7 +199,7 @@ def form_json(text: str) -> object:
 
 
 def quoted_form(text: str) -> object:
-    from annotation.evidence import Quotations, UnreadableQuotation
+    from annotation.answers.evidence import Quotations, UnreadableQuotation
 
     try:
         return Quotations.read(text, ("a text", "another"))
@@ -252,7 +257,7 @@ def milliseconds(work: Callable[[], object], seconds: float) -> tuple[float, str
 
 def forget() -> None:
     """What was kept of earlier texts is dropped, so that each run does the work."""
-    from annotation import rendering
+    from annotation.texts import rendering
 
     rendering.render_text.cache_clear()
     rendering.text_map.cache_clear()
@@ -324,11 +329,11 @@ def main() -> None:
         import django
 
         django.setup()
-        from annotation.alignment import TooDifferent
-        from annotation.degrading import TooShort
-        from annotation.subtasks import UnreadableNumbers
-        from generation.textmetrics import NoWords
-        from judging.prompts import BadTemplate
+        from annotation.rules.alignment import TooDifferent
+        from annotation.rules.degrading import TooShort
+        from annotation.rules.subtasks import UnreadableNumbers
+        from generation.text_metrics.counts import NoWords
+        from judging.methods.prompts import BadTemplate
 
         EXPECTED = (TooShort, UnreadableNumbers, NoWords, BadTemplate, TooDifferent)
         print(json.dumps(show(measured(arguments), floor(arguments.characters), arguments.all)))

@@ -27,9 +27,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from calibration.agreement import krippendorff_alpha, leave_one_out
-from calibration.ranking import Games, as_games, bradley_terry, bradley_terry_intervals, elo_orders
-from calibration.score_ranking import mean_scores
+from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
+from calibration.statistics.ranking.pairs import (
+    Games,
+    as_games,
+    bradley_terry,
+    bradley_terry_intervals,
+    elo_orders,
+)
+from calibration.statistics.ranking.scores import mean_scores
 
 RATINGS, PAIRS, MODELS, QUESTIONS, CRITERIA, LEVELS = 243_337, 29_898, 12, 453, 5, 5
 SEED = 2312

@@ -107,11 +107,11 @@ def build_pairs(workspace) -> None:
 def parts() -> tuple[dict[str, float], float]:
     """Seconds of every report, computed anew from the database, and of the processor in all."""
     from annotation.models import Study
-    from calibration.agreement_reports import agreement_report
     from calibration.models import Report
-    from calibration.ranking_reports import ALL, RANKINGS, ranking_settings
-    from calibration.rater_reports import RATERS, rater_settings
-    from calibration.stored_reports import report_of
+    from calibration.reports.agreement import agreement_report
+    from calibration.reports.rankings import ALL, RANKINGS, ranking_settings
+    from calibration.reports.raters import RATERS, rater_settings
+    from calibration.reports.registry import report_of
 
     Report.objects.all().delete()
     stars, pairs = Study.objects.get(slug="crowd"), Study.objects.get(slug="pairs")

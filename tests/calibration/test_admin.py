@@ -2,9 +2,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from calibration.agreement_reports import agreement_report
-from calibration.fits import run_fit
+from calibration.fits.store import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
+from calibration.reports.agreement import agreement_report
 from tests.calibration.answered_studies import answered_study
 from tests.factories import make_user
 

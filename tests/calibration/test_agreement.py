@@ -4,13 +4,12 @@ import evalica
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from calibration.agreement import (
+from calibration.statistics.agreement.coefficients import (
     cohen_kappa,
     fleiss_kappa,
     icc,
@@ -19,7 +18,7 @@ from calibration.agreement import (
     outer_leave_one_out,
     rater_matrix,
 )
-from calibration.statistic_errors import (
+from calibration.statistics.errors import (
     MissingCells,
     NoDisagreementPossible,
     NoStatistic,
@@ -540,7 +539,7 @@ def test_ordinal_alpha_is_the_same_by_cluster_sums_and_by_units(monkeypatch):
     units, values = rng.integers(0, 60, 400), rng.integers(1, 6, 400).astype(float)
     settings = {"metric": "ordinal", "draws": 200, "seed": 3, "clusters": units // 2}
     by_sums = krippendorff_alpha(units, values, **settings)
-    monkeypatch.setattr("calibration.alpha.MOST_SUMS", 100)
+    monkeypatch.setattr("calibration.statistics.agreement.alpha.MOST_SUMS", 100)
     by_units = krippendorff_alpha(units, values, **settings)
     for name in ("value", "low", "high", "observed", "expected"):
         assert getattr(by_sums, name) == pytest.approx(getattr(by_units, name), abs=1e-12)

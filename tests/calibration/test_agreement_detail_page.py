@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Cohort, Rater, Study
-from calibration.agreement_detail import AGREEMENT_DETAIL, detail_settings
-from calibration.fits import run_fit
-from calibration.stored_reports import report_of
+from calibration.fits.store import run_fit
+from calibration.reports.agreement_detail import AGREEMENT_DETAIL, detail_settings
+from calibration.reports.registry import report_of
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import (

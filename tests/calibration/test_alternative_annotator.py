@@ -2,13 +2,15 @@ import csv
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from calibration.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
-from calibration.statistic_errors import NoStatistic, OutOfRange, TooFewRatings
+from calibration.statistics.agreement.alternative_annotator import (
+    alternative_annotator_test,
+    benjamini_yekutieli,
+)
+from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
 
 
 def dense(table):

@@ -5,18 +5,17 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calibration.bias import (
+from calibration.statistics.errors import OutOfRange, TooFewRatings
+from calibration.statistics.judges.bias import (
     length_bias,
     position_bias,
     score_gaps,
     self_preference,
     swap_agreement,
 )
-from calibration.statistic_errors import OutOfRange, TooFewRatings
 
 PREFERENCES = st.sampled_from([0.0, 0.5, 1.0])
 

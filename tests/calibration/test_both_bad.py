@@ -3,11 +3,11 @@
 import pytest
 
 from annotation.models import Score
-from calibration.agreement_detail import AGREEMENT_DETAIL, detail_settings
-from calibration.agreement_reports import agreement_report
-from calibration.ranking_reports import RANKINGS, ranking_settings
-from calibration.rater_reports import RATERS, rater_settings
-from calibration.stored_reports import report_of
+from calibration.reports.agreement import agreement_report
+from calibration.reports.agreement_detail import AGREEMENT_DETAIL, detail_settings
+from calibration.reports.rankings import RANKINGS, ranking_settings
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in, text_of
 from tests.factories import make_answer, make_judge_rater

@@ -1,12 +1,20 @@
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from calibration.charts import Bar, Point, heat_map, interval_bars, scatter
-from calibration.drawing import LINE_UNITS, Scale, axis, number, round_ticks, shortened, units, wrapped
-from calibration.spread_charts import RangeRow, Span, ranges
+from calibration.figures.charts import Bar, Point, heat_map, interval_bars, scatter
+from calibration.figures.drawing import (
+    LINE_UNITS,
+    Scale,
+    axis,
+    number,
+    round_ticks,
+    shortened,
+    units,
+    wrapped,
+)
+from calibration.figures.spreads import RangeRow, Span, ranges
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,13 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from calibration import comparison
-from calibration.comparison import accuracy_against_majority, confusion, correlate, majority_labels
-from calibration.statistic_errors import ConstantScores, NoStatistic, TooFewRatings
+from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
+from calibration.statistics.judges import comparison
+from calibration.statistics.judges.comparison import (
+    accuracy_against_majority,
+    confusion,
+    correlate,
+    majority_labels,
+)
 
 COEFFICIENTS = ("spearman", "kendall", "pearson")
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from annotation.models import Assignment, Criterion, Score
-from calibration.datasets import (
+from calibration.data.datasets import (
     EVERY_KIND,
     NothingToRead,
     checklist_rows,

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Rater, Study
-from calibration.category_fits import FitRefused
-from calibration.datasets import NothingToRead
-from calibration.fits import run_fit
+from calibration.data.datasets import NothingToRead
+from calibration.fits.categories import FitRefused
+from calibration.fits.store import run_fit
 from generation.models import Category, Instruction
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import FILES, never_nan, signed_in, text_of

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.template import Context, Template
 from django.urls import reverse
 
-from calibration.drawing import decimals, number, shortest
-from calibration.result_blocks import Column, Table
+from calibration.figures.drawing import decimals, number, shortest
+from calibration.web.blocks import Column, Table
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w.\-–])-\d")

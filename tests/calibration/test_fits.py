@@ -5,13 +5,13 @@ import pytest
 
 from accounts.models import Event
 from annotation.models import Assignment, Score
-from calibration import fits as fits_module
-from calibration.category_fits import FitRefused
-from calibration.datasets import NothingToRead
-from calibration.fit_exports import FORMAT, fit_to_json, refit_from_json
-from calibration.fits import publish_fit, run_fit
+from calibration.data.datasets import NothingToRead
+from calibration.fits import store as fits_module
+from calibration.fits.categories import FitRefused
+from calibration.fits.export import FORMAT, fit_to_json, refit_from_json
+from calibration.fits.store import publish_fit, run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight
-from generation.code_version import code_version
+from generation.execution.code_version import code_version
 from generation.models import Category, Instruction, Response
 from tests.calibration.answered_studies import TRUTH, answer_study, answered_study
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from calibration.resampling import cluster_intervals
-from calibration.words import interval_meaning
+from calibration.statistics.resampling import cluster_intervals
+from calibration.web.messages.statistics import interval_meaning
 
 
 def test_a_range_of_many_clusters_is_not_blamed_on_their_number():

@@ -5,9 +5,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.review_rubrics import review_rubric
-from calibration.judge_reports import JUDGES, judges_settings
-from calibration.stored_reports import report_of
+from annotation.rubrics.reviews import review_rubric
+from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.registry import report_of
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import check_files, never_nan, signed_in, text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater

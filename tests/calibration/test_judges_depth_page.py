@@ -6,9 +6,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from annotation.models import Rater
-from calibration.judge_reports import JUDGES, judges_settings
-from calibration.judges_depth_page import judge_depth_blocks
-from calibration.stored_reports import report_of
+from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.registry import report_of
+from calibration.web.judges.page import judge_depth_blocks
 from generation.models import LanguageModel
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import (

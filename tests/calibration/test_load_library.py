@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Guideline, Rubric
+from calibration.fits.published import WeightsRefused, load_published_weights
 from calibration.models import CategoryFit, Fit, FittedWeight
-from calibration.published import WeightsRefused, load_published_weights
 from generation.models import Benchmark, Category, Instruction
 from tests.annotation.tables import everything
 from tests.factories import make_workspace

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from calibration.fits import run_fit
+from calibration.fits.store import run_fit
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import check_files, signed_in

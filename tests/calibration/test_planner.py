@@ -3,11 +3,10 @@ from decimal import Decimal
 from time import perf_counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from calibration.planner import Assumptions, PlannedStudy, plan_study
-from calibration.statistic_errors import NoStatistic, OutOfRange
+from calibration.statistics.design.planner import Assumptions, PlannedStudy, plan_study
+from calibration.statistics.errors import NoStatistic, OutOfRange
 
 STUDY = PlannedStudy(instructions=60, models=4, raters=10, overlap=3)
 

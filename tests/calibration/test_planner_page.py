@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from calibration.agreement_reports import agreement_report
+from calibration.reports.agreement import agreement_report
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import answer_of, check_files, never_nan, signed_in, text_of
 from tests.factories import make_checklist_study, make_workspace

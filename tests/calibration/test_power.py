@@ -4,20 +4,19 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_rel
 from statsmodels.stats.power import TTestPower
 
-from calibration.power import (
+from calibration.statistics.errors import ConstantScores, MissingCells, TooFewRatings
+from calibration.statistics.ranking.power import (
     NeverSeparates,
     labels_to_separate,
     paired_p,
     power_curve,
     shared_ranks,
 )
-from calibration.statistic_errors import ConstantScores, MissingCells, TooFewRatings
 
 
 def planted(tasks=600, gaps=(0.0, 0.15, 0.4, 0.9), seed=0):

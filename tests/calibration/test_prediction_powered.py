@@ -1,17 +1,16 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import t as student
 
-from calibration.prediction_powered import (
+from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.judges.prediction_powered import (
     ModelScores,
     NoDifference,
     labels_to_separate,
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from calibration.statistic_errors import NoStatistic, TooFewRatings
 
 
 def sample(rng, n=60, further=600, *, bias=0.0, noise=0.3, mean=3.0, responses=1):

@@ -6,13 +6,13 @@ import evalica
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calibration.games import pair_tables
-from calibration.ranking import (
+from calibration.statistics.errors import ConstantScores, NotConverged, OutOfRange, TooFewRatings
+from calibration.statistics.ranking.comparisons import pair_tables
+from calibration.statistics.ranking.pairs import (
     DisconnectedComparisons,
     EffectNotIdentified,
     NoTieModel,
@@ -32,7 +32,6 @@ from calibration.ranking import (
     scores_of_first,
     simulate_elo_variance,
 )
-from calibration.statistic_errors import ConstantScores, NotConverged, OutOfRange, TooFewRatings
 
 
 def simulated(seed=0, models=5, n=1500, clusters=60, tie=0.2, spread=1.0, position=0.0):

@@ -7,10 +7,10 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Study
-from calibration.ranking_reports import ALL, RANKINGS, ranking_settings
-from calibration.score_ranking import complete_table, mean_scores
-from calibration.statistic_errors import TooFewRatings
-from calibration.stored_reports import report_of
+from calibration.reports.rankings import ALL, RANKINGS, ranking_settings
+from calibration.reports.registry import report_of
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.ranking.scores import complete_table, mean_scores
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import (

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from annotation.models import Assignment, CheckOutcome, Cohort, Rater
 from calibration.models import Report
-from calibration.rater_reports import RATERS, rater_settings
-from calibration.stored_reports import report_of
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
 from calibration.tasks import build_report
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study

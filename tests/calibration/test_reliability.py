@@ -3,17 +3,16 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import binomtest
 
-from calibration.proportions import (
+from calibration.statistics.agreement.proportions import (
     clustered_proportion,
     clustered_proportions,
     plain_proportion,
 )
-from calibration.reliability import accuracy_within_sigma, shrink_shares, summarise_groups
-from calibration.statistic_errors import NoStatistic, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.raters.reliability import accuracy_within_sigma, shrink_shares, summarise_groups
 
 
 def test_accuracy_by_hand():

@@ -1,20 +1,19 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
-from calibration.conduct import (
+from calibration.statistics.agreement.proportions import wilson_ends
+from calibration.statistics.errors import ConstantScores, NoDisagreementPossible, OutOfRange, TooFewRatings
+from calibration.statistics.raters.behaviour import (
     failed_controls,
     reading_pace,
     same_answers,
     session_drift,
     side_preference,
 )
-from calibration.proportions import wilson_ends
-from calibration.repeats import consistency, pair_consistency, repeat_kappa
-from calibration.statistic_errors import ConstantScores, NoDisagreementPossible, OutOfRange, TooFewRatings
+from calibration.statistics.raters.repeats import consistency, pair_consistency, repeat_kappa
 
 
 def test_the_published_example():

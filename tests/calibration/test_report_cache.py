@@ -2,11 +2,11 @@
 
 import pytest
 
-from calibration.agreement_reports import agreement_report, known_agreement_report
 from calibration.models import Report
-from calibration.ranking_reports import RANKINGS, ranking_settings
-from calibration.report_cache import current_reports
-from calibration.stored_reports import known, report_of
+from calibration.reports.agreement import agreement_report, known_agreement_report
+from calibration.reports.cache import current_reports
+from calibration.reports.rankings import RANKINGS, ranking_settings
+from calibration.reports.registry import known, report_of
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
 from tests.factories import make_checklist_study

@@ -2,12 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import norm
-from scipy.stats import t as student
+from hypothesis import given, strategies as st
+from scipy.stats import norm, t as student
 
-from calibration.resampling import (
+from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.resampling import (
     bootstrap_counts,
     cluster_codes,
     cluster_intervals,
@@ -15,7 +14,6 @@ from calibration.resampling import (
     percentile_ends,
     sign_flip_p,
 )
-from calibration.statistic_errors import NoStatistic, TooFewRatings
 
 
 def mean_of(values):

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from calibration.bias import position_bias, score_gaps, swap_agreement
-from calibration.proportions import clustered_proportion, wilson_ends_of_clusters
-from calibration.shares import mean_shares
-from calibration.statistic_errors import TooFewRatings
+from calibration.statistics.agreement.proportions import clustered_proportion, wilson_ends_of_clusters
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.judges.bias import position_bias, score_gaps, swap_agreement
+from calibration.statistics.shares import mean_shares
 
 
 def test_no_flip_in_forty_pairs_leaves_room_for_some():

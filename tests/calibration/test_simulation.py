@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibration.simulation import one_factor_loadings, simulate_checklist
+from calibration.statistics.design.simulation import one_factor_loadings, simulate_checklist
 
 PUBLISHED = Path(__file__).resolve().parent.parent.parent / "fixtures" / "published" / "hellobench.json"
 LEVELS = np.array([0, 0.25, 0.5, 0.75, 1])

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import linregress
 
-from calibration.soft_verdicts import soft_verdicts
-from calibration.statistic_errors import ConstantScores, OutOfRange, TooFewRatings
+from calibration.statistics.errors import ConstantScores, OutOfRange, TooFewRatings
+from calibration.statistics.judges.calibration import soft_verdicts
 
 LEVELS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 

@@ -7,22 +7,21 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from calibration.alternative_annotator import alternative_annotator_test
-from calibration.comparison import correlate
-from calibration.power import shared_ranks as shared_over_tasks
-from calibration.rank_intervals import ahead_chances, ranks
-from calibration.rater_correlations import rater_matrix
-from calibration.rating_tables import level_codes
-from calibration.resampling import sign_flip_p
-from calibration.score_ranking import mean_scores
-from calibration.statistic_errors import ConstantScores
-from calibration.ties import descending, level_places, settle_ties
-from judging.benchmark_scores import shared_ranks
-from judging.methods.composite import Agreement, choose
-from judging.scoring import model_scores
+from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
+from calibration.statistics.agreement.rater_correlations import rater_matrix
+from calibration.statistics.agreement.rating_tables import level_codes
+from calibration.statistics.errors import ConstantScores
+from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.ranking.power import shared_ranks as shared_over_tasks
+from calibration.statistics.ranking.rank_intervals import ahead_chances, ranks
+from calibration.statistics.ranking.scores import mean_scores
+from calibration.statistics.resampling import sign_flip_p
+from calibration.statistics.ties import descending, level_places, settle_ties
+from judging.methods.pairs.composite import Agreement, choose
+from judging.scores.benchmark_scores import shared_ranks
+from judging.scores.points import model_scores
 
 GRADES = [Fraction(n, 5) for n in range(6)]
 RATINGS = st.lists(st.lists(st.sampled_from(GRADES), min_size=3, max_size=3), min_size=5, max_size=25)

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Rater, Study
-from calibration.agreement_reports import agreement_report
-from calibration.datasets import unscored_counts, unusable_counts
+from calibration.data.datasets import unscored_counts, unusable_counts
+from calibration.reports.agreement import agreement_report
 
 pytestmark = pytest.mark.django_db
 

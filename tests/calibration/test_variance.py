@@ -1,20 +1,19 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
-from calibration.consensus import dawid_skene, majority_consensus
-from calibration.decision import TargetOutOfReach, cheapest_design, decide
-from calibration.severity import fit_severity
-from calibration.statistic_errors import (
+from calibration.statistics.errors import (
     ConstantScores,
     NoDisagreementPossible,
     NotConverged,
     OutOfRange,
     TooFewRatings,
 )
-from calibration.variance import ConfoundedEffects, split_ratings, split_variance
+from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
+from calibration.statistics.raters.decision import TargetOutOfReach, cheapest_design, decide
+from calibration.statistics.raters.severity import fit_severity
+from calibration.statistics.raters.variance import ConfoundedEffects, split_ratings, split_variance
 
 
 def crossed(rng, items, raters, *, models=1, repeats=1, sd):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from calibration.least_squares import cluster_sums
-from calibration.statistic_errors import ConstantScores, TooFewRatings
-from calibration.weight_gains import error_gain, weigh_verdict
-from calibration.weight_sensitivity import compare_fits, floor_path, without_each
-from calibration.weights import fit_weights, predict_left_out
+from calibration.statistics.errors import ConstantScores, TooFewRatings
+from calibration.statistics.weights.fit import fit_weights, predict_left_out
+from calibration.statistics.weights.gains import error_gain, weigh_verdict
+from calibration.statistics.weights.least_squares import cluster_sums
+from calibration.statistics.weights.sensitivity import compare_fits, floor_path, without_each
 
 ITEMS = ("a", "b", "c")
 

@@ -5,13 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 from sklearn.linear_model import LinearRegression
 
-from calibration.certificates import (
+from calibration.statistics.errors import ConstantScores, OutOfRange, TooFewRatings
+from calibration.statistics.resampling import bootstrap_counts
+from calibration.statistics.weights.certificates import (
     certificate_from_dict,
     certificate_to_dict,
     fit_from_dict,
@@ -19,10 +20,8 @@ from calibration.certificates import (
     pooled_from_dict,
     pooled_to_dict,
 )
-from calibration.least_squares import cluster_sums, floored_solve
-from calibration.resampling import bootstrap_counts
-from calibration.statistic_errors import ConstantScores, OutOfRange, TooFewRatings
-from calibration.weights import certify_weights, fit_weights, pool_weights
+from calibration.statistics.weights.fit import certify_weights, fit_weights, pool_weights
+from calibration.statistics.weights.least_squares import cluster_sums, floored_solve
 
 RECIPE_ITEMS = ["grammar", "fluency", "verbosity", "structure", "success"]
 HANNA_ITEMS = ["Relevance", "Coherence", "Empathy", "Surprise", "Complexity"]

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Cohort, Rater
-from calibration.fits import run_fit
-from calibration.stored_reports import report_of
-from calibration.weight_reports import WEIGHTS, depth_settings
+from calibration.fits.store import run_fit
+from calibration.reports.registry import report_of
+from calibration.reports.weights import WEIGHTS, depth_settings
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import (

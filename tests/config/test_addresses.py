@@ -4,7 +4,7 @@ import pytest
 from django.http import Http404, HttpResponse
 from django.test import RequestFactory
 
-from config.addresses import NoNulMiddleware
+from core.web.nul_characters import NoNulMiddleware
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

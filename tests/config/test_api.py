@@ -8,15 +8,15 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
+from accounts.api.tokens import issue_token, revoke_token
 from accounts.models import ApiToken, Membership
-from accounts.tokens import issue_token, revoke_token
 from annotation.models import Rater, Score
-from calibration.fits import run_fit
+from calibration.fits.store import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.models import Endpoint, LanguageModel
-from judging.judges import create_judge
-from judging.leaderboards import judge_named, leaderboard
-from judging.plans import plan_run
+from judging.judges.making import create_judge
+from judging.leaderboards.table import judge_named, leaderboard
+from judging.runs.planning.plan import plan_run
 from tests.factories import (
     make_answer,
     make_checklist_study,

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError
 
-from accounts import signed_in
-from config import busy, home
+from accounts.sign_in import session as signed_in
+from config import home
+from core.web import busy_database as busy
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -8,12 +8,12 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from accounts.invitations import invite
+from accounts.members.invitations import invite
 from accounts.models import Membership, User
-from annotation.cohorts import make_cohort
-from annotation.controls import mark_gold
-from annotation.handout import make_seats
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.slots import make_seats
 from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Study
+from annotation.recruitment.cohorts import make_cohort
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from judging.demonstration import BENCHMARK, PASSWORD, SLUG
 from judging.models import Judge, JudgeRun, Watch
@@ -125,7 +125,7 @@ def parts_of(name):
         "slug": slug,
         "study_id": study.public_id,
         "number": 1,
-        "module": "calibration.alpha",
+        "module": "calibration.statistics.agreement.alpha",
         "name": "report.json",
         "verb": "role",
         "flag_id": 1,

@@ -7,8 +7,8 @@ and the end of the study; nothing is lost, nothing is stored twice.
 import pytest
 from django.utils import timezone
 
+from annotation.assignment.rater_status import pause, resume
 from annotation.models import Assignment, Seat
-from annotation.qualification import pause, resume
 from tests.e2e.answers import (
     KINDS,
     STEPS,

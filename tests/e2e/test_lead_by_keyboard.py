@@ -11,7 +11,7 @@ from django.db import connections
 from annotation.models import Cohort, Study
 from judging.demonstration import BENCHMARK, PASSWORD
 from judging.models import JudgeRun
-from judging.worker import work_on
+from judging.runs.worker import work_on
 from tests.e2e.addresses import make_demonstration
 from tests.e2e.rating_pages import fits, settle, wait_until
 from tests.e2e.serial import turn

@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.cohorts import make_cohort
-from annotation.controls import mark_gold
-from annotation.handout import make_seats
+from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.slots import make_seats
 from annotation.models import Assignment, BrowserRequest, Guideline, Rater
+from annotation.recruitment.cohorts import make_cohort
 from tests.e2e.answers import press
 from tests.e2e.looked_over import SHAPES, speak, wrong_here
 from tests.e2e.rating_pages import SIZES

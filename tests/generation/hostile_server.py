@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from generation.allowed_hosts import Reach
+from generation.llm.protocol.allowed_hosts import Reach
 
 HERE = Reach(nearby=True)
 """Servers of tests listen on 127.0.0.1."""

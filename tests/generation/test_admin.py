@@ -5,8 +5,8 @@ from django.apps import apps
 from django.urls import reverse
 from django.utils import timezone
 
-from generation.grants import allow
-from generation.instruction_search import note_texts
+from generation.endpoints.grants import allow
+from generation.library.search import note_texts
 from generation.models import (
     Endpoint,
     EndpointTurn,

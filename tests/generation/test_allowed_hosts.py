@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from generation.allowed_hosts import (
+from generation.llm.protocol.allowed_hosts import (
     PROVIDER_KEYS,
     BadAddress,
     BadEntry,

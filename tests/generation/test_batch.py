@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from generation.batch import SUBMITTING, advance, in_batches
+from generation.llm.protocol.prices import UNLIMITED, Ceiling, Spend
 from generation.models import (
     Endpoint,
     GenerationRun,
@@ -22,10 +22,10 @@ from generation.models import (
     Response,
     SurplusReply,
 )
-from generation.runs import start_run
-from generation.sampling import Wanted, plan_generation
-from generation.spending import UNLIMITED, Ceiling, Spend
-from generation.spent import spent_of
+from generation.responses.batch import SUBMITTING, advance, in_batches
+from generation.responses.plan import Wanted, plan_generation
+from generation.responses.runs import start_run
+from generation.responses.spending import spent_of
 from generation.tasks import work
 from tests.factories import make_workspace
 from tests.generation.hostile_server import completion
@@ -237,7 +237,7 @@ def test_a_server_that_is_away_while_batches_lie_there_is_asked_again():
 
 
 def test_the_budget_counts_what_each_submitted_item_may_cost(monkeypatch):
-    monkeypatch.setattr("generation.batch.LINES_A_FILE", 1)
+    monkeypatch.setattr("generation.responses.batch.LINES_A_FILE", 1)
     with BatchServer() as server:
         run = make_run(server, 2, parameters={"max_tokens": 100}, budget=Ceiling(tokens=1_108 + 114 - 1))
         # A long prompt lies at the endpoint when the short one is weighed: 1,008 + 100 and 14 + 100 tokens.

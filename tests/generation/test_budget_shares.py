@@ -11,16 +11,16 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from generation.allotment import give_back, record_spent, set_aside, shares_held
-from generation.engine import Retry
-from generation.leases import LEASE, new_worker_name, release_dead
+from generation.execution.budget import Purse
+from generation.execution.engine import Retry
+from generation.execution.leases import LEASE, new_worker_name, release_dead
+from generation.execution.reservations import give_back, record_spent, set_aside, shares_held
+from generation.execution.shift import Shift
+from generation.llm.protocol.prices import NOTHING, UNLIMITED, Ceiling, Spend
 from generation.models import GenerationRun, Response
-from generation.purse import Purse
-from generation.runs import progress_of, raise_budget
-from generation.shifts import Shift
-from generation.spending import NOTHING, UNLIMITED, Ceiling, Spend
-from generation.spent import spent_of
-from generation.worker import work_on
+from generation.responses.runs import progress_of, raise_budget
+from generation.responses.spending import spent_of
+from generation.responses.worker import work_on
 from tests.generation.hostile_server import HostileServer, says_or_streams, streams
 from tests.generation.test_generate_killed import ROOT, SET_UP, generate
 from tests.generation.test_sampling import TEXT, make_benchmark, make_model, make_run
@@ -245,7 +245,9 @@ def test_while_there_is_plenty_more_is_set_aside_at_once_than_is_asked_for():
 def test_the_longer_counting_takes_the_more_is_set_aside_at_once(monkeypatch):
     """As of a run with millions of replies, all of which are counted while other workers wait."""
     seconds = iter((0.0, 0.5))
-    monkeypatch.setattr("generation.allotment.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(
+        "generation.execution.reservations.time", SimpleNamespace(monotonic=lambda: next(seconds))
+    )
     run = planned(Ceiling(calls=100_000))
     _ceiling, added = set_aside(run, "a", Spend(10), at(), spent_of, ahead=20)
     # Ten times as long as counts as cheap: 200 times as much.

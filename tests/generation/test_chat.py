@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from generation.chat import (
+from generation.llm.chat import (
     Forbidden,
     NoMoney,
     OpenAIChat,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from generation.chat import (
+from generation.llm.chat import (
     BROKEN_OFF,
     OpenAIChat,
     Request,
@@ -16,7 +16,7 @@ from generation.chat import (
     TooLong,
     Unreachable,
 )
-from generation.scripted import ScriptedChat, script_from
+from generation.llm.scripted import ScriptedChat, script_from
 from tests.generation.hostile_server import HERE, Act, HostileServer, completion, fails, says, streams
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}], {"temperature": 0}, stall_seconds=0.3)

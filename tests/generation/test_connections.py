@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from generation.chat import OpenAIChat, Request
-from generation.connections import Connections, proxy_to
+from generation.llm.chat import OpenAIChat, Request
+from generation.llm.connections import Connections, proxy_to
 from tests.generation.hostile_server import HERE, Act, HostileServer, says
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])

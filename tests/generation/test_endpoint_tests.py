@@ -5,9 +5,9 @@ import threading
 import pytest
 from django.urls import reverse
 
-from generation import serving_pages
+from generation.endpoints.probing import NoAnswer
 from generation.models import Endpoint
-from generation.probing import NoAnswer
+from generation.web.endpoints import pages as endpoint_pages
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def asked(monkeypatch):
         found.append(endpoint.name)
         raise NoAnswer("nobody is there")
 
-    monkeypatch.setattr(serving_pages, "probe_endpoint", refuses)
+    monkeypatch.setattr(endpoint_pages, "probe_endpoint", refuses)
     return found
 
 
@@ -48,7 +48,7 @@ def press(lead, endpoint, *, htmx=True):
 
 @pytest.mark.parametrize("htmx", [True, False])
 def test_a_second_click_does_not_ask_again(lead, endpoints, asked, htmx):
-    with serving_pages._test_of(endpoints[0]):
+    with endpoint_pages._test_of(endpoints[0]):
         page = press(lead, endpoints[0], htmx=htmx)
         assert "A test of it is going on" in page and "It cannot be asked" not in page and not asked
         assert "nobody is there" in press(lead, endpoints[1], htmx=htmx)
@@ -58,7 +58,7 @@ def test_a_second_click_does_not_ask_again(lead, endpoints, asked, htmx):
 
 @pytest.mark.parametrize("htmx", [True, False])
 def test_two_at_once_and_no_third(lead, endpoints, asked, htmx):
-    with serving_pages._test_of(endpoints[0]), serving_pages._test_of(endpoints[1]):
+    with endpoint_pages._test_of(endpoints[0]), endpoint_pages._test_of(endpoints[1]):
         assert "2 other tests are going on" in press(lead, endpoints[2], htmx=htmx)
     assert not asked
     assert "nobody is there" in press(lead, endpoints[2], htmx=htmx)
@@ -70,7 +70,7 @@ def test_a_fault_ends_its_turn(lead, endpoints, monkeypatch, asked):
 
     lead.raise_request_exception = False
     with monkeypatch.context() as broken:
-        broken.setattr(serving_pages, "probe_endpoint", falls_over)
+        broken.setattr(endpoint_pages, "probe_endpoint", falls_over)
         press(lead, endpoints[0])
     assert "nobody is there" in press(lead, endpoints[0])
 
@@ -82,7 +82,7 @@ def test_of_nine_clicks_at_once_one_asks(endpoints):
 
     def click():
         begun.wait(10)
-        with serving_pages._test_of(endpoints[0]) as wait:
+        with endpoint_pages._test_of(endpoints[0]) as wait:
             told.append(wait)
             if not wait:
                 leave.wait(10)

@@ -6,9 +6,19 @@ from decimal import Decimal
 
 import pytest
 
-from generation.call_limits import CallFailed, Pace
-from generation.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Failed, Retried, Retry, Withheld
-from generation.spending import UNLIMITED, Budget, Ceiling, Prices, Spend
+from generation.execution.engine import (
+    BUDGET_REACHED,
+    FATAL,
+    Answered,
+    Call,
+    Engine,
+    Failed,
+    Retried,
+    Retry,
+    Withheld,
+)
+from generation.llm.protocol.call_limits import CallFailed, Pace
+from generation.llm.protocol.prices import UNLIMITED, Budget, Ceiling, Prices, Spend
 
 
 class Busy(CallFailed):

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from generation.call_limits import Pace
-from generation.engine import STOPPED, Answered, Call, Withheld
-from generation.spending import Spend
+from generation.execution.engine import STOPPED, Answered, Call, Withheld
+from generation.llm.protocol.call_limits import Pace
+from generation.llm.protocol.prices import Spend
 from tests.generation.test_engine import Busy, SharedTurns, everything, fails, make_engine, play, takes
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from generation.engine import BUDGET_REACHED, STOPPED, Call, Failed, Retried, Retry
+from generation.execution.engine import BUDGET_REACHED, STOPPED, Call, Failed, Retried, Retry
 from tests.generation.test_engine import Later, Unwanted, everything, fails, make_engine, play, refuses, takes
 
 

@@ -6,20 +6,20 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from generation.engine import Retry
+from generation.execution.engine import Retry
+from generation.execution.shift import Shift
+from generation.llm.protocol.prices import Ceiling, Spend
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, GenerationRun, Response
-from generation.runs import progress_of, start_run
-from generation.scripted import ScriptedChat
-from generation.shifts import Shift
-from generation.spending import Ceiling, Spend
-from generation.spent import spent_of
+from generation.responses.runs import progress_of, start_run
+from generation.responses.spending import spent_of
+from generation.responses.worker import work_on
 from generation.tasks import sweep
-from generation.worker import work_on
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import Reply
-from judging.plans import plan_run
-from judging.runs import start_run as start_judging
-from judging.worker import work_on as judge_on
+from judging.runs.life_cycle import start_run as start_judging
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import work_on as judge_on
 from tests.factories import make_checklist_study
 from tests.generation.hostile_server import HostileServer, fails, says, streams
 from tests.generation.test_sampling import make_benchmark, make_model, make_run

@@ -12,18 +12,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from generation import serving
-from generation.allowed_hosts import read_hosts, read_keys
-from generation.chat import HostNotAllowed, Unauthorised
-from generation.endpoints import open_chat, terms_stand
-from generation.grants import allow
+from generation.endpoints import registration as serving
+from generation.endpoints.clients import open_chat, terms_stand
+from generation.endpoints.grants import allow
+from generation.endpoints.probing import NoAnswer, probe_address, probe_endpoint
+from generation.endpoints.registration import served_model
+from generation.llm.chat import HostNotAllowed, Unauthorised
+from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 from generation.models import Endpoint, EndpointGrant, GenerationRun, LanguageModel
-from generation.probing import NoAnswer, probe_address, probe_endpoint
-from generation.runs import start_run
-from generation.sampling import Wanted, plan_generation
-from generation.serving import served_model
-from generation.worker import work_on
-from judging.judges import model_to_judge_with
+from generation.responses.plan import Wanted, plan_generation
+from generation.responses.runs import start_run
+from generation.responses.worker import work_on
+from judging.judges.making import model_to_judge_with
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import Act, HostileServer, fails, says, says_or_streams
 from tests.generation.test_sampling import make_benchmark
@@ -148,7 +148,7 @@ def test_sending_refuses_what_was_stored_before_or_past_the_page(for_others, mon
 
 
 def test_batches_are_sent_no_key_either(for_others, monkeypatch):
-    from generation.batch import advance
+    from generation.responses.batch import advance
 
     monkeypatch.setenv("SOME_SECRET", SECRET)
     with HostileServer(lambda request, n: Act(body={"object": "list", "data": []})) as server:
@@ -172,7 +172,7 @@ def test_batches_are_sent_no_key_either(for_others, monkeypatch):
 
 def test_a_batch_follows_no_redirect(monkeypatch):
     """Its library follows them by itself."""
-    from generation.batch import advance
+    from generation.responses.batch import advance
 
     with HostileServer(lambda request, n: Act(body={"object": "list", "data": []})) as other:
         away = Act(status=307, body={}, headers={"Location": f"{other.base_url}/batches"})
@@ -281,7 +281,11 @@ def test_a_grant_is_a_record_that_the_database_keeps_as_it_is():
 
 def test_only_commands_make_grants():
     makers = {"allow", "endpoint_at", "served_model", "model_to_judge_with"}
-    through = {"generation/grants.py", "generation/serving.py", "judging/judges.py"}
+    through = {
+        "generation/endpoints/grants.py",
+        "generation/endpoints/registration.py",
+        "judging/judges/making.py",
+    }
     for app in ("accounts", "generation", "annotation", "calibration", "judging", "config"):
         for file in (ROOT / app).rglob("*.py"):
             name = file.relative_to(ROOT).as_posix()

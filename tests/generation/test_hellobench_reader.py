@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from core.tables.bad_rows import BadRow
-from generation.interchange.hellobench import Clone, read_evaluation, summary_kind
-from generation.interchange.records import LENGTH, MAIN, ItemVerdict
+from generation.importers.hellobench import Clone, read_evaluation, summary_kind
+from generation.importers.records import LENGTH, MAIN, ItemVerdict
 from tests.conftest import shared_path
 
 GOOD = [

@@ -6,11 +6,11 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from generation.chat import Refused, Request, ServerFailed, TooLong
-from generation.endpoints import open_chat, sampling_parameters
-from generation.in_process import InProcessChat, as_chat_error, installed
+from generation.endpoints.clients import open_chat, sampling_parameters
+from generation.endpoints.probing import NoAnswer, probe_endpoint
+from generation.llm.chat import Refused, Request, ServerFailed, TooLong
+from generation.llm.in_process import InProcessChat, as_chat_error, installed
 from generation.models import Endpoint, GenerationRun, LanguageModel
-from generation.probing import NoAnswer, probe_endpoint
 from tests.factories import make_workspace
 from tests.generation.test_sampling import make_benchmark
 

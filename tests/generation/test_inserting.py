@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import Workspace
-from generation.inserting import Inserting
+from core.db.bulk_insert import Inserting
 from generation.models import Endpoint
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.urls import reverse
 
-from generation.instruction_search import folded, note_texts, saying
+from generation.library.search import folded, note_texts, saying
 from generation.models import Benchmark, Instruction, InstructionText
 from tests.factories import make_user, make_workspace
 

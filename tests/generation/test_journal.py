@@ -7,11 +7,18 @@ from decimal import Decimal
 
 import pytest
 
-from generation.chat import Reply
-from generation.journal import LINES_A_FILE, Journal, JournalFailed, Kept, left_behind, runs_left_behind
-from generation.leases import new_worker_name
+from generation.execution.leases import new_worker_name
+from generation.execution.recovery import store_all_left, store_left
+from generation.execution.write_ahead_log import (
+    LINES_A_FILE,
+    Journal,
+    JournalFailed,
+    Kept,
+    left_behind,
+    runs_left_behind,
+)
+from generation.llm.chat import Reply
 from generation.models import GenerationRun
-from generation.recovery import store_all_left, store_left
 from tests.generation.test_sampling import make_benchmark
 
 

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from generation import journal as journals
-from generation.journal import Journal, JournalFailed, left_behind
-from generation.leases import new_worker_name
+from generation.execution import write_ahead_log as journals
+from generation.execution.leases import new_worker_name
+from generation.execution.write_ahead_log import Journal, JournalFailed, left_behind
 from tests.generation.test_journal import folder, one, worker_of_a_dead_process  # noqa: F401 - a fixture
 
 

@@ -11,19 +11,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from generation import tasks
-from generation.chat import Reply
-from generation.endpoints import endpoint_of, open_chat
-from generation.engine import Answered
-from generation.grants import read_grants
-from generation.leases import new_worker_name
+from generation.endpoints.clients import endpoint_of, open_chat
+from generation.endpoints.grants import read_grants
+from generation.execution.engine import Answered
+from generation.execution.leases import new_worker_name
+from generation.execution.shift import Shift
+from generation.llm.chat import Reply
+from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
 from generation.models import GenerationItem, LanguageModel, Response, SurplusReply
-from generation.recording import record_response
-from generation.runs import cancel_run, start_run
-from generation.shifts import Shift
-from generation.spending import UNLIMITED, Ceiling, Prices, Spend
-from generation.spent import spent_of
-from generation.worker import work_on
-from generation.worklist import GenerationWorklist
+from generation.responses.queue import GenerationWorklist
+from generation.responses.recording import record_response
+from generation.responses.runs import cancel_run, start_run
+from generation.responses.spending import spent_of
+from generation.responses.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, says_or_streams
 from tests.generation.test_sampling import make_benchmark, make_model, make_run
@@ -223,7 +223,7 @@ def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_th
         run = started(server)
         with monkeypatch.context() as patched:
             patched.setattr(GenerationWorklist, "take", away)
-            patched.setattr("generation.worklist.release", away)
+            patched.setattr("generation.responses.queue.release", away)
             with pytest.raises(OperationalError):
                 work_on(run, shift=Shift(concurrency=1))
         assert len(server.requests) == 1

@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from generation.allowed_hosts import read_keys
+from generation.llm.protocol.allowed_hosts import read_keys
 from generation.models import Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
-from generation.runs import start_run
-from generation.sampling import Wanted, plan_generation
-from generation.worker import work_on
+from generation.responses.plan import Wanted, plan_generation
+from generation.responses.runs import start_run
+from generation.responses.worker import work_on
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import HostileServer, fails, says_or_streams
 from tests.generation.test_probing import server_that

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from generation.interchange.instructions import requirements_in
+from generation.importers.instructions import requirements_in
 from generation.models import Benchmark, Instruction
-from generation.runs import start_run
-from generation.sampling import Wanted, plan_generation
-from generation.worker import work_on
+from generation.responses.plan import Wanted, plan_generation
+from generation.responses.runs import start_run
+from generation.responses.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, says_or_streams
 from tests.generation.test_sampling import QUICK, make_model

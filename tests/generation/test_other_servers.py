@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from generation.chat import OpenAIChat, Refused, Request, ServerFailed, TimedOut
+from generation.llm.chat import OpenAIChat, Refused, Request, ServerFailed, TimedOut
 from tests.generation.hostile_server import HERE, Act, HostileServer, fails, says, streams
 
 TEXT = "The river bends twice."

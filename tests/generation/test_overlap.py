@@ -3,13 +3,12 @@
 import math
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from nltk.translate.bleu_score import corpus_bleu
 from nltk.translate.meteor_score import exact_match, stem_match
 
-from generation.overlap import NoPairs, bleu, mean_absolute_length_error, meteor, rouge_l, words
-from generation.refusals import OPENINGS, opens_with_refusal, refusal_rate
+from generation.text_metrics.overlap import NoPairs, bleu, mean_absolute_length_error, meteor, rouge_l, words
+from generation.text_metrics.refusals import OPENINGS, opens_with_refusal, refusal_rate
 
 VOCABULARY = ["the", "cat", "cats", "sat", "on", "a", "mat", "while", "running", "runs", "ran"]
 TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=14)

@@ -8,28 +8,26 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from generation import batch as batch_transport
-from generation.batch import advance
-from generation.call_limits import Pace
-from generation.engine import NEWS_SECONDS, Call, Retry, Traffic, Withheld
+from generation.execution.engine import NEWS_SECONDS, Call, Retry, Traffic, Withheld
+from generation.execution.messages import calls_in_words
+from generation.execution.progress import CallsNow
+from generation.execution.shift import LOOK_SECONDS, Shift
+from generation.llm.protocol.call_limits import Pace
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
-from generation.run_page import generation_panel
-from generation.run_progress import CallsNow
-from generation.run_words import calls_in_words
-from generation.shifts import LOOK_SECONDS, Shift
-from generation.worker import work_on as generate
-from judging.judges import create_judge, create_rule_judge
+from generation.responses import batch as batch_transport
+from generation.responses.batch import advance
+from generation.responses.worker import work_on as generate
+from generation.web.responses.run_page import generation_panel
+from judging.judges.making import create_judge, create_rule_judge
 from judging.models import JudgeRun, Reply
-from judging.plans import Asking, plan_run
-from judging.run_page import run_panel
-from judging.runs import progress_of, start_run
-from judging.worker import work_on as judge
+from judging.runs.life_cycle import progress_of, start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on as judge
+from judging.web.runs.run_page import run_panel
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says, says_or_streams
-from tests.generation.test_batch import BatchServer
-from tests.generation.test_batch import make_run as make_batch_run
+from tests.generation.test_batch import BatchServer, make_run as make_batch_run
 from tests.generation.test_engine import Later, everything, make_engine, play, takes
-from tests.generation.test_sampling import TEXT, make_benchmark, make_model
-from tests.generation.test_sampling import make_run as make_generation
+from tests.generation.test_sampling import TEXT, make_benchmark, make_model, make_run as make_generation
 from tests.judging.test_methods_run import make_pair_study
 from tests.judging.test_runs import make_run, make_study
 
@@ -127,7 +125,7 @@ def test_two_judges_of_a_jury_at_one_endpoint_keep_to_its_limit_together():
 @pytest.mark.django_db
 def test_a_likelihood_that_waits_for_a_rate_limit_is_not_sent_after_a_pause(monkeypatch):
     """A question there is four calls, of which the engine sends none itself."""
-    monkeypatch.setattr("judging.ways.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("judging.judges.transports.LOOK_SECONDS", 0.05)
     study = make_pair_study(instructions=3)
     run_judge = create_rule_judge(workspace=study.workspace, method="perplexity")
     with HostileServer(lambda request, n: says("", read=3)) as server:

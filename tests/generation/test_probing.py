@@ -7,12 +7,12 @@ from dataclasses import asdict
 import pytest
 from django.core.management import CommandError, call_command
 
-from generation.chat import error_of_answer
-from generation.connections import Answer
-from generation.endpoints import context_of, takes_json_schema
+from generation.endpoints.clients import context_of, takes_json_schema
+from generation.endpoints.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
+from generation.endpoints.registration import ServingRefused, checked_key_variable, looks_like_a_key
+from generation.llm.chat import error_of_answer
+from generation.llm.connections import Answer
 from generation.models import Endpoint, LanguageModel
-from generation.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
-from generation.serving import ServingRefused, checked_key_variable, looks_like_a_key
 from tests.factories import make_workspace
 from tests.generation.hostile_server import Act, HostileServer, completion, fails, says
 

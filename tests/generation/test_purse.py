@@ -2,13 +2,13 @@
 
 import pytest
 
-from generation.allotment import set_aside, shares_held
-from generation.leases import LEASE
+from generation.execution.budget import Purse
+from generation.execution.leases import LEASE
+from generation.execution.reservations import set_aside, shares_held
+from generation.llm.protocol.prices import Ceiling, Spend
 from generation.models import GenerationRun
-from generation.purse import Purse
-from generation.runs import raise_budget
-from generation.spending import Ceiling, Spend
-from generation.spent import spent_of
+from generation.responses.runs import raise_budget
+from generation.responses.spending import spent_of
 from tests.generation.test_budget_shares import at, planned
 
 pytestmark = pytest.mark.django_db

@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from generation.call_limits import CallFailed
-from generation.chat import OpenAIChat, RateLimited, Request, Unreachable
-from generation.engine import Answered, Call, Failed, Retried
+from generation.execution.engine import Answered, Call, Failed, Retried
+from generation.execution.states import pause_run
+from generation.execution.throttling import A_WHILE, PutOff
+from generation.llm.chat import OpenAIChat, RateLimited, Request, Unreachable
+from generation.llm.protocol.call_limits import CallFailed
 from generation.models import GenerationRun
-from generation.put_off import A_WHILE, PutOff
-from generation.run_states import pause_run
-from generation.worklist import GenerationWorklist
+from generation.responses.queue import GenerationWorklist
 from judging.models import JudgeRun
-from judging.worklist import Worklist
+from judging.runs.queue import Worklist
 from tests.generation.hostile_server import HERE, HostileServer, completion, says_or_streams
 from tests.generation.test_engine import everything, fails, make_engine, play, takes
 from tests.generation.test_left_texts import started

@@ -7,11 +7,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from generation.failure_words import FAULT
+from generation.llm.protocol.messages import FAULT
+from generation.llm.protocol.prices import Ceiling
 from generation.models import Endpoint, LanguageModel, Response
-from generation.runs import progress_of
-from generation.spending import Ceiling
-from generation.worker import work_on
+from generation.responses.runs import progress_of
+from generation.responses.worker import work_on
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import HostileServer, streams
 from tests.generation.test_sampling import good, make_benchmark, make_model, make_run
@@ -143,5 +143,5 @@ def test_a_run_that_takes_long_to_count_is_counted_less_often(client, monkeypatc
     for counted_in, pause in ((0.05, 2), (1.5, 30)):
         moments = iter((10.0, 10.0 + counted_in))
         clock = SimpleNamespace(monotonic=lambda moments=moments: next(moments))
-        monkeypatch.setattr("generation.runs.time", clock)
+        monkeypatch.setattr("generation.responses.runs.time", clock)
         assert f'hx-trigger="every {pause}s"' in client.get(place).content.decode()

@@ -9,9 +9,12 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts.models import Event
-from generation.chat import Reply
-from generation.engine import Retry
-from generation.instruction_search import note_texts
+from generation.execution.engine import Retry
+from generation.execution.shift import Shift
+from generation.execution.worker import REFUSED_IN_A_ROW
+from generation.library.search import note_texts
+from generation.llm.chat import Reply
+from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
 from generation.models import (
     Benchmark,
     Category,
@@ -22,15 +25,12 @@ from generation.models import (
     Response,
     SurplusReply,
 )
-from generation.recording import record_response
-from generation.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
-from generation.sampling import NothingToGenerate, Wanted, plan_generation
-from generation.shifts import Shift
-from generation.spending import UNLIMITED, Ceiling, Prices, Spend
-from generation.spent import spent_of
-from generation.stations import REFUSED_IN_A_ROW
+from generation.responses.plan import NothingToGenerate, Wanted, plan_generation
+from generation.responses.recording import record_response
+from generation.responses.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
+from generation.responses.spending import spent_of
+from generation.responses.worker import work_on
 from generation.tasks import sweep
-from generation.worker import work_on
 from tests.factories import make_workspace
 from tests.generation.hostile_server import HostileServer, fails, says_or_streams, streams
 

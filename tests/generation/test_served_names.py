@@ -5,8 +5,8 @@ import json
 import pytest
 from django.urls import reverse
 
-from generation.worker import work_on as write_on
-from judging.worker import work_on
+from generation.responses.worker import work_on as write_on
+from judging.runs.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import Act, HostileServer, good_answer, says_or_streams
 from tests.generation.test_left_texts import started

@@ -7,14 +7,13 @@ from decimal import Decimal
 
 import pyarrow as arrow
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pyarrow import parquet
 
+from core.tables import reading as table
 from core.tables.bad_rows import BadRow
+from core.tables.reading import json_lines, read_rows
 from core.text import storable
-from generation.interchange import table
-from generation.interchange.table import json_lines, read_rows
 
 CSV = b"item,rater,value\nx,p0,3\ny,p1,4\n"
 

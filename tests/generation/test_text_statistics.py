@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from generation.library.text_statistics import text_statistics
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel, Response
-from generation.text_statistics import text_statistics
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

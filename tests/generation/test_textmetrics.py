@@ -4,12 +4,11 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktLanguageVars, PunktSentenceTokenizer
 
-from generation.textmetrics import (
+from generation.text_metrics.counts import (
     NoWords,
     RepeatedSentence,
     distinct_4,

@@ -7,14 +7,22 @@ import json
 import socket
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from generation import batch, connections, transports
-from generation.allowed_hosts import Reach, read_hosts
-from generation.chat import ChatError, HostNotAllowed, OpenAIChat, Refused, ReplyNotRead, Request, Unreachable
-from generation.connections import Events
+from generation.llm import connections, transports
+from generation.llm.chat import (
+    ChatError,
+    HostNotAllowed,
+    OpenAIChat,
+    Refused,
+    ReplyNotRead,
+    Request,
+    Unreachable,
+)
+from generation.llm.connections import Events
+from generation.llm.protocol.allowed_hosts import Reach, read_hosts
 from generation.models import Endpoint
+from generation.responses import batch
 from tests.factories import make_workspace
 from tests.generation.hostile_server import (
     HERE,

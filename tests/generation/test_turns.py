@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from accounts.models import Workspace
+from generation.execution.rate_limit import claim, hold
 from generation.models import Endpoint
-from generation.turns import claim, hold
 from tests.generation.hostile_server import Act, HostileServer, good_answer
 from tests.judging.test_killed import SET_UP, judge, python
 

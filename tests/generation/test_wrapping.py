@@ -2,8 +2,14 @@
 
 import pytest
 
-from generation.allowance import Told, allowed_tokens, estimated_tokens, next_allowance, told_by
-from generation.wrapping import LENGTHS, NothingToWrap, chat_of, with_length, words_asked, wrap
+from generation.llm.protocol.token_limits import (
+    Told,
+    allowed_tokens,
+    estimated_tokens,
+    next_allowance,
+    told_by,
+)
+from generation.llm.protocol.wrapping import LENGTHS, NothingToWrap, chat_of, with_length, words_asked, wrap
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

@@ -8,14 +8,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Study
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import ScriptedChat
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import Judge, JudgeRun, Watch
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.watches import create_watch
-from judging.worker import work_on
+from judging.monitoring.monitors import create_watch
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_user
 
 pytestmark = pytest.mark.django_db

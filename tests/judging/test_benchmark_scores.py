@@ -1,10 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging.benchmark_scores import (
+from judging.scores.benchmark_scores import (
     InstructionCounts,
     NothingScored,
     NotOnScale,

@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from annotation.models import Score
 from generation.models import Instruction
-from judging.board_opening import board_opening, places
-from judging.leaderboards import leaderboard
-from judging.measure_words import words_of
+from judging.leaderboards.table import leaderboard
+from judging.web.leaderboards.answer import board_opening, places
+from judging.web.leaderboards.messages import words_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 
 pytestmark = pytest.mark.django_db

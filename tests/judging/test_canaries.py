@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from judging.canaries import (
+from judging.methods.canaries import (
     CanariesUnscored,
     CanaryFailed,
     PairCanary,
@@ -14,9 +14,9 @@ from judging.canaries import (
     sung_pairs,
     sung_singles,
 )
-from judging.methods.pairs import chosen
-from judging.parsing import Answer, Unscored, Verdict, Why, read_answers
-from judging.prompts import Item, Level
+from judging.methods.pairs.base import chosen
+from judging.methods.parsing import Answer, Unscored, Verdict, Why, read_answers
+from judging.methods.prompts import Item, Level
 
 ITEMS = (
     Item("true", "Is it true?", tuple(Level(v / 4, "") for v in range(5))),

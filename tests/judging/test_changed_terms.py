@@ -5,14 +5,14 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from generation.execution.shift import Shift
 from generation.models import Endpoint, Response
-from generation.shifts import Shift
-from generation.spent import spent_of as texts_spent
-from generation.worker import work_on as write_on
+from generation.responses.spending import spent_of as texts_spent
+from generation.responses.worker import work_on as write_on
 from judging.models import JudgeRun, Reply
-from judging.spent import spent_of
-from judging.worker import work_on
-from judging.worklist import Worklist
+from judging.runs.queue import Worklist
+from judging.runs.spending import spent_of
+from judging.runs.worker import work_on
 from tests.generation.hostile_server import Act, HostileServer, good_answer, says_or_streams
 from tests.generation.test_left_texts import started
 from tests.judging.test_runs import make_run

@@ -7,14 +7,14 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.check_rubrics import check_fields
 from annotation.models import Assignment, Criterion, Rubric, Study
-from annotation.studies import make_tasks
+from annotation.rubrics.checks import check_fields
+from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
-from judging.completion import completion_of
-from judging.export import export_study
-from judging.leaderboards import leaderboard
-from judging.recompute import recompute
+from judging.archive.export import export_study
+from judging.archive.recompute import recompute
+from judging.leaderboards.completion import completion_of
+from judging.leaderboards.table import leaderboard
 from tests.factories import make_answer, make_judge_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -1,13 +1,21 @@
 """Juries, both orders and repeats."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging.combining import How, NothingToCombine, Part, Scale, both_orders, combined, derived, flipped
-from judging.methods.pairs import MIRROR, SCORES, canonical, chosen
-from judging.parsing import Answer, Unscored, Verdict, Why
-from judging.prompts import Item, Level
+from judging.methods.combining import (
+    How,
+    NothingToCombine,
+    Part,
+    Scale,
+    both_orders,
+    combined,
+    derived,
+    flipped,
+)
+from judging.methods.pairs.base import MIRROR, SCORES, canonical, chosen
+from judging.methods.parsing import Answer, Unscored, Verdict, Why
+from judging.methods.prompts import Item, Level
 
 SCORE = Scale(Item("overall", "How good?", tuple(Level(v, "") for v in range(11))))
 ITEMS = tuple(Scale(Item(key, "?", tuple(Level(v / 4, "") for v in range(5)))) for key in ("x", "y"))

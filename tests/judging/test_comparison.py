@@ -13,9 +13,16 @@ from django.urls import reverse
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from annotation.models import Assignment, Study, Task
-from judging.comparison import NothingShared, compare, judge_in, judge_scores, judges_in, weighting_for
-from judging.leaderboards import UnknownJudge
-from judging.weightings import EQUAL, Weighting
+from judging.comparison.judge_against_people import (
+    NothingShared,
+    compare,
+    judge_in,
+    judge_scores,
+    judges_in,
+    weighting_for,
+)
+from judging.leaderboards.table import UnknownJudge
+from judging.leaderboards.weighting import EQUAL, Weighting
 from tests.calibration.result_page_checks import text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from calibration.statistic_errors import TooFewRatings
-from judging.corrected_scores import Entries, corrected_score, pseudo_values, strata_of
-from judging.scoring import HELLOBENCH, Rule
+from calibration.statistics.errors import TooFewRatings
+from judging.scores.corrected_scores import Entries, corrected_score, pseudo_values, strata_of
+from judging.scores.points import HELLOBENCH, Rule
 
 
 def entries(column, instruction, top, under=None):

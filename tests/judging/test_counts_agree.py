@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Study, Task
 from generation.models import Response
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import JudgeRun
-from judging.plans import Asking, plan_run
-from judging.runs import start_run
-from judging.worker import work_on
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_judge_rater, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, User, Workspace
-from annotation.cohorts import join, make_cohort
 from annotation.models import Assignment, Rubric, Study
+from annotation.recruitment.cohorts import join, make_cohort
 from generation.models import Benchmark, Endpoint, Instruction, LanguageModel
 from judging.demonstration import PASSWORD, SLUG
 from judging.management.commands import demo

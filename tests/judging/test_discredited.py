@@ -10,21 +10,21 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment
-from calibration.datasets import EVERY_KIND, score_frame
-from calibration.report_reasons import NeverReviewed
-from calibration.reviewed_verdicts import reasonable_rates, review_state
-from calibration.verdicts import judges_by_verdicts
+from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.verdicts import judges_by_verdicts
+from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
+from calibration.statistics.report_reasons import NeverReviewed
 from generation.models import Endpoint
-from judging.board_query import BoardQuery
-from judging.judges import create_judge
-from judging.leaderboards import leaderboard
-from judging.model_pairs import compared_item, model_pair
+from judging.judges.making import create_judge
+from judging.leaderboards.model_pairs import compared_item, model_pair
+from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.table import leaderboard
 from judging.models import JudgeRun
-from judging.plans import Asking, plan_run
-from judging.run_page import run_panel
-from judging.runs import retry_unscored, start_run
-from judging.scoring import NoVerdicts
-from judging.worker import work_on
+from judging.runs.life_cycle import retry_unscored, start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
+from judging.scores.points import NoVerdicts
+from judging.web.runs.run_page import run_panel
 from tests.factories import make_answer, make_judge_rater, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, good_answer, says
 from tests.judging.test_methods_run import QUICK, served

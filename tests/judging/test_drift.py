@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from calibration.statistic_errors import TooFewRatings
-from judging.drift import change, level_of_look, mean_level
+from calibration.statistics.errors import TooFewRatings
+from judging.scores.drift import change, level_of_look, mean_level
 
 
 def test_the_levels_of_all_looks_add_up():

@@ -4,15 +4,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.check_rubrics import check_fields
 from annotation.models import Criterion, Rubric, Study, Task
+from annotation.rubrics.checks import check_fields
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
-from judging.combining import How
-from judging.estimates import estimate_run
-from judging.judges import create_judge, create_rule_judge
+from judging.judges.making import create_judge, create_rule_judge
+from judging.methods.combining import How
 from judging.models import Judge
-from judging.plans import Asking, NothingToJudge, leader_of, plan_run
-from judging.prospects import Target, prospect
+from judging.runs.planning.estimates import estimate_run
+from judging.runs.planning.plan import Asking, NothingToJudge, leader_of, plan_run
+from judging.runs.planning.preview import Target, prospect
 from tests.factories import make_answer, make_checklist_study, make_rater, make_rubric
 from tests.judging.test_methods_run import make_pair_study
 

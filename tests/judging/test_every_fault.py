@@ -7,14 +7,14 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Assignment, Score
-from generation.engine import Retry
+from generation.execution.engine import Retry
+from generation.execution.shift import Shift
 from generation.models import Endpoint, LanguageModel
-from generation.shifts import Shift
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import PlannedItem, Reply
-from judging.plans import plan_run
-from judging.runs import progress_of, start_run
-from judging.worker import work_on
+from judging.runs.life_cycle import progress_of, start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_checklist_study
 from tests.generation.hostile_server import (
     Act,

@@ -10,18 +10,18 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Assignment, Rater, Score
-from calibration.agreement_reports import agreement_report
-from calibration.fits import run_fit
+from calibration.fits.store import run_fit
 from calibration.models import Report
-from calibration.ranking_reports import RANKINGS, ranking_settings
-from calibration.rater_reports import RATERS, rater_settings
-from calibration.stored_reports import report_of
+from calibration.reports.agreement import agreement_report
+from calibration.reports.rankings import RANKINGS, ranking_settings
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
 from generation.models import Instruction, Response
-from judging.comparison import compare, judges_in, weighting_for
-from judging.export import export_study
-from judging.leaderboards import leaderboard
-from judging.recompute import recompute
-from judging.scratch_database import ExportRefused
+from judging.archive.export import export_study
+from judging.archive.recompute import recompute
+from judging.archive.scratch_database import ExportRefused
+from judging.comparison.judge_against_people import compare, judges_in, weighting_for
+from judging.leaderboards.table import leaderboard
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in

@@ -7,11 +7,11 @@ from django.urls import reverse
 
 from annotation.models import Task
 from generation.models import Endpoint, LanguageModel, Response
-from judging.judges import create_judge, stock_prompt
+from judging.judges.making import create_judge, stock_prompt
+from judging.judges.questions import Questions
+from judging.judges.transports import ChatWay, shown
 from judging.models import Judge, JudgeRun, PlannedItem
-from judging.plans import plan_run
-from judging.questions import Questions
-from judging.ways import ChatWay, shown
+from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -6,12 +6,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import ScriptedChat
-from judging.judges import create_judge
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.worker import work_on
+from judging.judges.making import create_judge
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -104,7 +104,7 @@ def test_where_one_person_answered_it_is_the_share_of_equal_answers_beside_chanc
 
 def test_a_large_study_without_an_overall_score_waits_for_no_comparison(settings, monkeypatch):
     study = stars([lambda place: 0.5] * 2, lambda place: 0.5)
-    monkeypatch.setattr("judging.results.is_slow", lambda study: True)
+    monkeypatch.setattr("judging.web.comparison.pages.is_slow", lambda study: True)
     page = page_of(study)
     assert "a worker is comparing" not in page and "criterion by criterion" in page
 

@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
-from judging.board_opening import board_opening
-from judging.board_query import BoardQuery
-from judging.leaderboards import leaderboard
-from judging.measure_words import words_of
-from judging.methods.pairs import SCORES
+from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.table import leaderboard
+from judging.methods.pairs.base import SCORES
+from judging.web.leaderboards.answer import board_opening
+from judging.web.leaderboards.messages import words_of
 from tests.factories import (
     make_answer,
     make_checklist_study,

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from annotation.models import Assignment, Study, Task
 from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
-from judging.leaderboards import UnknownJudge, judge_named, leaderboard
-from judging.printed_tables import printed_beside
-from judging.scoring import NoVerdicts
-from judging.weightings import MissingWeights, UnknownWeights
+from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
+from judging.leaderboards.weighting import MissingWeights, UnknownWeights
+from judging.published.tables import printed_beside
+from judging.scores.points import NoVerdicts
 from tests.conftest import shared_path
 from tests.factories import make_answer, make_judge_rater, make_rubric, make_workspace
 

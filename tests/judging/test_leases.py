@@ -8,16 +8,16 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from generation.allotment import give_back, record_spent, set_aside, shares_held
+from generation.execution.reservations import give_back, record_spent, set_aside, shares_held
+from generation.llm.protocol.prices import Ceiling, Spend
 from generation.models import Endpoint, LanguageModel
-from generation.spending import Ceiling, Spend
 from judging import tasks
-from judging.judges import create_judge
-from judging.leases import LEASE, lease_items, live_leases, new_worker_name, release, release_dead, renew
+from judging.judges.making import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.spent import spent_of
+from judging.runs.leases import LEASE, lease_items, live_leases, new_worker_name, release, release_dead, renew
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.spending import spent_of
 from tests.factories import make_checklist_study
 
 pytestmark = pytest.mark.django_db

@@ -10,19 +10,19 @@ from django.db import OperationalError
 from django.urls import reverse
 from django.utils import timezone
 
-from generation.endpoints import open_chat
-from generation.journal import JournalFailed
-from generation.leases import new_worker_name
-from generation.recovery import store_left
-from generation.shifts import Shift
-from generation.spending import Ceiling
+from generation.endpoints.clients import open_chat
+from generation.execution.leases import new_worker_name
+from generation.execution.recovery import store_left
+from generation.execution.shift import Shift
+from generation.execution.write_ahead_log import JournalFailed
+from generation.llm.protocol.prices import Ceiling
 from judging import tasks
-from judging.left_replies import store_replies
 from judging.models import Reply
-from judging.runs import cancel_run, start_run
-from judging.spent import spent_of
-from judging.worker import work_on
-from judging.worklist import Worklist
+from judging.runs.left_replies import store_replies
+from judging.runs.life_cycle import cancel_run, start_run
+from judging.runs.queue import Worklist
+from judging.runs.spending import spent_of
+from judging.runs.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, good_answer, says
 from tests.judging.test_runs import QUICK, make_run
@@ -144,7 +144,7 @@ def test_a_journal_that_cannot_be_read_stops_the_run_in_words(monkeypatch):
     def refuse(run, by):
         raise JournalFailed("The folder x cannot be used.")
 
-    monkeypatch.setattr("generation.recovery.left_behind", refuse)
+    monkeypatch.setattr("generation.execution.recovery.left_behind", refuse)
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = work_on(make_run(server), shift=QUICK)
         assert (run.status, run.message) == ("failed", "The folder x cannot be used.")
@@ -161,7 +161,7 @@ def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_th
         run = make_run(server)
         with monkeypatch.context() as patched:
             patched.setattr(Worklist, "take", away)
-            patched.setattr("judging.worklist.release", away)
+            patched.setattr("judging.runs.queue.release", away)
             with pytest.raises(OperationalError):
                 work_on(run, shift=Shift(concurrency=1))
         assert len(server.requests) == 1

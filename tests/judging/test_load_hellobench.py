@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from annotation.models import Assignment, Rater, Rubric, Score, Study
 from calibration.models import Fit, FittedWeight
 from generation.models import Benchmark, GenerationRun, Instruction, Response
-from generation.textmetrics import word_count
+from generation.text_metrics.counts import word_count
 from tests.annotation.tables import everything
 from tests.conftest import shared_path
 

@@ -6,9 +6,9 @@ import pytest
 
 from annotation.models import Criterion
 from generation.models import Endpoint, LanguageModel, Response
-from judging.judges import create_judge
-from judging.manifests import planned_data_hash
-from judging.plans import plan_run
+from judging.judges.making import create_judge
+from judging.runs.manifest import planned_data_hash
+from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study
 
 pytestmark = pytest.mark.django_db

@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from generation.models import Endpoint, Instruction, LanguageModel
-from judging.judges import create_judge, create_rule_judge
-from judging.method_requirements import MethodLacks
+from judging.judges.making import create_judge, create_rule_judge
 from judging.models import JudgeRun, PlannedItem
-from judging.plans import Asking, plan_run
-from judging.runs import start_run
-from judging.watches import WatchRefused, gold_set
-from judging.worker import work_on
+from judging.monitoring.monitors import WatchRefused, gold_set
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.planning.requirements import MethodLacks
+from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_user
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of

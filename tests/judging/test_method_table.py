@@ -9,11 +9,11 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Rater
-from calibration.agreement import leave_one_out, outer_leave_one_out
-from calibration.stored_reports import report_of
+from calibration.reports.registry import report_of
+from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
 from generation.models import Benchmark, Category, Instruction, LanguageModel
-from judging.families import judge_families
-from judging.method_table import METHODS, method_settings
+from judging.comparison.method_table import METHODS, method_settings
+from judging.judges.families import judge_families
 from judging.models import Judge
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import (

@@ -10,18 +10,18 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
-from generation.engine import Retry
+from generation.execution.engine import Retry
+from generation.execution.shift import Shift
+from generation.llm.protocol.prices import Ceiling
 from generation.models import Benchmark, Endpoint, Instruction, LanguageModel, Response
-from generation.shifts import Shift
-from generation.spending import Ceiling
-from judging.combining import How
-from judging.judges import create_judge, create_rule_judge
-from judging.methods.pairs import SCORES
+from judging.judges.making import create_judge, create_rule_judge
+from judging.methods.combining import How
+from judging.methods.pairs.base import SCORES
 from judging.models import Reply
-from judging.panels import PanelRefused
-from judging.plans import Asking, NothingToJudge, plan_run
-from judging.runs import progress_of, retry_unscored, start_run
-from judging.worker import work_on
+from judging.runs.life_cycle import progress_of, retry_unscored, start_run
+from judging.runs.panels import PanelRefused
+from judging.runs.planning.plan import Asking, NothingToJudge, plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 

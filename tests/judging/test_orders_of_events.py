@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.check_rubrics import check_fields
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from annotation.studies import make_tasks
+from annotation.rubrics.checks import check_fields
+from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from tests.factories import make_answer, make_judge_rater, make_rater, make_workspace
 from tests.judging.result_walk import RESULTS, judges_of, reader_of, walk

@@ -8,13 +8,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.check_rubrics import check_fields
-from annotation.controls import make_controls, mark_gold
+from annotation.answers.recording import record_answer
+from annotation.assignment.attention_checks import make_controls, mark_gold
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from annotation.recording import record_answer
-from annotation.studies import make_tasks
+from annotation.rubrics.checks import check_fields
+from annotation.studies.life_cycle import make_tasks
 from generation.models import Response
-from judging.leaderboards import leaderboard
+from judging.leaderboards.table import leaderboard
 from tests.annotation.raters_at_work import TEXT, answers_to
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 from tests.judging.result_walk import reader_of, rows_of, walk

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from calibration.statistic_errors import TooFewRatings
-from judging.paired_difference import paired_difference
-from judging.scoring import HELLOBENCH, Rule
+from calibration.statistics.errors import TooFewRatings
+from judging.scores.paired_difference import paired_difference
+from judging.scores.points import HELLOBENCH, Rule
 
 
 def test_by_hand():

@@ -4,18 +4,18 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Rater
-from calibration.judge_reports import JUDGES, judges_settings
-from calibration.ranking_reports import RANKINGS, judges_here, ranking_settings
-from calibration.stored_reports import report_of
-from calibration.verdicts import judges_verdicts
-from judging.combining import How
-from judging.comparison import compare
-from judging.judges import create_judge
-from judging.leaderboards import judges_of, leaderboard
-from judging.plans import Asking, plan_run
-from judging.runs import start_run
-from judging.weightings import EQUAL, Weighting
-from judging.worker import work_on
+from calibration.data.verdicts import judges_verdicts
+from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.rankings import RANKINGS, judges_here, ranking_settings
+from calibration.reports.registry import report_of
+from judging.comparison.judge_against_people import compare
+from judging.judges.making import create_judge
+from judging.leaderboards.table import judges_of, leaderboard
+from judging.leaderboards.weighting import EQUAL, Weighting
+from judging.methods.combining import How
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater
 from tests.generation.hostile_server import HostileServer, good_answer
 from tests.judging.test_methods_run import QUICK, always_first, make_pair_study, prefers_length, served

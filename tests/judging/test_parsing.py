@@ -1,12 +1,11 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging import parsing
-from judging.parsing import Unscored, Verdict, Why, read_answers
-from judging.prompts import Item, Level
+from judging.methods import parsing
+from judging.methods.parsing import Unscored, Verdict, Why, read_answers
+from judging.methods.prompts import Item, Level
 
 LEVELS = tuple(Level(value / 4, str(value)) for value in range(5))
 ITEMS = (Item("clear", "Is it clear?", LEVELS), Item("right", "Is it right?", LEVELS))

@@ -10,21 +10,22 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Criterion, Study, Task
-from generation.leases import new_worker_name
+from generation.execution.leases import new_worker_name
+from generation.execution.shift import PLAIN_SHIFT, Shift
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel, Response
-from generation.scripted import ScriptedChat
-from generation.shifts import PLAIN_SHIFT, Shift
-from judging import plans, preparing, tasks
-from judging.benchmark_studies import NothingToJudge
-from judging.combining import How
-from judging.judges import create_judge
-from judging.leases import LEASE, somebody_prepares, take_preparation
+from judging import tasks
+from judging.judges.making import create_judge
+from judging.methods.combining import How
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.plans import Asking, Wish
-from judging.preparing import NOTHING_LEFT, plan_target, prepare
-from judging.prospects import Target
-from judging.runs import cancel_run, finish_if_done, nobody_works, pause_run, start_run
-from judging.worker import work_on
+from judging.runs.leases import LEASE, somebody_prepares, take_preparation
+from judging.runs.life_cycle import cancel_run, finish_if_done, nobody_works, pause_run, start_run
+from judging.runs.planning import plan as plans, preparation as preparing
+from judging.runs.planning.plan import Asking, Wish
+from judging.runs.planning.preparation import NOTHING_LEFT, plan_target, prepare
+from judging.runs.planning.preview import Target
+from judging.runs.worker import work_on
+from judging.studies.benchmarks import NothingToJudge
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, good_answer
 from tests.judging.test_methods_run import make_pair_study

@@ -14,14 +14,14 @@ from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
-from judging.benchmark_scores import InstructionCounts
-from judging.board_query import BoardQuery
-from judging.check_counts import Output
-from judging.leaderboards import judge_named, leaderboard
-from judging.methods.pairs import SCORES
+from judging.leaderboards.check_counts import Output
+from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.table import judge_named, leaderboard
+from judging.methods.pairs.base import SCORES
 from judging.models import Judge
-from judging.printed_quantities import completion_as_printed
-from judging.printed_tables import printed_beside
+from judging.published.quantities import completion_as_printed
+from judging.published.tables import printed_beside
+from judging.scores.benchmark_scores import InstructionCounts
 from tests.annotation.tables import load, written
 from tests.conftest import shared_path
 from tests.factories import make_judge_rater, make_user

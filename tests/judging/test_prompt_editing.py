@@ -2,11 +2,11 @@
 
 import pytest
 
-from judging.judges import stock_prompt
-from judging.line_diff import Line, line_diff
+from judging.judges.making import stock_prompt
 from judging.methods import METHODS
+from judging.methods.line_diff import Line, line_diff
+from judging.methods.prompts import BadTemplate, Fault
 from judging.methods.sample_questions import check_prompt, placeholders_of
-from judging.prompts import BadTemplate, Fault
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,11 +1,8 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging.judges import stock_prompt
-from judging.methods import checklist
-from judging.methods.checklist import MixedScales
-from judging.prompts import (
+from judging.judges.making import stock_prompt
+from judging.methods.prompts import (
     BadTemplate,
     Item,
     Level,
@@ -17,6 +14,8 @@ from judging.prompts import (
     render,
     request_hash,
 )
+from judging.methods.single import checklist
+from judging.methods.single.checklist import MixedScales
 
 LEVELS = tuple(Level(value / 4, f"level {value}", f"means {value}") for value in range(5))
 ITEMS = (Item("clear", "Is it clear?", LEVELS), Item("right", "Is it right?", LEVELS))

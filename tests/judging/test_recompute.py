@@ -7,20 +7,20 @@ from math import inf, nextafter
 import pytest
 
 from annotation.models import Cohort, Rater
-from calibration.agreement_detail import AGREEMENT_DETAIL, detail_settings
-from calibration.agreement_reports import agreement_report
-from calibration.fits import run_fit
-from calibration.judge_reports import JUDGES, judges_settings
-from calibration.ranking_reports import RANKINGS, ranking_settings
-from calibration.rater_reports import RATERS, rater_settings
-from calibration.stored_reports import report_of
-from calibration.weight_reports import WEIGHTS, depth_settings
+from calibration.fits.store import run_fit
+from calibration.reports.agreement import agreement_report
+from calibration.reports.agreement_detail import AGREEMENT_DETAIL, detail_settings
+from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.rankings import RANKINGS, ranking_settings
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
+from calibration.reports.weights import WEIGHTS, depth_settings
 from generation.models import Category, Instruction, LanguageModel
-from judging.comparison import compare, judges_in, weighting_for
-from judging.export import export_study
-from judging.families import judge_families
-from judging.method_table import METHODS, method_settings
-from judging.recompute import recompute
+from judging.archive.export import export_study
+from judging.archive.recompute import recompute
+from judging.comparison.judge_against_people import compare, judges_in, weighting_for
+from judging.comparison.method_table import METHODS, method_settings
+from judging.judges.families import judge_families
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.test_judge_blocks import reviewed

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judging import reply_words
-from judging.parsing import Why, read_answers
+from judging.methods import messages as reply_messages
+from judging.methods.parsing import Why, read_answers
 from tests.judging.test_parsing import ITEMS, values, why
 
 
@@ -30,11 +30,11 @@ def test_a_reason_is_kept_without_the_space_around_it_and_none_is_empty():
 @pytest.mark.parametrize(
     ("reply", "finish", "reason", "words"),
     [
-        ("Well, I would say that", "length", Why.CUT_OFF, reply_words.TOKENS_USED_UP()),
+        ("Well, I would say that", "length", Why.CUT_OFF, reply_messages.TOKENS_USED_UP()),
         ('[{"item": "clear", "score": 1}', "stop", Why.CUT_OFF, "breaks off"),
         ("{'clear': 1, 'clear': 0, 'right': 1}", "stop", Why.UNREADABLE, ""),
         ("  I will not judge this.\n", "refusal", Why.REFUSED, "I will not judge this."),
-        (" \n", "refusal", Why.REFUSED, reply_words.DECLINED()),
+        (" \n", "refusal", Why.REFUSED, reply_messages.DECLINED()),
     ],
 )
 def test_what_is_no_answer_is_told_as_what_it_is(reply, finish, reason, words):

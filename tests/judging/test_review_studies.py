@@ -9,21 +9,20 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.models import Assignment, Rater, Score, Seat, Study
-from calibration.reviewed_verdicts import reasonable_rates
+from calibration.reports.reviewed_verdicts import reasonable_rates
+from calibration.statistics.design.spread_sample import spread_sample
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import ScriptedChat
-from judging.judges import create_judge
-from judging.leaderboard_reports import leaderboards_of
-from judging.leaderboards import leaderboard
-from judging.plans import Asking, plan_run
-from judging.review_studies import drawn_verdicts, make_review_study
-from judging.runs import start_run
-from judging.spread_sample import spread_sample
-from judging.worker import work_on
+from judging.comparison.review_studies import drawn_verdicts, make_review_study
+from judging.judges.making import create_judge
+from judging.leaderboards.reports import leaderboards_of
+from judging.leaderboards.table import leaderboard
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
 from tests.calibration.result_page_checks import text_of
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 

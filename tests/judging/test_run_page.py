@@ -12,17 +12,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import ScriptedChat
-from judging.canaries import CanaryFailed, Sung
-from judging.judges import create_judge
+from judging.judges.making import create_judge
+from judging.methods.canaries import CanaryFailed, Sung
+from judging.methods.messages import SCORED_ABOVE
 from judging.models import PlannedItem, Reply
-from judging.plans import Asking, plan_run
-from judging.reply_words import SCORED_ABOVE
-from judging.run_page import run_panel
-from judging.runs import fail_run, start_run
-from judging.settled_runs import discredit
-from judging.worker import work_on
+from judging.runs.aggregation import discredit
+from judging.runs.life_cycle import fail_run, start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
+from judging.web.runs.run_page import run_panel
 from tests.factories import make_checklist_study, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -9,12 +9,12 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.library import RubricsOf
 from annotation.models import Rubric, Study
+from annotation.rubrics.library import RubricsOf
 from generation.models import Endpoint, LanguageModel, Response
-from judging.judges import create_judge
+from judging.judges.making import create_judge
+from judging.judges.transports import ChatWay
 from judging.models import Judge, JudgeRun
-from judging.ways import ChatWay
 from tests.factories import (
     make_answer,
     make_checklist_study,
@@ -168,9 +168,9 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     assert "8 planted texts are among the calls" in part
     assert not JudgeRun.objects.exists()
     assert Judge.objects.count() == 1
-    from judging.estimates import estimate_run
-    from judging.plans import PLAINLY
-    from judging.prospects import Target
+    from judging.runs.planning.estimates import estimate_run
+    from judging.runs.planning.plan import PLAINLY
+    from judging.runs.planning.preview import Target
 
     target = Target(study.workspace, study=study)
     found = estimate_run([judge], judge, target, PLAINLY, limit=None, only_rated=False)

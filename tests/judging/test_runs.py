@@ -10,16 +10,16 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.models import Assignment, Score
-from generation.engine import Retry
-from generation.grants import allow
+from generation.endpoints.grants import allow
+from generation.execution.engine import Retry
+from generation.execution.worker import REFUSED_IN_A_ROW, work_at
+from generation.llm.protocol.prices import Ceiling
 from generation.models import Endpoint, LanguageModel
-from generation.spending import Ceiling
-from generation.stations import REFUSED_IN_A_ROW, work_at
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
-from judging.plans import plan_run
-from judging.runs import NotPossible, cancel_run, pause_run, progress_of, retry_unscored, start_run
-from judging.worker import Shift, work_on
+from judging.runs.life_cycle import NotPossible, cancel_run, pause_run, progress_of, retry_unscored, start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import Shift, work_on
 from tests.factories import make_checklist_study
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 
@@ -201,7 +201,7 @@ def test_a_pause_while_the_endpoint_refuses_stays_a_pause(monkeypatch):
             await work_at(stations)
             await sync_to_async(pause_run)(run, clock=timezone.now)
 
-        monkeypatch.setattr("judging.worker.work_at", then_paused)
+        monkeypatch.setattr("judging.runs.worker.work_at", then_paused)
         assert work_on(run, shift=QUICK).status == "paused"
 
 

@@ -9,23 +9,23 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.html import escape
 
-from accounts.reader_language import for_reader
-from accounts.sentences import worded
 from annotation.models import Criterion, Score
-from generation.chat import Refused
-from generation.grants import allow, callable_reach
+from core.messages.reader_language import for_reader
+from core.messages.sentences import worded
+from generation.endpoints.grants import allow, callable_reach
+from generation.execution.states import fail_run
+from generation.llm.chat import Refused
+from generation.llm.protocol.prices import Ceiling
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
-from generation.run_states import fail_run
-from generation.runs import start_run as resume_generation
-from generation.scripted import ScriptedChat
-from generation.spending import Ceiling
-from generation.worker import work_on as generate
-from judging.judges import create_judge, stock_prompt
+from generation.responses.runs import start_run as resume_generation
+from generation.responses.worker import work_on as generate
+from judging.judges.making import create_judge, stock_prompt
+from judging.leaderboards.weighting import UnknownWeights, weighting_named
 from judging.models import PlannedItem
-from judging.plans import Asking, plan_run
-from judging.runs import start_run
-from judging.weightings import UnknownWeights, weighting_named
-from judging.worker import work_on
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace
 from tests.generation import test_sampling as sampling
 from tests.generation.hostile_server import HostileServer, fails, good_answer, says

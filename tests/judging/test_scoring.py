@@ -4,10 +4,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging.scoring import (
+from judging.scores.points import (
     NoVerdicts,
     Rule,
     WithoutWeight,

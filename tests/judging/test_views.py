@@ -8,14 +8,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Rater
-from calibration.fits import run_fit
+from calibration.fits.store import run_fit
+from generation.llm.scripted import ScriptedChat
 from generation.models import Benchmark, Endpoint, LanguageModel
-from generation.scripted import ScriptedChat
-from judging.judges import create_judge
+from judging.judges.making import create_judge
 from judging.models import JudgeRun
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.worker import work_on
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -12,18 +12,18 @@ from django.utils import timezone
 
 from accounts.models import Event
 from annotation.models import Assignment, Task
+from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel, Response
-from generation.scripted import ScriptedChat
 from judging import tasks
-from judging.combining import How
-from judging.judges import create_judge, create_rule_judge
-from judging.leaderboards import leaderboard
+from judging.judges.making import create_judge, create_rule_judge
+from judging.leaderboards.table import leaderboard
+from judging.methods.combining import How
 from judging.models import JudgeRun, PlannedItem, Reply, Watch
-from judging.plans import Asking, plan_run
-from judging.runs import start_run
-from judging.watch_readings import look_at, readings
-from judging.watches import WatchRefused, create_watch, due, set_active, start_due, start_round
-from judging.worker import work_on
+from judging.monitoring.monitors import WatchRefused, create_watch, due, set_active, start_due, start_round
+from judging.monitoring.readings import look_at, readings
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import Asking, plan_run
+from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 from tests.judging.test_methods_run import make_pair_study
 

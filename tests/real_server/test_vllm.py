@@ -13,17 +13,17 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.models import Assignment
-from generation.allowed_hosts import Reach
-from generation.chat import OpenAIChat, Refused, Request, TooLong
+from generation.endpoints.probing import SCHEMA, obeys, probe_address, probe_endpoint
+from generation.llm.chat import OpenAIChat, Refused, Request, TooLong
+from generation.llm.protocol.allowed_hosts import Reach
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
-from generation.probing import SCHEMA, obeys, probe_address, probe_endpoint
-from judging.judges import create_judge
-from judging.methods import perplexity
+from judging.judges.making import create_judge
 from judging.methods.guided import GuidedQuestion
+from judging.methods.pairs import perplexity
 from judging.models import Reply
-from judging.plans import plan_run
-from judging.runs import start_run
-from judging.worker import Shift, work_on
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import plan_run
+from judging.runs.worker import Shift, work_on
 from tests.factories import make_checklist_study, make_workspace
 from tests.generation.test_sampling import make_benchmark
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.members.changes import PeopleRefused, add_person, new_password
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Membership
-from accounts.people import PeopleRefused, add_person, new_password
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from annotation.check_table import load_checks
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.importing.checks import load_checks
 from core.tables.bad_rows import BadRow
 from generation.models import Benchmark
 

@@ -9,18 +9,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
 from accounts.models import Event
-from accounts.workspaces import UnknownWorkspace, workspace_for_load
-from annotation.self_naming_scan import excerpts_of
+from annotation.masking.scan import excerpts_of
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
-from generation.interchange.records import ResponseRecord
-from generation.interchange.responses import COLUMNS, read_responses
-from generation.interchange.table import read_rows
-from generation.loading import Counts, Instructions, Responses
+from core.tables.reading import read_rows
+from core.tables.rows_left_out import SkippedRows
+from core.terminal import progress_shown
+from generation.importers.records import ResponseRecord
+from generation.importers.responses import COLUMNS, read_responses
+from generation.library.loading import Counts, Instructions, Responses
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
-from generation.progress import progress_shown
-from generation.skipped_rows import SkippedRows
 
 LONGEST = {"run": 100, "experiment": 50, "model": 200}
 

@@ -10,16 +10,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
 from accounts.models import Event
-from accounts.workspaces import UnknownWorkspace, workspace_for_load
-from annotation.loading import RatingLoader
+from annotation.importing.preferences import PreferenceLoader
+from annotation.importing.ratings import RatingLoader
+from annotation.importing.study import Destination, TableRefused
+from annotation.masking.scan import scan_study
 from annotation.models import Criterion, Rater, Study
-from annotation.preference_loading import PreferenceLoader
-from annotation.scales import BadScale, Rules, parse_scales
-from annotation.self_naming_scan import scan_study
-from annotation.table_study import Destination, TableRefused
+from annotation.rubrics.scales import BadScale, Rules, parse_scales
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
-from generation.interchange.tidy import (
+from core.tables.rows_left_out import SkippedRows
+from core.terminal import progress_shown
+from generation.importers.tidy import (
     CHOICES,
     JUDGEMENT_COLUMNS,
     PREFERENCE_COLUMNS,
@@ -29,11 +31,9 @@ from generation.interchange.tidy import (
     read_preferences,
     read_ratings,
 )
-from generation.items import Items
-from generation.loading import Counts
+from generation.library.items import Items
+from generation.library.loading import Counts
 from generation.models import MAIN_EXPERIMENT
-from generation.progress import progress_shown
-from generation.skipped_rows import SkippedRows
 
 COLUMNS = {"ratings": RATING_COLUMNS, "preferences": PREFERENCE_COLUMNS, "judgements": JUDGEMENT_COLUMNS}
 

@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from annotation.check_plan import CONTROL
-from annotation.controls import check_tasks, make_controls
-from annotation.gold_table import mark_from_table
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.assignment.attention_checks import check_tasks, make_controls
+from annotation.importing.gold_items import mark_from_table
 from annotation.models import Study
-from annotation.studies import log_event, make_tasks
+from annotation.policies.quality_checks import CONTROL
+from annotation.studies.life_cycle import log_event, make_tasks
 from core.tables.bad_rows import BadRow
 
 

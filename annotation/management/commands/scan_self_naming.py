@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from annotation.masking.scan import SelfNaming, mask_names, scan_study
 from annotation.models import Study, Task
-from annotation.self_naming_scan import SelfNaming, mask_names, scan_study
-from annotation.studies import StudyRefused, drop_task
+from annotation.studies.life_cycle import StudyRefused, drop_task
 
 MOST_SHOWN = 20
 

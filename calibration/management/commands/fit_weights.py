@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from calibration.category_fits import FitRefused
-from calibration.datasets import NothingToRead
-from calibration.fit_exports import fit_to_json, refit_from_json
-from calibration.fits import publish_fit, run_fit
+from calibration.data.datasets import NothingToRead
+from calibration.fits.categories import FitRefused
+from calibration.fits.export import fit_to_json, refit_from_json
+from calibration.fits.store import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand
-from calibration.words import warning_sentence
+from calibration.web.messages.statistics import warning_sentence
 
 MOST_DRAWS = 20_000
 

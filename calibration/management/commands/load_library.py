@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_load
-from annotation.library import load_guideline, load_rubrics
-from calibration.published import WeightsRefused, load_published_weights
-from generation.loading import Counts, load_taxonomy
+from annotation.rubrics.library import load_guideline, load_rubrics
+from calibration.fits.published import WeightsRefused, load_published_weights
+from generation.library.loading import Counts, load_taxonomy
 from generation.models import Benchmark
 
 FIXTURES = settings.BASE_DIR / "fixtures"

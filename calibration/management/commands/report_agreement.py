@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from calibration.agreement_reports import AmbiguousCriterion, agreement_report
-from calibration.datasets import NothingToRead
+from calibration.data.datasets import NothingToRead
 from calibration.management.study_command import StudyCommand
-from calibration.statistic_errors import NoStatistic
+from calibration.reports.agreement import AmbiguousCriterion, agreement_report
+from calibration.statistics.errors import NoStatistic
 
 
 class Command(StudyCommand):

@@ -10,14 +10,14 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from generation.endpoints import served_name
-from generation.grants import allow
+from generation.endpoints.clients import served_name
+from generation.endpoints.grants import allow
+from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named, free_name
+from generation.llm.scripted import BadScript, script_in
 from generation.models import Endpoint, LanguageModel
-from generation.scripted import BadScript, script_in
-from generation.serving import ServingRefused, endpoint_at, endpoint_named, free_name
-from generation.serving_forms import checked_parameters
+from generation.web.endpoints.forms import checked_parameters
 
 COMMAND = "add_model"
 MOST_MONEY = Decimal(999_999)

@@ -6,11 +6,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from generation.endpoints import served_name
-from generation.grants import allow, end_grants, open_grants
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from generation.endpoints.clients import served_name
+from generation.endpoints.grants import allow, end_grants, open_grants
+from generation.endpoints.registration import (
+    ServingRefused,
+    checked_base_url,
+    checked_key_variable,
+    endpoint_named,
+)
 from generation.models import Endpoint, LanguageModel
-from generation.serving import ServingRefused, checked_base_url, checked_key_variable, endpoint_named
 
 COMMAND = "allow_endpoint"
 

@@ -7,15 +7,17 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from generation.batch import advance, in_batches
-from generation.endpoints import NoEndpoint
+from generation.endpoints.clients import NoEndpoint
+from generation.endpoints.registration import ServingRefused, served_model
+from generation.execution.shift import Shift
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
-from generation.run_page import broken_off_in_words
-from generation.runs import (
+from generation.responses.batch import advance, in_batches
+from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
+from generation.responses.runs import (
     NotPossible,
     Progress,
     finish_if_done,
@@ -24,11 +26,9 @@ from generation.runs import (
     retry_failed,
     start_run,
 )
-from generation.sampling import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
-from generation.serving import ServingRefused, served_model
-from generation.shifts import Shift
+from generation.responses.worker import work_on
 from generation.tasks import enqueue
-from generation.worker import work_on
+from generation.web.responses.run_page import broken_off_in_words
 
 POLL_SECONDS = 15.0
 

@@ -9,15 +9,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
 from accounts.models import Event
-from accounts.workspaces import UnknownWorkspace, workspace_for_load
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
-from generation.interchange.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
-from generation.interchange.records import InstructionRecord
-from generation.loading import Counts, Instructions
+from core.tables.rows_left_out import SkippedRows
+from core.terminal import progress_shown
+from generation.importers.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
+from generation.importers.records import InstructionRecord
+from generation.library.loading import Counts, Instructions
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
-from generation.progress import progress_shown
-from generation.skipped_rows import SkippedRows
 
 LONGEST_TITLE = 200
 

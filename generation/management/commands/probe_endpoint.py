@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from generation.chat import ChatError
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from generation.endpoints.probing import NoAnswer, NoModel, in_words, probe_endpoint
+from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named
+from generation.llm.chat import ChatError
 from generation.models import Endpoint
-from generation.probing import NoAnswer, NoModel, in_words, probe_endpoint
-from generation.serving import ServingRefused, endpoint_at, endpoint_named
 
 
 class Command(BaseCommand):

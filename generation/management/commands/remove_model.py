@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from generation.endpoints.registration import ServingRefused, endpoint_named
+from generation.library.removal import Row, StillUsed, remove
 from generation.models import LanguageModel
-from generation.removing import Row, StillUsed, remove
-from generation.serving import ServingRefused, endpoint_named
 
 
 class Command(BaseCommand):

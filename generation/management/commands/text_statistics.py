@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from generation.library.text_statistics import Mean, as_plain, experiments_with_texts, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from generation.text_statistics import Mean, as_plain, experiments_with_texts, text_statistics
 
 COLUMNS = ("words", "length_error", "repetition", "distinct", "bleu", "rouge_l", "meteor")
 

@@ -9,13 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
-from calibration.datasets import NothingToRead
-from judging.comparison import compare, judge_in, weighting_for
-from judging.leaderboards import UnknownJudge
-from judging.scoring import NoVerdicts, WithoutWeight
-from judging.weightings import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named
+from calibration.data.datasets import NothingToRead
+from judging.comparison.judge_against_people import compare, judge_in, weighting_for
+from judging.leaderboards.table import UnknownJudge
+from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named
+from judging.scores.points import NoVerdicts, WithoutWeight
 
 USER_ERRORS = (
     UnknownWorkspace,

@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from rich.console import Console
 
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import User, Workspace
-from accounts.workspaces import workspace_for_command
-from annotation.library import load_rubrics
 from annotation.models import Study
-from calibration.fits import publish_fit
+from annotation.rubrics.library import load_rubrics
+from calibration.fits.store import publish_fit
 from calibration.models import Fit
-from generation.loading import load_taxonomy
+from generation.library.loading import load_taxonomy
 from judging.demonstration import (
     BENCHMARK,
     JUDGE,

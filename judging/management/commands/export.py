@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from calibration.management.study_command import StudyCommand
-from judging.export import export_study
+from judging.archive.export import export_study
 
 
 class Command(StudyCommand):

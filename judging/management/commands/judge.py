@@ -6,38 +6,46 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
-from generation.endpoints import NoEndpoint
+from generation.endpoints.clients import NoEndpoint
+from generation.endpoints.registration import untested
+from generation.execution.states import stopping_at_faults
 from generation.management.run_command import Look, RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from generation.run_states import stopping_at_faults
-from generation.serving import untested
-from judging.benchmark_studies import choice_in_words
-from judging.combining import How
-from judging.judges import (
+from judging.judges.making import (
     JudgeRefused,
     create_judge,
     create_rule_judge,
     model_to_judge_with,
     needs_no_model,
 )
-from judging.method_requirements import MethodLacks, noted_lacks
-from judging.methods import UnknownMethod, checklist
-from judging.methods.checklist import MixedScales
+from judging.methods import UnknownMethod
+from judging.methods.combining import How
 from judging.methods.needs import NEEDS
+from judging.methods.prompts import BadTemplate
 from judging.methods.scales import WrongScale
+from judging.methods.single import checklist
+from judging.methods.single.checklist import MixedScales
 from judging.models import JudgeRun, Preparation
-from judging.panels import PanelRefused
-from judging.plans import Asking, NothingToJudge, Wish
-from judging.preparing import plan_target
-from judging.prompts import BadTemplate
-from judging.prospects import Target
-from judging.runs import NotPossible, Progress, progress_of, raise_budget, retry_unscored, start_run
+from judging.runs.life_cycle import (
+    NotPossible,
+    Progress,
+    progress_of,
+    raise_budget,
+    retry_unscored,
+    start_run,
+)
+from judging.runs.panels import PanelRefused
+from judging.runs.planning.plan import Asking, NothingToJudge, Wish
+from judging.runs.planning.preparation import plan_target
+from judging.runs.planning.preview import Target
+from judging.runs.planning.requirements import MethodLacks, noted_lacks
+from judging.runs.worker import prepared, work_on
+from judging.studies.benchmarks import choice_in_words
 from judging.tasks import enqueue
-from judging.worker import prepared, work_on
 
 
 class Command(RunCommand):

@@ -8,14 +8,21 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from generation.counted_runs import with_counts
+from generation.execution.item_counts import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.run_reports import run_report
-from judging.runs import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
+from judging.runs.life_cycle import (
+    NotPossible,
+    cancel_run,
+    pause_run,
+    raise_budget,
+    retry_unscored,
+    start_run,
+)
 from judging.tasks import enqueue
+from judging.web.runs.files import run_report
 
 LISTED = 100
 LISTED_COLUMNS = ("public_id", "judge__rater__label", "study__slug", "status", "done", "total", "created_at")

@@ -9,18 +9,18 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from calibration.statistic_errors import NoStatistic
-from calibration.stored_reports import settled
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from calibration.reports.registry import settled
+from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.board_blocks import uncounted_notes
-from judging.board_query import BoardQuery
-from judging.leaderboard_reports import board_plain
-from judging.leaderboards import Leaderboard, UnknownJudge, judge_named, leaderboard
-from judging.measures import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
-from judging.printed_tables import printed_beside
-from judging.scoring import NoVerdicts, WithoutWeight
-from judging.weightings import EQUAL, MissingWeights, UnknownWeights
+from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.reports import board_plain
+from judging.leaderboards.table import Leaderboard, UnknownJudge, judge_named, leaderboard
+from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
+from judging.published.tables import printed_beside
+from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
+from judging.scores.points import NoVerdicts, WithoutWeight
+from judging.web.leaderboards.sections import uncounted_notes
 
 USER_ERRORS = (
     UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic,

@@ -8,14 +8,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
-from calibration.published import WeightsRefused
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from calibration.fits.published import WeightsRefused
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
-from generation.interchange.hellobench import Clone
-from generation.loading import Counts
-from generation.progress import progress_shown
-from generation.skipped_rows import SkippedRows
-from judging.hellobench_clone import EXPERIMENTS, CloneLoaded, files_of, load_clone
+from core.tables.rows_left_out import SkippedRows
+from core.terminal import progress_shown
+from generation.importers.hellobench import Clone
+from generation.library.loading import Counts
+from judging.importing.hellobench import EXPERIMENTS, CloneLoaded, files_of, load_clone
 
 
 class Command(BaseCommand):

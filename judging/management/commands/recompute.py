@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.recompute import Recomputation, recompute
-from judging.scratch_database import ExportRefused
+from judging.archive.recompute import Recomputation, recompute
+from judging.archive.scratch_database import ExportRefused
 
 
 class Command(BaseCommand):

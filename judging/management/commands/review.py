@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from annotation.studies import StudyRefused
+from annotation.studies.life_cycle import StudyRefused
+from judging.comparison.review_studies import REVIEWERS, SAMPLE, NothingToReview, make_review_study
 from judging.models import JudgeRun
-from judging.review_studies import REVIEWERS, SAMPLE, NothingToReview, make_review_study
 
 
 class Command(BaseCommand):

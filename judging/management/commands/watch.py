@@ -7,12 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from accounts.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 from generation.management.run_options import budget_of
 from judging.models import Judge, JudgeRun, Watch
-from judging.watch_readings import look_at, readings
-from judging.watches import (
+from judging.monitoring.monitors import (
     USUAL_SIZE,
     WatchRefused,
     create_watch,
@@ -21,7 +20,8 @@ from judging.watches import (
     start_due,
     start_round,
 )
-from judging.worker import work_on
+from judging.monitoring.readings import look_at, readings
+from judging.runs.worker import work_on
 
 
 class Command(BaseCommand):

@@ -24,7 +24,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 
-from annotation.handout import claim_seat
+from annotation.assignment.slots import claim_seat
 from annotation.models import Assignment, Rater, Score, Seat, Study
 from generation.models import Response
 

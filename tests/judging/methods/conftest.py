@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from judging.methods.guided import GuidedQuestion
+from judging.methods.prompts import Item, Level
 from judging.methods.scales import Anchor, range_levels
-from judging.prompts import Item, Level
 
 ROOT = Path(__file__).resolve().parents[3]
 RUBRICS = ROOT / "fixtures" / "rubrics"

@@ -5,10 +5,10 @@ from statistics import fmean
 
 import pytest
 
-from judging.methods import composite
-from judging.methods.composite import Agreement, TooFewTasks, choose, verdict_of
-from judging.methods.pairs import chosen
-from judging.parsing import Unscored, Verdict
+from judging.methods.pairs import composite
+from judging.methods.pairs.base import chosen
+from judging.methods.pairs.composite import Agreement, TooFewTasks, choose, verdict_of
+from judging.methods.parsing import Unscored, Verdict
 
 
 def rows(category, rates, n=40, per_instruction=1):

@@ -4,16 +4,16 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from judging.methods import embedding, heuristics, overlap, perplexity
 from judging.methods.guided import GuidedQuestion, MissingPart
-from judging.methods.heuristics import Rule
-from judging.methods.pairs import canonical, in_order
-from judging.methods.perplexity import By, LogProbability, NoLogProbabilities, not_served
+from judging.methods.pairs import embedding, heuristics, perplexity
+from judging.methods.pairs.base import canonical, in_order
+from judging.methods.pairs.heuristics import Rule
+from judging.methods.pairs.perplexity import By, LogProbability, NoLogProbabilities, not_served
+from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.scales import WrongScale
-from judging.parsing import Unscored, Verdict, Why
+from judging.methods.single import overlap
 
 
 def level(outcome):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from judging.methods import instruction_check
+from judging.methods.parsing import Answer, Unscored, Verdict, Why
+from judging.methods.prompts import Item, Level, Question
 from judging.methods.scales import WrongScale
-from judging.parsing import Answer, Unscored, Verdict, Why
-from judging.prompts import Item, Level, Question
+from judging.methods.single import instruction_check
 
 ITEMS = (Item("si_1", "On day 12 the orchestra rehearses.", (Level(0, "No"), Level(1, "Yes"))),)
 QUESTION = Question((("user", "Write a diary of 365 days."),), ("Day 12. The strings came at ten.",), ITEMS)

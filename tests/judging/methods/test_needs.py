@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from generation.scripted import fill
+from generation.llm.scripted import fill
 from judging.methods import METHODS
 from judging.methods.guided import guidance_fields
 from judging.methods.needs import NEEDS, Transport, unanswerable
-from judging.parsing import Verdict
-from judging.prompts import Item, Level
+from judging.methods.parsing import Verdict
+from judging.methods.prompts import Item, Level
 from tests.judging.methods.conftest import PROMPTS
 
 

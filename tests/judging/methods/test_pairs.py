@@ -5,12 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods import pair_of_five, pair_of_four, pair_of_three, pairs
 from judging.methods.guided import MissingPart
-from judging.methods.pairs import Choice, canonical, in_order
+from judging.methods.pairs import (
+    base as pairs,
+    five as pair_of_five,
+    four as pair_of_four,
+    three as pair_of_three,
+)
+from judging.methods.pairs.base import Choice, canonical, in_order
+from judging.methods.parsing import Answer, Unscored, Verdict, Why
+from judging.methods.prompts import BadTemplate, Question
 from judging.methods.scales import WrongScale
-from judging.parsing import Answer, Unscored, Verdict, Why
-from judging.prompts import BadTemplate, Question
 from tests.judging.methods.conftest import RUBRICS
 
 PLAIN, REFERENCE = pair_of_three.PLAIN, pair_of_three.WITH_REFERENCE

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods import graded_score, overall, overall_with_checklist
 from judging.methods.guided import MissingPart
+from judging.methods.parsing import Answer, Unscored, Verdict, Why
+from judging.methods.prompts import BadTemplate, Item, Question
 from judging.methods.scales import WrongScale, range_levels
-from judging.parsing import Answer, Unscored, Verdict, Why
-from judging.prompts import BadTemplate, Item, Question
+from judging.methods.single import graded_score, overall, overall_with_checklist
 
 ONE_TO_TEN = (Item("overall", "How good is it?", range_levels(1, 10, 1)),)
 METHODS = [overall.METHOD, overall_with_checklist.METHOD, graded_score.METHOD]

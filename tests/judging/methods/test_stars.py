@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods import stars
 from judging.methods.guided import MissingPart
-from judging.parsing import Unscored, Verdict, Why
+from judging.methods.parsing import Unscored, Verdict, Why
+from judging.methods.single import stars
 from tests.judging.methods.conftest import rubric_items
 
 ITEMS = rubric_items("llmeval2", "subjective", "item")

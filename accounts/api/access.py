@@ -1,0 +1,51 @@
+"""Who may use the API: the owner of a token or of a session, where they may read results."""
+
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from accounts.api.tokens import token_behind
+from accounts.models import ApiToken, User
+from accounts.permissions import leads_somewhere
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer TOKEN`."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        parts = get_authorization_header(request).split()
+        if not parts or parts[0].lower() != b"bearer":
+            return None
+        secret = parts[1].decode("latin-1") if len(parts) == 2 else ""
+        token = token_behind(secret, clock=timezone.now)
+        if token is None:
+            raise exceptions.AuthenticationFailed(
+                _("This token is unknown or was revoked; make another on the page of your account.")
+            )
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class ReadsResults(BasePermission):
+    """Owners, leads and analysts; raters never, because answers and models' names are here."""
+
+    message = "Only owners, leads and analysts of a workspace may use this address."
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        if not isinstance(request.user, User) or not leads_somewhere(request.user):
+            return False
+        token = request.auth
+        if request.method not in SAFE_METHODS and isinstance(token, ApiToken) and not token.may_change:
+            self.message = "This token may only read; make one that may change things."
+            return False
+        return True

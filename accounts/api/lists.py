@@ -1,0 +1,47 @@
+"""What every address of the API shares: how lists are cut, and who is asking."""
+
+from typing import Any, cast
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework import exceptions, serializers
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.models import User
+
+
+class Unusable(exceptions.APIException):
+    """What was asked cannot be done; the sentence says why and what to do."""
+
+    status_code = 400
+    default_code = "unusable"
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "accounts.api.access.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer"}
+
+
+class Pages(CursorPagination):
+    """Lists in the order of their making, cut where the last page ended: no row is left out when others are added."""
+
+    ordering = "pk"
+    page_size = 100
+    max_page_size = 1000
+    page_size_query_param = "size"
+
+
+def paged(request: Request, rows: Any, serializer: type[serializers.Serializer[Any]]) -> Response:
+    """One page of `rows` as {"next", "previous", "results"}."""
+    pages = Pages()
+    found: list[Any] | None = pages.paginate_queryset(rows, request)
+    return pages.get_paginated_response(serializer(found, many=True).data)
+
+
+def asking(request: Request) -> User:
+    """The person or the owner of the token; permissions have seen to it that there is one."""
+    return cast(User, request.user)

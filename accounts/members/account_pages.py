@@ -1,0 +1,77 @@
+"""One's own account: the password, and the tokens by which one's programs reach the API."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import PasswordChangeView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse_lazy
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.api.tokens import issue_token, revoke_token
+from accounts.members.changes import own_password_chosen
+from accounts.models import User
+from accounts.permissions import leads_somewhere
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=gettext_lazy("What is it for?"),
+        max_length=100,
+        help_text=gettext_lazy("A name by which you will know it again, such as the script that uses it."),
+    )
+    may_change = forms.BooleanField(
+        label=gettext_lazy("It may also change things, such as pausing and resuming runs"), required=False
+    )
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """Tokens of the reader's own; a new one's secret is on the page that answers its making, and never again."""
+    user = cast(User, request.user)
+    may_have = leads_somewhere(user)
+    form, secret = TokenForm(request.POST or None), ""
+    if request.method == "POST" and may_have and form.is_valid():
+        _token, secret = issue_token(user=user, **form.cleaned_data)
+        form = TokenForm()
+    context = {
+        "form": form,
+        "secret": secret,
+        "may_have_tokens": may_have,
+        "tokens": user.api_tokens.filter(revoked_at=None),
+        "memberships": user.memberships.select_related("workspace").order_by("workspace__slug"),
+    }
+    status = 422 if form.errors else 200
+    return render(request, "accounts/account.html", context, status=status)
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
+    """From now on the token opens nothing."""
+    token = get_object_or_404(cast(User, request.user).api_tokens, public_id=public_id)
+    revoke_token(token=token, clock=timezone.now)
+    messages.success(request, _("The token %(name)s is revoked.") % {"name": token.name})
+    return redirect("accounts:account")
+
+
+class PasswordPage(PasswordChangeView):
+    template_name = "accounts/password.html"
+    success_url = reverse_lazy("accounts:account")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, _("Your password is changed."))
+        response = super().form_valid(form)
+        own_password_chosen(cast(User, self.request.user))
+        return response
+
+
+change_password = PasswordPage.as_view()

@@ -1,0 +1,307 @@
+"""Who belongs to a workspace, and in which role: made, changed and removed by its owners and leads.
+
+Nobody gets power over an account that exists: a lead makes new accounts, whose names end in the workspace's own, and
+everybody else comes in by an invitation that they accept themselves (accounts/members/invitations.py).
+"""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import ForeignObjectRel, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.api.tokens import revoke_all_tokens
+from accounts.models import Event, Membership, User, Workspace
+from accounts.permissions import LEADING
+
+LED_BY_LEADS = (Membership.Role.ANALYST, Membership.Role.REVIEWER, Membership.Role.RATER)
+MOST_ACCOUNTS_AT_ONCE = 50
+LONGEST_NAME = 150
+NAME_ATTEMPTS = 10_000
+
+
+class PeopleRefused(ValueError):
+    """It cannot be done; the sentence says why and what to do instead."""
+
+
+@dataclass(frozen=True)
+class NewAccount:
+    """An account just made; the password is known only now."""
+
+    username: str
+    password: str
+
+
+def roles_granted_by(user: User | None, workspace: Workspace) -> tuple[str, ...]:
+    """Roles that the user may give and take: an owner (and a command, which has no user) all, a lead those below."""
+    if user is None or workspace.memberships.filter(user=user, role=Membership.Role.OWNER).exists():
+        return tuple(Membership.Role.values)
+    if workspace.memberships.filter(user=user, role=Membership.Role.LEAD).exists():
+        return LED_BY_LEADS
+    return ()
+
+
+def people_of(workspace: Workspace) -> QuerySet[Membership]:
+    return workspace.memberships.select_related("user").order_by("user__username")
+
+
+def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User, str]:
+    """The person, now a member, and a password to hand on: '' for one who had an account, which is left as it was.
+
+    For the operator's command alone, since it tells which names exist. Raises PeopleRefused for a name that cannot
+    be, and for a member.
+    """
+    check_name(username)
+    username = User.normalize_username(username)
+    with transaction.atomic():
+        user = User.objects.filter(username=username).first()
+        password = ""
+        if user is None:
+            password = drawn_password()
+            user = User.objects.create_user(
+                username, password=password, made_in=workspace, password_given=True
+            )
+        _membership, made = Membership.objects.get_or_create(
+            workspace=workspace, user=user, defaults={"role": role}
+        )
+        if not made:
+            raise PeopleRefused(
+                _("%(name)s belongs to this workspace already; change the role instead.") % {"name": username}
+            )
+        log(workspace, None, "person added", user, after={"role": role, "account_made": bool(password)})
+    return user, password
+
+
+def make_accounts(
+    *, workspace: Workspace, names: Sequence[str], role: str, by: User | None
+) -> tuple[list[NewAccount], list[str]]:
+    """New accounts of this workspace with drawn passwords, and the names of which it has made one before.
+
+    A sign-in name ends in the workspace's own, so the answer says nothing about accounts of other workspaces.
+    Raises PeopleRefused for a name that cannot be, too many names, and a role that is not given in this way.
+    """
+    check_role(by, workspace, role)
+    if role in LEADING:
+        raise PeopleRefused(_("Owners and leads choose their own password; invite them by a link instead."))
+    wanted = list(dict.fromkeys(names))
+    if len(wanted) > MOST_ACCOUNTS_AT_ONCE:
+        raise PeopleRefused(
+            _("At most %(n)s accounts can be made at once; make the others afterwards.")
+            % {"n": MOST_ACCOUNTS_AT_ONCE}
+        )
+    for name in wanted:
+        check_name(sign_in_name(name, workspace))
+    made, known = [], []
+    with transaction.atomic():
+        for name in wanted:
+            username = sign_in_name(name, workspace)
+            if User.objects.filter(username=username, made_in=workspace).exists():
+                known.append(username)
+                continue
+            password = drawn_password()
+            user = new_account(workspace, name, password=password, given=True)
+            Membership.objects.create(workspace=workspace, user=user, role=role)
+            log(workspace, by, "person added", user, after={"role": role, "account_made": True})
+            made.append(NewAccount(user.username, password))
+    return made, known
+
+
+def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
+    """An account made in the workspace; a number is put to a name that is taken, whoever has it.
+
+    Raises PeopleRefused for a name that leaves no room for that number and the workspace's own.
+    """
+    longest = LONGEST_NAME - len(f"{NAME_ATTEMPTS}@{workspace.slug}")
+    stem = sign_in_name(name, workspace).rpartition("@")[0]
+    if len(stem) > longest:
+        raise PeopleRefused(
+            _(
+                "A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one."
+            )
+            % {"n": longest, "workspace": workspace.slug}
+        )
+    for number in range(1, NAME_ATTEMPTS):
+        username = f"{stem}{number if number > 1 else ''}@{workspace.slug}"
+        if User.objects.filter(username=username).exists():
+            continue
+        try:
+            with transaction.atomic():
+                return User.objects.create_user(
+                    username, password=password, made_in=workspace, password_given=given
+                )
+        except IntegrityError:  # taken at the same moment
+            continue
+    raise PeopleRefused(_("This name is taken too often; choose another."))
+
+
+def sign_in_name(name: str, workspace: Workspace) -> str:
+    """What somebody of the workspace called `name` signs in with: "anna@lab"."""
+    ending = f"@{workspace.slug}"
+    return User.normalize_username(name.strip().removesuffix(ending)) + ending
+
+
+def change_role(*, membership: Membership, role: str, by: User | None) -> None:
+    """Raises PeopleRefused where either role is not the changer's to give, and for the last owner."""
+    check_role(by, membership.workspace, role)
+    with transaction.atomic():
+        locked = _locked(membership, by)
+        if role != Membership.Role.OWNER:
+            _keep_an_owner(locked)
+        if by is not None and role in LEADING and locked.role not in LEADING and locked.user.password_given:
+            raise PeopleRefused(
+                _(
+                    "%(name)s still signs in with a password that was handed out, which others may know; "
+                    "ask them to change it on the page My account before they get this role."
+                )
+                % {"name": locked.user.username}
+            )
+        before = locked.role
+        Membership.objects.filter(pk=locked.pk).update(role=role)
+        if before != role:
+            log(
+                locked.workspace,
+                by,
+                "role changed",
+                locked.user,
+                before={"role": before},
+                after={"role": role},
+            )
+
+
+def remove_person(*, membership: Membership, by: User | None) -> None:
+    """Ends the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
+
+    Tokens of somebody who belongs to no workspace any more end too, so that they do not come back with a later role.
+    """
+    with transaction.atomic():
+        locked = _locked(membership, by)
+        _keep_an_owner(locked)
+        locked.delete()
+        if not locked.user.memberships.exists():
+            revoke_all_tokens(locked.user, clock=timezone.now)
+        log(locked.workspace, by, "person removed", locked.user, before={"role": locked.role})
+
+
+def new_password(*, membership: Membership, by: User | None) -> str:
+    """A password to hand on in place of a lost one; it ends the account's sessions and tokens.
+
+    Raises PeopleRefused unless the account was made in this workspace and belongs to it alone, and for owners and
+    whoever administers the server; the operator's command, which has no user, may renew any.
+    """
+    with transaction.atomic():
+        locked = _locked(membership, by)
+        user = User.objects.select_for_update(of=("self",)).get(pk=locked.user_id)
+        if by is not None and not renewable(locked.workspace, [locked]):
+            raise PeopleRefused(
+                _(
+                    "The account of %(name)s was not made in this workspace or opens more than it; only whoever "
+                    "runs this server gives it a new password, with manage.py add_person."
+                )
+                % {"name": user.username}
+            )
+        password = drawn_password()
+        user.set_password(password)
+        user.password_given = True
+        user.save(update_fields=["password", "password_given"])
+        revoked = revoke_all_tokens(user, clock=timezone.now)
+        log(locked.workspace, by, "password renewed", user, after={"tokens_revoked": revoked})
+    return password
+
+
+def renewable(workspace: Workspace, memberships: Iterable[Membership]) -> set[int]:
+    """Which of these members' accounts (by id) were made in the workspace, belong to it alone and own nothing."""
+    candidates = {
+        membership.user_id
+        for membership in memberships
+        if membership.user.made_in_id == workspace.pk
+        and membership.role != Membership.Role.OWNER
+        and not (membership.user.is_staff or membership.user.is_superuser)
+    }
+    return candidates - _tied_elsewhere(candidates, workspace)
+
+
+def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
+    """Users whom any row with a workspace (a membership, a rater, something they did) ties to another workspace."""
+    tied: set[int] = set()
+    fields = User._meta.get_fields(include_hidden=True)  # with those whose related_name is "+"
+    for relation in (field for field in fields if isinstance(field, ForeignObjectRel)):
+        model, name = relation.related_model, relation.field.name
+        try:
+            model._meta.get_field("workspace")
+        except FieldDoesNotExist:
+            continue
+        rows = model._base_manager.filter(**{f"{name}__in": users}, workspace__isnull=False)
+        tied |= set(rows.exclude(workspace=workspace).values_list(name, flat=True).distinct())
+    return tied
+
+
+def own_password_chosen(user: User) -> None:
+    """In place of a password that was handed out: whoever knew that one keeps no token made with it."""
+    with transaction.atomic():
+        if User.objects.filter(pk=user.pk, password_given=True).update(password_given=False):
+            revoke_all_tokens(user, clock=timezone.now)
+
+
+def drawn_password() -> str:
+    """64 bits, in letters that can be read out and typed."""
+    return "-".join(secrets.token_hex(2) for _part in range(4))
+
+
+def check_name(username: str) -> None:
+    """Raises PeopleRefused for a name that nobody can sign in with."""
+    try:
+        UnicodeUsernameValidator()(username)
+    except ValidationError as error:
+        raise PeopleRefused(
+            _("A name to sign in with has letters, digits and @ . + - _ only, without spaces.")
+        ) from error
+    if len(username) > LONGEST_NAME:
+        raise PeopleRefused(_("A name to sign in with has at most %(n)s characters.") % {"n": LONGEST_NAME})
+
+
+def check_role(by: User | None, workspace: Workspace, role: str) -> None:
+    if role not in roles_granted_by(by, workspace):
+        raise PeopleRefused(_("This role is not yours to give; ask an owner of the workspace."))
+
+
+def _locked(membership: Membership, by: User | None) -> Membership:
+    found = Membership.objects.select_for_update(of=("self",)).select_related("user", "workspace")
+    locked = found.filter(pk=membership.pk).first()
+    if locked is None:
+        raise PeopleRefused(_("This person does not belong to the workspace any more."))
+    if locked.role not in roles_granted_by(by, locked.workspace):
+        raise PeopleRefused(_("Only an owner of the workspace changes anything about its owners and leads."))
+    return locked
+
+
+def _keep_an_owner(membership: Membership) -> None:
+    owners = Membership.objects.select_for_update().filter(
+        workspace=membership.workspace, role=Membership.Role.OWNER
+    )
+    if membership.role == Membership.Role.OWNER and len(owners) == 1:
+        raise PeopleRefused(_("A workspace keeps at least one owner; make somebody else an owner first."))
+
+
+def log(
+    workspace: Workspace,
+    by: User | None,
+    verb: str,
+    user: User,
+    *,
+    before: dict[str, str] | None = None,
+    after: dict[str, str | int | bool] | None = None,
+) -> None:
+    Event.objects.create(
+        workspace=workspace,
+        actor=by,
+        verb=verb,
+        object_type="accounts.User",
+        object_id=user.public_id,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,139 @@
+"""Invitations into a workspace: a link for one person and one role, which its owner accepts, or nobody."""
+
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.api.tokens import digest_of
+from accounts.members.changes import check_name, check_role, log, new_account, roles_granted_by, sign_in_name
+from accounts.models import Event, Invitation, Membership, User, Workspace
+from core.clock import Clock
+
+
+class InvitationClosed(ValueError):
+    """The link lets nobody in, or not this account; the sentence is for whoever followed it."""
+
+
+def invite(
+    *, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock
+) -> tuple[Invitation, str]:
+    """The invitation and the secret of its link, which is shown once; raises PeopleRefused as check_role does."""
+    check_role(by, workspace, role)
+    secret = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        invitation = Invitation.objects.create(
+            workspace=workspace,
+            role=role,
+            note=note,
+            digest=digest_of(secret),
+            made_by=by,
+            expires_at=clock() + timedelta(days=days),
+        )
+        _log(invitation, by, "invitation made", after={"role": role, "note": note, "days": days})
+    return invitation, secret
+
+
+def invitation_behind(secret: str) -> Invitation | None:
+    found = Invitation.objects.select_related("workspace", "made_by")
+    return found.filter(digest=digest_of(secret)).first()
+
+
+def open_invitations(workspace: Workspace, *, clock: Clock) -> QuerySet[Invitation]:
+    waiting = workspace.invitations.filter(accepted_at=None, withdrawn_at=None, expires_at__gt=clock())
+    return waiting.select_related("made_by")
+
+
+def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock) -> None:
+    """Raises InvitationClosed where the link lets nobody in any more, or the user is a member already."""
+    if invitation.accepted_at is not None:
+        raise InvitationClosed(_("This invitation has been used. Ask for another if it was not you."))
+    if invitation.withdrawn_at is not None or not _still_granted(invitation):
+        raise InvitationClosed(_("This invitation was withdrawn. Ask whoever sent it for another."))
+    if invitation.expires_at <= clock():
+        raise InvitationClosed(_("This invitation has expired. Ask whoever sent it for another."))
+    if user is not None and invitation.workspace.memberships.filter(user=user).exists():
+        raise InvitationClosed(
+            _("You belong to %(workspace)s already, so nothing changes; an owner or lead changes roles.")
+            % {"workspace": invitation.workspace.name}
+        )
+
+
+def withdraw(*, invitation: Invitation, by: User, clock: Clock) -> None:
+    """Nobody comes in by the link any more; raises PeopleRefused where its role is not the user's to give."""
+    check_role(by, invitation.workspace, invitation.role)
+    with transaction.atomic():
+        waiting = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, withdrawn_at=None)
+        if waiting.update(withdrawn_at=clock()):
+            _log(invitation, by, "invitation withdrawn", before={"role": invitation.role})
+
+
+def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
+    """The account comes into the workspace by its owner's own will, and nobody gets power over the account.
+
+    Raises InvitationClosed.
+    """
+    with transaction.atomic():
+        # Whoever renews the password of the account at the same moment waits, and then sees where it belongs.
+        User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        _use(invitation, user, clock=clock)
+
+
+def accept_as_new(*, invitation: Invitation, name: str, password: str, clock: Clock) -> User:
+    """An account of the invited person's own, with the password they chose.
+
+    Raises InvitationClosed, and PeopleRefused for a name that cannot be.
+    """
+    check_name(sign_in_name(name, invitation.workspace))
+    with transaction.atomic():
+        check_invitation(_locked(invitation), None, clock=clock)
+        user = new_account(invitation.workspace, name, password=password, given=False)
+        _use(invitation, user, clock=clock)
+    return user
+
+
+def _use(invitation: Invitation, user: User, *, clock: Clock) -> None:
+    locked = _locked(invitation)
+    check_invitation(locked, user, clock=clock)
+    Invitation.objects.filter(pk=locked.pk).update(accepted_at=clock(), accepted_by=user)
+    Membership.objects.create(workspace=locked.workspace, user=user, role=locked.role)
+    log(
+        locked.workspace,
+        user,
+        "invitation accepted",
+        user,
+        after={"role": locked.role, "invited_by": locked.made_by.public_id},
+    )
+
+
+def _locked(invitation: Invitation) -> Invitation:
+    """As it stands now, held until the transaction ends: of two who accept at once the second finds it used."""
+    found = Invitation.objects.select_for_update(of=("self",)).select_related("workspace", "made_by")
+    return found.get(pk=invitation.pk)
+
+
+def _still_granted(invitation: Invitation) -> bool:
+    """Whether whoever made it may give its role today: a lead who was removed does not come back by an own link."""
+    maker = invitation.made_by
+    return maker.is_active and invitation.role in roles_granted_by(maker, invitation.workspace)
+
+
+def _log(
+    invitation: Invitation,
+    by: User,
+    verb: str,
+    *,
+    before: dict[str, str] | None = None,
+    after: dict[str, str | int] | None = None,
+) -> None:
+    Event.objects.create(
+        workspace=invitation.workspace,
+        actor=by,
+        verb=verb,
+        object_type="accounts.Invitation",
+        object_id=invitation.public_id,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,202 @@
+"""The people of a workspace: who is there, in which role; making accounts, inviting, changing and removing."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.members.changes import (
+    LED_BY_LEADS,
+    NewAccount,
+    PeopleRefused,
+    change_role,
+    make_accounts,
+    new_password,
+    people_of,
+    remove_person,
+    renewable,
+    roles_granted_by,
+)
+from accounts.members.invitations import invite, open_invitations, withdraw
+from accounts.models import Membership, User, Workspace
+from accounts.permissions import workspaces_led_by
+
+
+class RoleForm(forms.Form):
+    """A form that gives one of `roles`."""
+
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Membership.Role.choices)
+
+    def __init__(self, *args: object, roles: tuple[str, ...], **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        known = cast(forms.ChoiceField, self.fields["role"])
+        known.choices = [(role, name) for role, name in Membership.Role.choices if role in roles]
+
+
+class AccountsForm(RoleForm):
+    """Names of accounts to make, one a line."""
+
+    names = forms.CharField(
+        label=gettext_lazy("Names, one a line"), max_length=10_000, widget=forms.Textarea(attrs={"rows": 5})
+    )
+    field_order = ["names", "role"]
+
+    def clean_names(self) -> list[str]:
+        """The names, each once, in order."""
+        lines = (line.strip() for line in self.cleaned_data["names"].splitlines())
+        return list(dict.fromkeys(line for line in lines if line))
+
+
+class InvitationForm(RoleForm):
+    note = forms.CharField(
+        label=gettext_lazy("For whom"),
+        max_length=100,
+        help_text=gettext_lazy(
+            "Shown to owners and leads only, so that you can tell your invitations apart."
+        ),
+    )
+    days = forms.IntegerField(
+        label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7
+    )
+    field_order = ["note", "role", "days"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a form has just made, with the secrets that are shown once."""
+
+    made: list[NewAccount] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    renewed: bool = False
+    link: str = ""
+    note: str = ""
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def people(request: HttpRequest, slug: str = "") -> HttpResponse:
+    """The people of one of the workspaces that the reader leads; new passwords and links are shown here once."""
+    workspace = _led(request, slug)
+    user = cast(User, request.user)
+    roles = roles_granted_by(user, workspace)
+    match request.POST.get("do") if request.method == "POST" else "":
+        case "":
+            return _page(request, workspace)
+        case "accounts":
+            form: RoleForm = AccountsForm(request.POST, roles=_given_roles(roles), prefix="accounts")
+        case "invite":
+            form = InvitationForm(request.POST, roles=roles, prefix="invite")
+        case _:
+            raise Http404
+    result = Result()
+    if form.is_valid():
+        try:
+            result = _carry_out(request, workspace, form)
+        except PeopleRefused as error:
+            form.add_error(None, str(error))
+    return _page(request, workspace, form=form, result=result)
+
+
+def _carry_out(request: HttpRequest, workspace: Workspace, form: RoleForm) -> Result:
+    """Raises PeopleRefused."""
+    user = cast(User, request.user)
+    if isinstance(form, AccountsForm):
+        made, known = make_accounts(workspace=workspace, by=user, **form.cleaned_data)
+        return Result(made=made, known=known)
+    _invitation, secret = invite(workspace=workspace, by=user, clock=timezone.now, **form.cleaned_data)
+    link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
+    return Result(link=link, note=form.cleaned_data["note"])
+
+
+@never_cache
+@login_required
+@require_POST
+def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) -> HttpResponse:
+    """Another role, a new password, or out of the workspace."""
+    workspace = _led(request, slug)
+    user = cast(User, request.user)
+    membership = get_object_or_404(people_of(workspace), user__public_id=public_id)
+    name = membership.user.username
+    try:
+        if verb == "role":
+            change_role(membership=membership, role=request.POST.get("role", ""), by=user)
+            messages.success(request, _("The role of %(name)s is changed.") % {"name": name})
+        elif verb == "password":
+            account = NewAccount(name, new_password(membership=membership, by=user))
+            return _page(request, workspace, result=Result(made=[account], renewed=True))
+        else:
+            remove_person(membership=membership, by=user)
+            messages.success(
+                request, _("%(name)s does not belong to this workspace any more.") % {"name": name}
+            )
+    except PeopleRefused as error:
+        messages.error(request, str(error))
+    return redirect("accounts:people_of", workspace.slug)
+
+
+@login_required
+@require_POST
+def withdraw_invitation(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Nobody comes in by its link any more."""
+    workspace = _led(request, slug)
+    invitation = get_object_or_404(workspace.invitations, public_id=public_id)
+    try:
+        withdraw(invitation=invitation, by=cast(User, request.user), clock=timezone.now)
+    except PeopleRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The invitation is withdrawn."))
+    return redirect("accounts:people_of", workspace.slug)
+
+
+def _page(
+    request: HttpRequest, workspace: Workspace, *, form: RoleForm | None = None, result: Result | None = None
+) -> HttpResponse:
+    user = cast(User, request.user)
+    roles = roles_granted_by(user, workspace)
+    members = list(people_of(workspace))
+    own = renewable(workspace, members)
+    refused = form is not None and bool(form.errors)
+    forms_shown: dict[str, RoleForm] = {
+        "accounts": AccountsForm(roles=_given_roles(roles), prefix="accounts", initial={"role": "rater"}),
+        "invite": InvitationForm(roles=roles, prefix="invite", initial={"role": "analyst"}),
+    }
+    if refused and form is not None:
+        forms_shown[str(form.prefix)] = form
+    context = {
+        "workspace": workspace,
+        "workspaces": workspaces_led_by(user),
+        "people": [(one, one.role in roles, one.role in roles and one.user_id in own) for one in members],
+        "roles": [(role, name) for role, name in Membership.Role.choices if role in roles],
+        "invitations": [(one, one.role in roles) for one in open_invitations(workspace, clock=timezone.now)],
+        "forms": forms_shown,
+        "result": result,
+    }
+    return render(request, "accounts/people.html", context, status=422 if refused else 200)
+
+
+def _given_roles(roles: tuple[str, ...]) -> tuple[str, ...]:
+    """Roles of accounts with a password that was handed out: owners and leads choose their own."""
+    return tuple(role for role in roles if role in LED_BY_LEADS)
+
+
+def _led(request: HttpRequest, slug: str) -> Workspace:
+    """The named workspace, unnamed the first that the reader leads; nobody else comes in."""
+    led = workspaces_led_by(cast(User, request.user))
+    if slug:
+        return get_object_or_404(led, slug=slug)
+    first = led.first()
+    if first is None:
+        raise PermissionDenied
+    return first

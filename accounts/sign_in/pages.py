@@ -1,0 +1,72 @@
+"""Signing in and out."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+
+from accounts.sign_in.limit import WINDOW_MINUTES
+from accounts.sign_in.session import DEMONSTRATION_PASSWORD, SIGN_IN_REFUSED
+from core.web.unsent_forms import PACKED, UnsentForm, offer_again
+
+TOO_MANY = "too_many"
+
+
+class SignInForm(AuthenticationForm):
+    """Says the same of a wrong password, a name that nobody has, and an account that is closed."""
+
+    def get_invalid_login_error(self) -> ValidationError:
+        if getattr(self.request, SIGN_IN_REFUSED, False):
+            return ValidationError(
+                _(
+                    "Too many sign-in attempts failed. Try again in %(n)s "
+                    "minutes; if the password is lost, ask the lead of your study."
+                )
+                % {"n": WINDOW_MINUTES},
+                code=TOO_MANY,
+            )
+        if not settings.LOCAL and self.cleaned_data.get("password") == DEMONSTRATION_PASSWORD:
+            return ValidationError(
+                _(
+                    "The accounts of the demonstration are not allowed in production mode; whoever runs this "
+                    "server makes you an account with manage.py add_person."
+                ),
+                code="demonstration",
+            )
+        return ValidationError(
+            _("This name and password do not belong together. Both are case-sensitive."), code="invalid_login"
+        )
+
+
+class SignInPage(LoginView):
+    """Leads to the page asked for, or offers the form again that brought the reader here."""
+
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    @cached_property
+    def unsent(self) -> UnsentForm | None:
+        return UnsentForm.unpacked(self.request.POST.get(PACKED, ""))
+
+    def get_template_names(self) -> list[str]:
+        return ["accounts/unsent_form.html" if self.unsent else "accounts/sign_in.html"]
+
+    def get_context_data(self, **others: Any) -> dict[str, Any]:
+        return super().get_context_data(unsent=self.unsent, **others)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        signed_in = super().form_valid(form)
+        return signed_in if self.unsent is None else offer_again(self.request, self.unsent)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        status = 429 if form.has_error("__all__", TOO_MANY) else 200
+        return self.render_to_response(self.get_context_data(form=form), status=status)
+
+
+sign_in = SignInPage.as_view()
+sign_out = LogoutView.as_view()

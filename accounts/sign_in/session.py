@@ -1,0 +1,73 @@
+"""Who is signed in, asked at every request: the session and the account, by prepared queries."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.contrib.sessions.models import Session
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.sign_in.limit import TooManyAttempts, begin_attempt, forget_attempts, visitor_of
+from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared
+
+DEMONSTRATION_PASSWORD = "plumb line demo"
+"""Of the accounts that the demo command makes, and so known to everybody."""
+SIGN_IN_REFUSED = "sign_in_refused"
+"""The attribute of a request in which too many attempts to sign in are noted."""
+
+_SESSION = Prepared(
+    lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now).order_by(),
+    EXAMPLE_NAME,
+    EXAMPLE_TIME,
+)
+_ACCOUNT = Prepared(lambda pk: User.objects.filter(pk=pk).order_by(), EXAMPLE_ID)
+
+
+class SessionStore(DatabaseSessions):
+    """Sessions in the database, as Django keeps them."""
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def _get_session_from_db(self) -> Session | None:
+        found = _SESSION.first(self.session_key, timezone.now())
+        if found is None:
+            self._session_key = None
+        return found
+
+
+class Accounts(ModelBackend):
+    """Accounts with a password, as Django keeps them; attempts are limited, and production has no demonstration."""
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **others: Any,
+    ) -> Any:
+        """The user, or None. A program that signs in without a request is not limited."""
+        if request is None or username is None or password is None:
+            return super().authenticate(request, username=username, password=password, **others)
+        visitor = visitor_of(request, username)
+        try:
+            begin_attempt(visitor, clock=timezone.now)
+        except TooManyAttempts:
+            setattr(request, SIGN_IN_REFUSED, True)
+            raise PermissionDenied from None
+        user = super().authenticate(request, username=username, password=password, **others)
+        if user is not None:
+            forget_attempts(visitor)
+        return user
+
+    def user_can_authenticate(self, user: Any) -> bool:
+        return super().user_can_authenticate(user) and (settings.LOCAL or not user.demonstration)
+
+    def get_user(self, user_id: Any) -> User | None:
+        user = _ACCOUNT.first(int(user_id))
+        return user if user is not None and self.user_can_authenticate(user) else None

@@ -1,9 +1,0 @@
-"""What the program says in errors and stored rows, in the reader's language: {{ run.message|for_reader }}."""
-
-from django import template
-
-from accounts.reader_language import for_reader, is_programs_own
-
-register = template.Library()
-register.filter("for_reader", for_reader)
-register.filter("is_programs_own", is_programs_own)

@@ -1,0 +1,47 @@
+"""What somebody reads while every seat that is left is held by others: the page looks again by itself."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Min
+from django.http import HttpResponse
+from django.utils import timezone
+
+from annotation.assignment.rater_status import is_stopped
+from annotation.assignment.slots import has_ended, progress_of
+from annotation.models import Rater, Seat, Study
+from core.clock import Clock
+
+LOOK_AGAIN_SECONDS = 60
+
+
+def next_seat_for(study: Study, rater: Rater | None, *, clock: Clock) -> datetime | None:
+    """When the next lease ends that keeps a task from somebody who finds none; None where nothing may come.
+
+    Only tasks that the rater has not had count, and only while they may have more.
+    """
+    now, quota = clock(), study.policies.get("quota")
+    if study.status != Study.Status.OPEN or has_ended(study, now):
+        return None
+    held = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now)
+    if rater is not None:
+        if is_stopped(rater) or (quota is not None and progress_of(rater).submitted >= int(quota)):
+            return None
+        held = held.exclude(task__assignments__rater=rater)
+    earliest: datetime | None = held.aggregate(at=Min("leased_until"))["at"]
+    return earliest
+
+
+def seat_wait(next_seat: datetime) -> dict[str, Any]:
+    """For the template: when the page looks again, and when the next lease ends at the latest (all in UTC)."""
+    now = timezone.now()
+    return {
+        "looks_again_at": now + timedelta(seconds=LOOK_AGAIN_SECONDS),
+        "next_seat_at": max(next_seat, now),
+    }
+
+
+def look_again(response: HttpResponse) -> HttpResponse:
+    """Have the browser load the page again, with and without scripts."""
+    response["Refresh"] = response["Retry-After"] = str(LOOK_AGAIN_SECONDS)
+    return response

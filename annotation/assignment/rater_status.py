@@ -1,0 +1,334 @@
+"""Training, qualification and pausing: whether a rater may go on, and the way back for one who may not.
+
+Policies read here: "training" (true: tasks marked so come first, with feedback), "qualification" ({"of": 10, "pass":
+9}: then as many of the tasks marked so, of which that many must be as expected), and "checks" (see check_plan). A
+rater who is stopped is told why, may appeal, and is let in again by the lead with one click.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from random import Random
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import Event, User
+from annotation.assignment.attention_checks import check_tasks, missed_in, unseen_by
+from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
+from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
+from core.clock import Clock
+from core.messages.sentences import Wording
+
+APPEAL = "appeal"
+CLOSED = "closed"
+LATEST_STOP = 5
+"""Failed checks stop a rater one to so many tasks later, so that the pause does not point at the task."""
+LONGEST_APPEAL = 4000
+
+
+BAD_QUALIFICATION = Wording(
+    "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
+)
+
+
+class Stage(StrEnum):
+    """What a rater's next task is for."""
+
+    TRAINING = "training"
+    QUALIFICATION = "qualification"
+    RATING = "rating"
+
+
+class Cause(StrEnum):
+    """Why a rater was stopped."""
+
+    CHECKS = "checks"
+    QUALIFICATION = "qualification"
+    LEAD = "lead"
+    PACE = "pace"
+
+
+def cause_words(standing: Standing | None) -> str:
+    """Why a rater is stopped, in a lead's words; '' where they are not."""
+    if standing is None or not standing.cause:
+        return ""
+    return {
+        Cause.CHECKS: _("too many failed checks"),
+        Cause.QUALIFICATION: _("qualification not passed"),
+        Cause.LEAD: _("paused by a lead"),
+        Cause.PACE: _("answers sooner than the texts can be read"),
+    }.get(Cause(standing.cause), standing.cause)
+
+
+class CannotAppeal(Exception):
+    """There is nothing to appeal against, or no task to which the appeal could be kept."""
+
+
+def standing_of(rater: Rater) -> Standing | None:
+    """The rater's standing, or None for one of whom nothing was ever asked."""
+    try:
+        return rater.standing
+    except Standing.DoesNotExist:
+        return None
+
+
+def ensure_standing(rater: Rater) -> Standing:
+    """The rater's standing, made where there is none yet."""
+    standing = standing_of(rater)
+    if standing is None:
+        try:
+            with transaction.atomic():
+                standing = Standing.objects.create(rater=rater)
+        except IntegrityError:
+            standing = Standing.objects.get(rater=rater)
+        rater.standing = standing
+    return standing
+
+
+def pass_mark(study: Study) -> tuple[int, int] | None:
+    """(items, of which as expected) of the study's qualification; None where it has none. Raises BadPolicy."""
+    rule = study.policies.get("qualification")
+    if not rule:
+        return None
+    of, needed = rule.get("of", 10), rule.get("pass", 9)
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in (of, needed)) or not 1 <= needed <= of:
+        raise BadPolicy(BAD_QUALIFICATION(study=study.slug, value=repr(rule)))
+    return of, needed
+
+
+def stage_of(rater: Rater, study: Study) -> Stage:
+    """What the rater does next in the study; costs no query where the study asks nothing first."""
+    trains, mark = bool(study.policies.get("training")), pass_mark(study)
+    if not trains and mark is None:
+        return Stage.RATING
+    standing = ensure_standing(rater)
+    if trains and standing.trained_at is None:
+        return Stage.TRAINING
+    if mark is not None and standing.qualified_at is None:
+        return Stage.QUALIFICATION
+    return Stage.RATING
+
+
+def too_late(rater: Rater, study: Study) -> str:
+    """Why nothing that the rater sends now counts: "closed", or the state in which they are stopped; '' where it counts.
+
+    A lead's decisions and imported answers are no rater's work: they count in a closed study, too.
+    """
+    if rater.kind != Rater.Kind.PERSON:
+        return ""
+    if is_stopped(rater):
+        return str(rater.standing.state)
+    return CLOSED if study.status == Study.Status.CLOSED else ""
+
+
+def late_note(rater: Rater, study: Study) -> str:
+    """A sentence for a rater whose next answer or change will not count, '' where it counts."""
+    match too_late(rater, study):
+        case "":
+            return ""
+        case "closed":
+            return _("The study is closed. What you send now is kept, but it does not count in the results.")
+        case _state:
+            return _(
+                "Your work in this study is paused. What you send now is kept, but it does not count in the results."
+            )
+
+
+def is_stopped(rater: Rater) -> bool:
+    """Whether the rater may get no task until the lead lets them in again."""
+    standing = standing_of(rater)
+    stopped = (Standing.State.PAUSED, Standing.State.FAILED, Standing.State.SCREENED_OUT)
+    return standing is not None and standing.state in stopped
+
+
+def task_of_stage(rater: Rater, study: Study, stage: Stage) -> Task | None:
+    """The next task of training or qualification; None, and the stage is closed, where it is complete."""
+    if stage is Stage.QUALIFICATION:
+        mark = pass_mark(study)
+        assert mark is not None
+        had = Assignment.objects.filter(rater=rater, conditions__has_key=QUALIFICATION).count()
+        following = unseen_by(rater, check_tasks(study, QUALIFICATION)).first() if had < mark[0] else None
+    else:
+        following = unseen_by(rater, check_tasks(study, TRAINING)).first()
+    return following
+
+
+def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> None:
+    """Enter into the standing that training is over, or how the qualification went."""
+    standing = ensure_standing(rater)
+    if stage is Stage.TRAINING:
+        standing.trained_at = clock()
+    elif stage is Stage.QUALIFICATION:
+        mark = pass_mark(study)
+        assert mark is not None
+        items = check_tasks(study, QUALIFICATION).count()
+        outcomes = CheckOutcome.objects.filter(assignment__rater=rater, purpose=QUALIFICATION)
+        # A study with fewer items than it asks for is held to the share that its mark means.
+        needed = mark[1] if items >= mark[0] else -(-mark[1] * items // mark[0])
+        if outcomes.filter(passed=True).count() >= needed:
+            standing.qualified_at = clock()
+        else:
+            before = _state(standing)
+            standing.state, standing.cause = Standing.State.FAILED, Cause.QUALIFICATION
+            with transaction.atomic():
+                standing.save()
+                _log(rater, None, "not_qualified", before, _state(standing))
+            return
+    if stage_of(rater, study) is Stage.RATING and standing.state == Standing.State.JOINING:
+        standing.state = Standing.State.RATING
+    standing.save()
+
+
+def note_check(
+    assignment: Assignment,
+    criteria: Iterable[Criterion],
+    values: Mapping[str, float | None],
+    *,
+    clock: Clock,
+) -> CheckOutcome:
+    """Mark the first answer to a task with a known answer, and decide on a pause at too many failures.
+
+    A later change of the answer marks nothing: by changing answers nobody finds out which tasks are checks.
+    """
+    purpose = str((assignment.task.gold or {}).get("purpose", GOLD))
+    found = CheckOutcome.objects.filter(assignment=assignment).first()
+    if found is not None:
+        return found
+    missed = missed_in(assignment, criteria, values)
+    outcome = CheckOutcome.objects.create(
+        assignment=assignment, purpose=purpose, passed=not missed, missed=missed
+    )
+    if purpose in (GOLD, CONTROL) and missed:
+        _stop_at_failures(assignment)
+    return outcome
+
+
+def _stop_at_failures(assignment: Assignment) -> None:
+    """At too many failures, draw the task after which the rater is paused; `stop_when_due` pauses them there."""
+    rater, study = assignment.rater, assignment.task.study
+    window, failed = pausing_rule(study)
+    standing = ensure_standing(rater)
+    latest = CheckOutcome.objects.filter(
+        assignment__rater=rater, purpose__in=[GOLD, CONTROL], assignment__gt=standing.checks_after
+    ).order_by("-assignment")[:window]
+    if standing.stops_at is not None or is_stopped(rater):
+        return
+    if sum(not outcome.passed for outcome in latest) >= failed:
+        drawn = Random(f"{study.seed}:{rater.pk}:{assignment.pk}:stop")
+        standing.stops_at = (assignment.order or 0) + drawn.randint(1, LATEST_STOP)
+        standing.save(update_fields=["stops_at", "changed_at"])
+
+
+def stop_is_due(rater: Rater, following: int | None = None) -> bool:
+    """Whether failed checks have decided on a pause, and `following`, the rater's next task, is past the last one drawn.
+
+    Without `following` there is no next task, and the pause begins.
+    """
+    standing = standing_of(rater)
+    if standing is None or standing.stops_at is None or is_stopped(rater):
+        return False
+    return following is None or following > standing.stops_at
+
+
+def stop_when_due(rater: Rater, following: int | None = None) -> bool:
+    """Begin a pause that is due; no query for a rater who has none coming."""
+    due = stop_is_due(rater, following)
+    if due:
+        stop(rater, Cause.CHECKS)
+    return due
+
+
+def stop(rater: Rater, cause: Cause) -> None:
+    """Pause a rater by the program; entered into the log."""
+    standing = ensure_standing(rater)
+    before = _state(standing)
+    standing.state, standing.cause, standing.stops_at = Standing.State.PAUSED, cause, None
+    with transaction.atomic():
+        standing.save()
+        _log(rater, None, "pause_rater", before, _state(standing))
+
+
+def pause(rater: Rater, *, message: str, by: User | None) -> None:
+    """Stop the rater's work, with a message that they read; entered into the log."""
+    standing = ensure_standing(rater)
+    before = _state(standing)
+    standing.state, standing.cause, standing.message = Standing.State.PAUSED, Cause.LEAD, message.strip()
+    with transaction.atomic():
+        standing.save()
+        _log(rater, by, "pause_rater", before, _state(standing))
+
+
+def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:
+    """Let a stopped rater go on; a failed qualification is waived, earlier failures count no more, appeals close."""
+    standing = ensure_standing(rater)
+    before = _state(standing)
+    if standing.state == Standing.State.FAILED:
+        standing.qualified_at = clock()
+    latest = Assignment.objects.filter(rater=rater).order_by("-pk").values_list("pk", flat=True).first()
+    standing.checks_after = latest or 0
+    standing.state, standing.cause, standing.message = Standing.State.RATING, "", ""
+    standing.stops_at, standing.fast_in_a_row, standing.told_fast_at = None, 0, None
+    with transaction.atomic():
+        standing.save()
+        Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).update(resolved_at=clock())
+        _log(rater, by, "resume_rater", before, _state(standing))
+
+
+def _state(standing: Standing) -> dict[str, str]:
+    kept = {"state": standing.state, "cause": standing.cause, "message": standing.message}
+    return {name: str(value) for name, value in kept.items() if value}
+
+
+def _log(rater: Rater, by: User | None, verb: str, before: dict[str, str], after: dict[str, str]) -> None:
+    Event.objects.create(
+        workspace_id=rater.workspace_id,
+        actor=by,
+        verb=verb,
+        object_type="rater",
+        object_id=rater.public_id,
+        before=before,
+        after=after,
+    )
+
+
+def appeal(rater: Rater, text: str) -> Flag:
+    """Tell the lead why the rater should go on; one open appeal a rater. Raises CannotAppeal."""
+    if not is_stopped(rater):
+        raise CannotAppeal(_("You can go on rating; there is nothing to appeal against."))
+    latest = Assignment.objects.filter(rater=rater).order_by("-pk").select_related("task").first()
+    task = latest.task if latest else Task.objects.filter(study=rater.study_id).order_by("pk").first()
+    if task is None:
+        raise CannotAppeal(_("The study has no tasks yet; write to its lead."))
+    with transaction.atomic():
+        Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).delete()
+        return Flag.objects.create(task=task, rater=rater, kind=APPEAL, text=text.strip()[:LONGEST_APPEAL])
+
+
+def why_stopped(rater: Rater) -> str:
+    """A sentence for the rater that says why they are stopped, '' where they are not."""
+    standing = standing_of(rater)
+    if standing is None or not is_stopped(rater):
+        return ""
+    if standing.message:
+        return standing.message
+    match standing.state, standing.cause:
+        case Standing.State.SCREENED_OUT, _cause:
+            return _(
+                "You did not take part in this study. What is kept is your participant id in an unreadable form, so that "
+                "you are not invited twice."
+            )
+        case Standing.State.FAILED, _cause:
+            return _(
+                "Your answers to the qualification were too often not the ones agreed on for those texts."
+            )
+        case _state, Cause.PACE:
+            return _(
+                "Several of your answers came sooner than their texts can be read, also after you were told. Read each "
+                "text before you answer, and tell the lead if something else was the reason."
+            )
+        case _state, Cause.CHECKS:
+            return _(
+                "Among your latest tasks were some whose answer is known, and several of your answers differed from "
+                "it. This happens to careful people too. Read the guideline once more and tell the lead what you think."
+            )
+    return _("The lead has paused your work in this study.")

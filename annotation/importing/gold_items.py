@@ -1,0 +1,140 @@
+"""Known answers from a table: which tasks measure raters, and what is expected of an answer to them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.assignment.attention_checks import NotMarkable, mark_gold
+from annotation.models import Criterion, Study, Task
+from annotation.policies.quality_checks import GOLD
+from annotation.rubrics.scales import number_in
+from annotation.studies.life_cycle import log_event
+from core.tables.bad_rows import Place
+from core.tables.reading import Row, read_rows
+
+COLUMNS = ("instruction", "criterion", "value")
+
+
+@dataclass
+class KnownAnswer:
+    """What is expected of the answers to one task; `place` is the first row that says so."""
+
+    place: Place
+    task: Task
+    expected: dict[str, float | list[float]] = field(default_factory=dict)
+    purpose: str = GOLD
+    why: dict[str, str] = field(default_factory=dict)
+
+
+def mark_from_table(study: Study, file: Path) -> int:
+    """Mark the tasks that the file names, one row a criterion; how many. All of it or nothing.
+
+    Columns: instruction, model (and model_b of a pair), criterion, value (7, 6-8, or a level's key), and as wanted
+    purpose (gold, training, qualification), why and why_zh. Raises BadRow.
+    """
+    known: dict[int, KnownAnswer] = {}
+    criteria: dict[int, dict[str, Criterion]] = {}
+    finder = _Tasks(study)
+    with transaction.atomic():
+        for row in read_rows(file, COLUMNS):
+            task = finder.task(row)
+            if task.answer_rubric_id not in criteria:
+                criteria[task.answer_rubric_id] = {one.key: one for one in task.answer_rubric.criteria.all()}
+            answer = known.setdefault(task.pk, KnownAnswer(row.place, task))
+            _add(answer, row, criteria[task.answer_rubric_id])
+        for answer in known.values():
+            try:
+                mark_gold(answer.task, answer.expected, purpose=answer.purpose, why=answer.why)
+            except NotMarkable as problem:
+                raise answer.place.bad(
+                    str(problem).rstrip("."), "correct the row, or leave it out"
+                ) from problem
+            log_event(
+                study, None, "mark_known_answer", about=answer.task,
+                after={"task": answer.task.key, **(answer.task.gold or {})},
+            )  # fmt: skip
+    return len(known)
+
+
+def _add(answer: KnownAnswer, row: Row, criteria: dict[str, Criterion]) -> None:
+    values = row.values
+    criterion = criteria.get(values["criterion"])
+    if criterion is None:
+        raise row.place.bad(
+            f"the task's rubric has no criterion {values['criterion']!r}", f"use one of {', '.join(criteria)}"
+        )
+    if criterion.key in answer.expected:
+        raise row.place.bad(f"{criterion.key} of this task is given twice", "keep one of the rows")
+    answer.expected[criterion.key] = _expected(row.place, criterion, values["value"].strip())
+    answer.purpose = values.get("purpose", "").strip() or answer.purpose
+    for column, language in (("why", "en"), ("why_zh", "zh-hans")):
+        if values.get(column, "").strip():
+            answer.why[language] = values[column].strip()
+
+
+def _expected(place: Place, criterion: Criterion, written: str) -> float | list[float]:
+    """7 as 7.0, 6-8 as [6.0, 8.0], a level's key or label as its value."""
+    for level in criterion.levels:
+        if written in (str(level["key"]), *(level.get("label") or {}).values()):
+            return float(level["value"])
+    number = number_in(written)
+    if number is not None:
+        return number
+    low, _dash, high = written.partition("-")
+    ends = number_in(low), number_in(high)
+    if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
+        levels = ", ".join(str(level["key"]) for level in criterion.levels)
+        raise place.bad(
+            f"{written!r} is no answer to {criterion.key}",
+            f"write a number, a range such as 6-8{', or one of ' + levels if levels else ''}",
+        )
+    return [ends[0], ends[1]]
+
+
+class _Tasks:
+    """The study's tasks by what a person calls them: the instruction and the models."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._known: dict[str, list[Task]] = {}
+        rows = Task.objects.filter(study=study).select_related(
+            "response_a__instruction", "response_a__model", "response_b__model", "answer_rubric", "study"
+        )
+        for task in rows.exclude(gold__purpose="control"):
+            self._known.setdefault(task.response_a.instruction.external_id, []).append(task)
+
+    def task(self, row: Row) -> Task:
+        """Raises BadRow where none, or more than one, is meant."""
+        name = row.values["instruction"]
+        if name not in self._known:
+            raise row.place.bad(
+                f"study {self.study.slug} has no task of instruction {name!r}",
+                "check the name, and that the study's tasks are made",
+            )
+        wanted = {
+            row.values[column].strip()
+            for column in ("model", "model_b")
+            if row.values.get(column, "").strip()
+        }
+        found = [task for task in self._known[name] if wanted <= set(_models(task))]
+        if not found:
+            raise row.place.bad(
+                f"no task of instruction {name!r} is by {' and '.join(sorted(wanted))}",
+                f"use {', '.join(sorted({model for task in self._known[name] for model in _models(task)}))}",
+            )
+        if len(found) > 1:
+            raise row.place.bad(
+                f"{len(found)} tasks of instruction {name!r} are meant",
+                "say which in the columns model and model_b",
+            )
+        return found[0]
+
+
+def _models(task: Task) -> Iterator[str]:
+    responses: Iterable[object] = (task.response_a, task.response_b)
+    for response in responses:
+        model = getattr(response, "model", None)
+        if model is not None:
+            yield model.name

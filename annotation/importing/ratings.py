@@ -1,0 +1,203 @@
+"""Rating and verdict records -> the answers of a study's raters, items and scales checked."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotation.importing.raters import Raters, circumstances
+from annotation.importing.store import AnswerStore, Given, TaskName
+from annotation.models import Assignment, Criterion, Rubric, Study
+from annotation.rubrics.from_table import OwnRubric
+from annotation.rubrics.library import RubricsOf
+from annotation.rubrics.scales import Reading, Rules, describe, number_in, read_value
+from core.tables.bad_rows import BadRow, OnBadRow
+from generation.importers.records import RatingRecord
+from generation.library.items import ItemName, Items
+from generation.library.loading import Counts, batches
+
+RECORDS_AT_ONCE = 2000
+OnProgress = Callable[[int], None]
+
+
+def no_progress(records: int) -> None:
+    """Nobody is looking."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A rating whose item, criterion and value are sound, waiting for its batch."""
+
+    record: RatingRecord
+    item: ItemName
+    rubric: int
+    given: Given
+
+
+class _Known:
+    """A rubric's criteria by key and, of its items, by position."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self.rubric = rubric
+        criteria = list(rubric.criteria.all())
+        self.by_key = {one.key: one for one in criteria}
+        self.by_position = {one.position: one for one in criteria if one.role == Criterion.Role.ITEM}
+        self._by_words = {_plain(one.key): one for one in reversed(criteria)}
+
+    def named(self, name: str) -> Criterion | None:
+        """By its key, or by its words however they are joined: "Explanation Correctness" is explanation_correctness."""
+        return self.by_key.get(name) or self._by_words.get(_plain(name))
+
+
+def _plain(name: str) -> str:
+    return "_".join(name.replace("-", " ").replace("_", " ").casefold().split())
+
+
+class RatingLoader:
+    """Takes a table's ratings into a study, batch by batch; `whole` as AnswerStore means it."""
+
+    def __init__(self, study: Study, items: Items, rules: Rules, *, whole: bool = False) -> None:
+        self.study, self.items, self.rules = study, items, rules
+        self.rubrics = RubricsOf(items.benchmark)
+        self._rubrics: dict[int, list[_Known]] = {}
+        self._called: dict[str, None] = {}
+        self.own = OwnRubric(study, rules)
+        self.raters = Raters(study, rules)
+        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
+
+    def load(
+        self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress
+    ) -> Counts:
+        counts = Counts()
+        for batch in batches(records, RECORDS_AT_ONCE):
+            checked: list[_Checked] = []
+            for record in batch:
+                if not record.value and not record.is_judge:
+                    counts += Counts(empty=1)
+                    continue
+                try:
+                    checked.append(self._check(record))
+                except BadRow as problem:
+                    on_bad(problem)
+            self.items.create((one.record.place, one.item) for one in checked)
+            for one in checked:
+                try:
+                    counts += Counts(**{self._put(one): 1})
+                except BadRow as problem:
+                    on_bad(problem)
+            self.store.flush()
+            progress(len(batch))
+        self.own.save()
+        return counts
+
+    def _check(self, record: RatingRecord) -> _Checked:
+        item = ItemName(record.item, record.instruction, record.model, record.category)
+        category = self.items.check(record.place, item)
+        rubric = self._rubric(item, category)
+        criterion = self._criterion(record, rubric)
+        return _Checked(record, item, criterion.rubric_id, self._given(record, criterion))
+
+    def _rubric(self, item: ItemName, category: int | None) -> Rubric | None:
+        known = item.instruction_id in self.items.instructions
+        return self.rubrics.nearest(self.items.instructions[item.instruction_id] if known else None, category)
+
+    def _criterion(self, record: RatingRecord, rubric: Rubric | None) -> Criterion:
+        if rubric is None:
+            key = record.criterion if record.position is None else f"item{record.position}"
+            return self.own.criterion(record.place, key, record.value)
+        if record.position is not None:
+            return self._at(record, record.position, rubric)
+        rubrics = self._alike(rubric)
+        for one in rubrics:
+            found = one.named(record.criterion)
+            if found is not None:
+                self._called[record.criterion] = None
+                return found
+        if len(rubrics) == 1:
+            known = ", ".join(rubrics[0].by_key)
+            raise record.place.bad(
+                f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
+            )
+        known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
+        raise record.place.bad(
+            f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}"
+        )
+
+    def _at(self, record: RatingRecord, position: int, rubric: Rubric) -> Criterion:
+        known = self._alike(rubric)[0].by_position
+        if position not in known:
+            raise record.place.bad(
+                f"rubric {rubric.key} has no item {position}", f"its {len(known)} items count from 0"
+            )
+        return known[position]
+
+    def _alike(self, rubric: Rubric) -> list["_Known"]:
+        """The rubric, then the newest versions of the others for the same category or instruction.
+
+        A benchmark may have several, such as one for questions with an answer and one for those without; which of them
+        a rating is by is seen from its criterion.
+        """
+        if rubric.pk not in self._rubrics:
+            others = Rubric.objects.filter(
+                workspace=rubric.workspace_id, benchmark=rubric.benchmark_id, category=rubric.category_id,
+                instruction=rubric.instruction_id, study=None,
+            ).exclude(key=rubric.key)  # fmt: skip
+            newest = {one.key: one for one in others.order_by("version").prefetch_related("criteria")}
+            self._rubrics[rubric.pk] = [_Known(one) for one in (rubric, *newest.values())]
+        return self._rubrics[rubric.pk]
+
+    def criteria(self) -> list[str]:
+        """What the study's own criteria and those of the rubrics met so far are called, by the rubrics or the table."""
+        met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
+        return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
+
+    def _given(self, record: RatingRecord, criterion: Criterion) -> Given:
+        reading = read_value(criterion, record.value) if record.value else None
+        if reading is not None:
+            return Given(criterion.pk, criterion.key, reading, reason=record.reason)
+        if not record.value:
+            return Given(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")
+        number = number_in(record.value)
+        if self.rules.off_scale == "keep" and number is not None:
+            return Given(criterion.pk, criterion.key, Reading(number), reason=record.reason)
+        if self.rules.off_scale == "unscored":
+            return Given(
+                criterion.pk, criterion.key, None, f"{criterion.key}: {record.value[:50]!r} is off the scale"
+            )
+        raise record.place.bad(
+            f"{record.value[:50]!r} is off the scale of {criterion.key}, {describe(criterion)}",
+            "correct it, or say --off-scale keep or --off-scale unscored",
+        )
+
+    def _put(self, one: _Checked) -> str:
+        record = one.record
+        response = self.items.find(one.item)
+        assert response is not None
+        return self.store.add(
+            record.place, TaskName(response, one.rubric), self.raters.find_or_create(record),
+            self.raters.label(record), one.given, circumstances(record),
+        )  # fmt: skip
+
+    def mark_incomplete(self) -> int:
+        """Verdicts of this load on a benchmark's rubric with fewer items than it has become unscored; how many."""
+        made = Assignment.objects.filter(task__study=self.study, status=Assignment.Status.SUBMITTED)
+        if self.own.rubric:
+            made = made.exclude(task__answer_rubric=self.own.rubric)
+        items = Q(scores__criterion__role=Criterion.Role.ITEM)
+        rows = made.annotate(given=Count("scores__criterion", filter=items, distinct=True)).order_by()
+        wanted = dict(
+            Criterion.objects.filter(role=Criterion.Role.ITEM)
+            .order_by()
+            .values_list("rubric_id")
+            .annotate(Count("pk"))
+        )
+        short = [
+            (pk, given, wanted[rubric])
+            for pk, rubric, given in rows.values_list("pk", "task__answer_rubric_id", "given").iterator(5000)
+            if given < wanted[rubric] and pk in self.store.touched
+        ]
+        for pk, given, of in short:
+            Assignment.objects.filter(pk=pk).update(
+                status=Assignment.Status.UNSCORED, reason=f"{given} of {of} items answered"
+            )
+        return len(short)

@@ -1,0 +1,87 @@
+"""The study and the benchmark that a table is loaded into."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from accounts.models import Workspace
+from annotation.models import Study
+from generation.library.items import Items
+from generation.library.loading import import_run
+from generation.models import MAIN_EXPERIMENT, Benchmark
+
+LONGEST_NAME = 200
+LONGEST_EXPERIMENT = 50
+
+
+class TableRefused(ValueError):
+    """The table cannot be loaded as asked; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a table goes: a study, and the benchmark whose items it rates (none: one of the study's own)."""
+
+    study: str
+    kind: str
+    name: str = ""
+    benchmark: str = ""
+    create_items: bool = False
+    experiment: str = MAIN_EXPERIMENT
+    source: str = ""
+    policies: dict[str, Any] = field(default_factory=dict)
+
+    def open(self, workspace: Workspace) -> tuple[Study, Items]:
+        """The study, made where it is new, and its items. Raises TableRefused."""
+        if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
+            raise TableRefused(
+                f"The study name {self.study!r} must be letters, digits, - and _, 100 at most."
+            )
+        if len(self.name) > LONGEST_NAME:
+            raise TableRefused(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
+        if len(self.experiment) > LONGEST_EXPERIMENT:
+            raise TableRefused(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
+        study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
+        benchmark = self._benchmark(workspace, study)
+        if study is None:
+            study = Study.objects.create(
+                workspace=workspace, slug=self.study, names={"en": self.name or self.study}, kind=self.kind,
+                status=Study.Status.CLOSED, benchmark=benchmark, experiment=self.experiment,
+                policies=self.policies, source=self.source[:300],
+            )  # fmt: skip
+        if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
+            raise TableRefused(
+                f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another."
+            )
+        if study.benchmark_id != benchmark.pk:
+            raise TableRefused(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
+        named = bool(self.benchmark)
+        items = Items(
+            benchmark,
+            may_create=self.create_items or not named,
+            may_add_categories=not named,
+            run=import_run(benchmark, self.experiment) if named and self.create_items else None,
+            experiment=self.experiment,
+        )
+        return study, items
+
+    def _benchmark(self, workspace: Workspace, study: Study | None) -> Benchmark:
+        known = {benchmark.slug: benchmark for benchmark in workspace.benchmarks.all()}
+        if self.benchmark:
+            if self.benchmark not in known:
+                names = ", ".join(known) or "none"
+                raise TableRefused(
+                    f"There is no benchmark {self.benchmark!r}; load it first with load_library or load_hellobench, "
+                    f"or leave --benchmark out (there are: {names})."
+                )
+            return known[self.benchmark]
+        if study is not None and study.benchmark is not None:
+            return study.benchmark
+        if self.study in known:
+            raise TableRefused(
+                f"There is a benchmark {self.study!r} already; say --benchmark {self.study} if these are its items, "
+                "or give the study another name."
+            )
+        return Benchmark.objects.create(
+            workspace=workspace, slug=self.study, names={"en": self.name or self.study}
+        )

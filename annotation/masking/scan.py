@@ -1,0 +1,156 @@
+"""A study's responses in which a model names itself: flagged for the lead, who masks the words, drops the tasks, or
+leaves both as they are.
+
+Masking is the study's policy "mask_self_naming": the screens then black the names out, in the same length, and the
+stored texts stay as they were. Leaving is "keep_self_naming". While neither is chosen, a draft with such responses is
+not opened.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation.models import Flag, Study, Task
+from annotation.rules.self_naming import Mention, find_self_naming
+from generation.models import Response
+
+SELF_NAMING = "self_naming"
+KEEP_POLICY = "keep_self_naming"
+MASK_POLICY = "mask_self_naming"
+SCANNED_AT = "scanned_at"
+TASKS_AT_ONCE = 500
+RESPONSES_AT_ONCE = 50
+AROUND = 60
+
+
+@dataclass(frozen=True)
+class SelfNaming:
+    """One response of a task that names its model: where, and what stands around the first mention."""
+
+    task: Task
+    response: Response
+    mentions: tuple[Mention, ...]
+
+    @property
+    def before(self) -> str:
+        first = self.mentions[0]
+        return (self.response.text or "")[max(0, first.start - AROUND) : first.start]
+
+    @property
+    def words(self) -> str:
+        return self.mentions[0].words
+
+    @property
+    def after(self) -> str:
+        first = self.mentions[0]
+        return (self.response.text or "")[first.end : first.end + AROUND]
+
+    @property
+    def excerpt(self) -> str:
+        return excerpt_around(self.response.text or "", self.mentions[0])
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """What a scan found: tasks looked at, those found, and flags that are new."""
+
+    tasks: int
+    found: tuple[SelfNaming, ...]
+    flagged: int
+
+
+def excerpt_around(text: str, mention: Mention) -> str:
+    """The words with what stands around them, on one line."""
+    start, end = max(0, mention.start - AROUND), mention.end + AROUND
+    before, after = "…" * (start > 0), "…" * (end < len(text))
+    return " ".join(f"{before}{text[start:end]}{after}".split())
+
+
+def mentions_in(response: Response) -> tuple[Mention, ...]:
+    model = response.model
+    return tuple(find_self_naming(response.text or "", (model.name, model.family) if model else ()))
+
+
+def named_in(task: Task, known: dict[int, tuple[Mention, ...]]) -> Iterator[SelfNaming]:
+    """The task's responses that name their model; `known` keeps what was found in a response, by its id."""
+    for response in (task.response_a, task.response_b):
+        if response is None or not response.text:
+            continue
+        if response.pk not in known:
+            known[response.pk] = mentions_in(response)
+        if known[response.pk]:
+            yield SelfNaming(task, response, known[response.pk])
+
+
+def excerpts_of(responses: Sequence[int]) -> list[str]:
+    """The responses of these keys that name their model, each as what stands around its first mention."""
+    found: list[str] = []
+    for begin in range(0, len(responses), TASKS_AT_ONCE):
+        texts = Response.objects.filter(pk__in=responses[begin : begin + TASKS_AT_ONCE], text__isnull=False)
+        for response in texts.select_related("model").order_by("pk").iterator(RESPONSES_AT_ONCE):
+            mentions = mentions_in(response)
+            if mentions:
+                found.append(excerpt_around(response.text or "", mentions[0]))
+    return found
+
+
+def scan_study(study: Study) -> ScanResult:
+    """Flag the study's tasks whose responses name their model; a task flagged before is not flagged again.
+
+    Reads every text of the study: some 2 ms for 1,500 words.
+    """
+    flags = Flag.objects.filter(task__study=study, kind=SELF_NAMING)
+    flagged = set(flags.values_list("task_id", flat=True))
+    with_text = Q(response_a__text__isnull=False) | Q(response_b__text__isnull=False)
+    tasks = study.tasks.filter(with_text).exclude(gold__purpose="control")
+    tasks = tasks.select_related("response_a__model", "response_b__model", "response_a__instruction")
+    known: dict[int, tuple[Mention, ...]] = {}
+    found: list[SelfNaming] = []
+    for task in tasks.order_by("position", "pk").iterator(TASKS_AT_ONCE):
+        found.extend(named_in(task, known))
+    naming = {one.task.pk: one for one in reversed(found)}
+    new = [
+        Flag(task=one.task, kind=SELF_NAMING, text=one.excerpt)
+        for pk, one in naming.items()
+        if pk not in flagged
+    ]
+    with transaction.atomic():
+        Flag.objects.bulk_create(new, batch_size=TASKS_AT_ONCE)
+        flags.filter(task__in=flagged - set(naming)).delete()
+        if known:
+            change_policies(study, **{SCANNED_AT: timezone.now().isoformat(timespec="seconds")})
+    return ScanResult(study.tasks.count(), tuple(found), len(new))
+
+
+def findings(study: Study) -> QuerySet[Flag]:
+    """The flags of the latest scan, in the order of tasks."""
+    return Flag.objects.filter(task__study=study, kind=SELF_NAMING).order_by("task__position", "task", "pk")
+
+
+def is_decided(study: Study) -> bool:
+    """Whether the lead has said what becomes of such responses: masked, or left."""
+    return bool(study.policies.get(MASK_POLICY) or study.policies.get(KEEP_POLICY))
+
+
+def undecided(study: Study) -> int:
+    """Tasks found by the latest scan, while the lead has not said what becomes of them; else 0."""
+    if is_decided(study):
+        return 0
+    return findings(study).filter(resolved_at=None).count()
+
+
+def change_policies(study: Study, **policies: object) -> None:
+    """Set policies of the study, whatever else is changed of them meanwhile; a None takes one away."""
+    with transaction.atomic():
+        current = Study.objects.select_for_update().only("policies").get(pk=study.pk)
+        kept = {**current.policies, **policies}
+        study.policies = {name: value for name, value in kept.items() if value is not None}
+        Study.objects.filter(pk=study.pk).update(policies=study.policies)
+
+
+def mask_names(study: Study, *, masked: bool = True) -> None:
+    """Have the screens black out what names a model, or stop doing so."""
+    change_policies(study, **{MASK_POLICY: masked or None})

@@ -1,0 +1,108 @@
+"""A lead's own answer to a task on which raters differ: kept as a key's, beside theirs and apart from every result."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models import Prefetch
+from django.utils.translation import gettext
+
+from accounts.models import User
+from annotation.answers.recording import Answer, Outcome, record_answer
+from annotation.models import Assignment, Criterion, Rater, Score, Study, Task, latest_scores
+from annotation.rubrics.scales import answer_text
+from annotation.studies.life_cycle import log_event
+from core.clock import Clock
+
+
+@dataclass(frozen=True)
+class Column:
+    """One rater's answers to the task, as the comparison shows them."""
+
+    name: str
+    kind: str
+    note: str
+    texts: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A task's questions, and every answer to each: `rows` are (criterion, [(answer, reason) of each column])."""
+
+    columns: list[Column]
+    rows: list[tuple[Criterion, list[tuple[str, str]]]]
+
+
+def key_rater(study: Study, by: User) -> Rater:
+    """The key under which this lead's answers stand in the study; not their rater, if they rate in it themselves."""
+    label = f"lead {by.public_id}"
+    try:
+        with transaction.atomic():
+            return Rater.objects.get_or_create(
+                study=study, kind=Rater.Kind.KEY, label=label,
+                defaults={"workspace_id": study.workspace_id, "pseudonym": str(by)[:200]},
+            )[0]  # fmt: skip
+    except IntegrityError:
+        return Rater.objects.get(study=study, kind=Rater.Kind.KEY, label=label)
+
+
+def own_answer(task: Task, by: User) -> Assignment | None:
+    """The lead's earlier decision on the task."""
+    label = f"lead {by.public_id}"
+    return Assignment.objects.filter(
+        task=task, rater__kind=Rater.Kind.KEY, rater__label=label, repeat=0
+    ).first()
+
+
+def adjudicate(
+    task: Task, answers: Mapping[str, Answer], *, criteria: Iterable[Criterion], by: User, clock: Clock
+) -> Assignment:
+    """Keep the lead's answer; a later one is a revision beside it. Raises AnswerRefused. Takes no seat."""
+    rater = key_rater(task.study, by)
+    with transaction.atomic():
+        assignment, _made = Assignment.objects.get_or_create(
+            task=task, rater=rater, repeat=0,
+            defaults={
+                "status": Assignment.Status.SUBMITTED, "submitted_at": clock(), "conditions": {"adjudication": True},
+            },
+        )  # fmt: skip
+        assignment.task = task
+        outcome = record_answer(assignment=assignment, answers=answers, clock=clock, criteria=criteria)
+        if outcome is not Outcome.UNCHANGED:
+            log_event(
+                task.study, by, "adjudicate", about=task,
+                after={"task": task.key, "answers": {key: answer.value for key, answer in answers.items()}},
+            )  # fmt: skip
+    return assignment
+
+
+def comparison_of(task: Task, criteria: list[Criterion]) -> Comparison:
+    """Every current answer to the task, people first, then keys, then judges; three queries."""
+    status = Assignment.Status
+    given = (
+        Assignment.objects.filter(
+            task=task, repeat=0, status__in=[status.SUBMITTED, status.SURPLUS, status.DERIVED]
+        )
+        .select_related("rater__cohort")
+        .prefetch_related(Prefetch("scores", queryset=Score.objects.order_by("revision")))
+        .order_by("pk")
+    )
+    order = {Rater.Kind.PERSON: 0, Rater.Kind.SLOT: 0, Rater.Kind.KEY: 1, Rater.Kind.JUDGE: 2}
+    columns = []
+    for one in sorted(given, key=lambda one: (order[Rater.Kind(one.rater.kind)], one.pk)):
+        scores = latest_scores(one.scores.all())
+        texts = [_text(criterion, scores.get(criterion.pk)) for criterion in criteria]
+        note = one.get_status_display() if one.status != status.SUBMITTED else ""
+        if one.discredited:
+            note = gettext("failed its planted texts")
+        columns.append(Column(one.rater.name, one.rater.get_kind_display(), str(note), texts))
+    rows = [
+        (criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)
+    ]
+    return Comparison(columns, rows)
+
+
+def _text(criterion: Criterion, score: Score | None) -> tuple[str, str]:
+    if score is None:
+        return "–", ""
+    return answer_text(criterion, score.value), score.reason

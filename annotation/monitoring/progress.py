@@ -1,0 +1,307 @@
+"""How far studies have come, counted from rows in few indexed queries: a live desk asks for these again and again."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Avg, Count, Max, Q
+from django.utils.translation import gettext as _
+
+from annotation.models import Assignment, CheckOutcome, Rater, Seat, Standing, Study, Task
+from annotation.policies.quality_checks import CONTROL, GOLD
+from core.messages.localized import localized
+from generation.models import Category
+
+ANSWERED = Q(status=Assignment.Status.SUBMITTED, repeat=0)
+VERDICT = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED], repeat=0)
+PEOPLE = (Rater.Kind.PERSON, Rater.Kind.SLOT)
+_CATEGORY = "response_a__instruction__category"
+
+
+@dataclass
+class StudyRow:
+    """One study in the list."""
+
+    study: Study
+    tasks: int = 0
+    people: int = 0
+    judges: int = 0
+    seats: int = 0
+    taken: int = 0
+    provenance: list[str] = field(default_factory=list)
+
+
+@dataclass
+class CategoryRow:
+    """Progress of one category; `seats` is 0 where answers were imported and nothing was handed out."""
+
+    name: str
+    is_group: bool
+    tasks: int = 0
+    seats: int = 0
+    taken: int = 0
+    people: int = 0
+    judges: int = 0
+
+    def add(self, other: "CategoryRow") -> None:
+        for name in ("tasks", "seats", "taken", "people", "judges"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """One rater's work; `failed` of `checks` gold items and controls were not as expected.
+
+    Of a judge, `answered` are its verdicts, of which `discredited` ones are of runs that failed their planted texts.
+    """
+
+    public_id: str
+    name: str
+    kind: str
+    cohort: str
+    state: str
+    state_name: str
+    provenance: list[str]
+    answered: int
+    skipped: int
+    unscored: int
+    surplus: int
+    open: int
+    minutes: float | None
+    last: datetime | None
+    checks: int = 0
+    failed: int = 0
+    discredited: int = 0
+
+
+@dataclass
+class CohortRow:
+    """The raters of one cohort together; `name` is '' for raters who came in by none."""
+
+    name: str
+    kind: str
+    raters: int = 0
+    stopped: int = 0
+    answered: int = 0
+    skipped: int = 0
+    checks: int = 0
+    failed: int = 0
+
+
+def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
+    """The studies with their counts: four queries, whatever their number."""
+    rows = {study.pk: StudyRow(study) for study in studies}
+    for pk, tasks in (
+        Task.objects.filter(study__in=rows, gold__isnull=True)
+        .order_by()
+        .values_list("study")
+        .annotate(Count("pk"))
+    ):
+        rows[pk].tasks = tasks
+    states = (
+        Seat.objects.filter(study__in=rows).order_by().values_list("study", "state").annotate(Count("pk"))
+    )
+    for pk, state, count in states:
+        rows[pk].seats += count
+        rows[pk].taken += count if state == Seat.State.TAKEN else 0
+    # People have no derived answers, so that one condition holds for them and for verdicts.
+    ordinary = Q(task__gold__isnull=True) | ~Q(rater__kind=Rater.Kind.JUDGE)
+    answers = Assignment.objects.filter(VERDICT, ordinary, task__study__in=rows).order_by()
+    grouped = answers.values_list("task__study", "rater__kind", "rater__provenance").annotate(Count("pk"))
+    for pk, kind, provenance, count in grouped:
+        if kind == Rater.Kind.JUDGE:
+            rows[pk].judges += count
+        elif kind != Rater.Kind.KEY:
+            rows[pk].people += count
+        if provenance and provenance not in rows[pk].provenance:
+            rows[pk].provenance = sorted([*rows[pk].provenance, provenance])
+    return list(rows.values())
+
+
+@dataclass
+class Tally:
+    """What a study's rows count up to: by category, and each rater's work and checks (answered, not as expected)."""
+
+    categories: dict[int | None, CategoryRow]
+    work: dict[int, dict[str, Any]]
+    checks: dict[int, tuple[int, int]]
+
+
+def tally_of(study: Study) -> Tally:
+    """The study counted now; eight queries, three of them over all seats or answers."""
+    judges = _judges(study)
+    work = _work_by_rater(Assignment.objects.filter(rater__study=study))
+    keys = set(Rater.objects.filter(study=study, kind=Rater.Kind.KEY).values_list("pk", flat=True))
+    by_people = sum(row["answered"] for pk, row in work.items() if pk not in keys)
+    if judges:
+        asked = Assignment.objects.filter(rater__in=judges, task__study=study, task__gold__isnull=True)
+        work |= _work_by_rater(asked, VERDICT)
+    return Tally(_counts_by_category(study, by_people), work, _checks_by_rater(study))
+
+
+def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None, CategoryRow]:
+    """Tasks, seats and answers of the study by the instruction's category; four or five queries.
+
+    `by_people` is how many answers people gave, where that is known. They are what the seats say where every one of
+    them has a seat, else they are counted one by one.
+    """
+    rows: dict[int | None, CategoryRow] = {}
+
+    def row(category: int | None) -> CategoryRow:
+        return rows.setdefault(category, CategoryRow("", is_group=False))
+
+    for category, tasks in (
+        Task.objects.filter(study=study, gold__isnull=True)
+        .order_by()
+        .values_list(_CATEGORY)
+        .annotate(Count("pk"))
+    ):
+        row(category).tasks = tasks
+    seats = Seat.objects.filter(study=study).order_by().values_list(f"task__{_CATEGORY}")
+    counted = seats.annotate(made=Count("pk"), full=Count("pk", filter=Q(state=Seat.State.TAKEN)))
+    for category, made, full in counted:
+        row(category).seats, row(category).taken = made, full
+    taken = sum(one.taken for one in rows.values())
+    answered = Assignment.objects.answered().order_by()
+    if by_people is not None and by_people == taken:
+        for one in rows.values():
+            one.people = one.taken
+    else:
+        own = answered.filter(task__study=study, rater__kind__in=PEOPLE).values_list(f"task__{_CATEGORY}")
+        for category, people in own.annotate(Count("pk")):
+            row(category).people = people
+    judges = _judges(study)
+    if judges:
+        own = Assignment.objects.filter(task__study=study, rater__in=judges).verdicts().order_by()
+        verdicts = own.values_list(f"task__{_CATEGORY}")
+        for category, count in verdicts.annotate(Count("pk")):
+            row(category).judges = count
+    return rows
+
+
+def _judges(study: Study) -> list[int]:
+    """The workspace's judges, by number: few, so that their answers are found from them."""
+    judges = Rater.objects.filter(workspace=study.workspace_id, study=None, kind=Rater.Kind.JUDGE)
+    return list(judges.order_by().values_list("pk", flat=True))
+
+
+def category_rows(study: Study, tally: Tally | None = None) -> list[CategoryRow]:
+    """Progress by category, each group above its subcategories, in the benchmark's order; one query with a tally."""
+    counts = (tally or tally_of(study)).categories
+    known = Category.objects.filter(pk__in=[pk for pk in counts if pk]).select_related("parent")
+    groups: dict[int, tuple[Category, CategoryRow, list[tuple[int, CategoryRow]]]] = {}
+    for category in known:
+        top = category.parent or category
+        group = groups.setdefault(
+            top.pk, (top, CategoryRow(localized(top.names) or top.key, is_group=True), [])
+        )
+        counts[category.pk].name = localized(category.names) or category.key
+        group[1].add(counts[category.pk])
+        if category.parent is not None:
+            group[2].append((category.position, counts[category.pk]))
+    rows = []
+    for _top, group_row, members in sorted(
+        groups.values(), key=lambda group: (group[0].position, group[0].pk)
+    ):
+        rows.append(group_row)
+        rows.extend(row for _position, row in sorted(members, key=lambda member: (member[0], member[1].name)))
+    if None in counts:
+        counts[None].name, counts[None].is_group = _("Without a category"), True
+        rows.append(counts[None])
+    return rows
+
+
+def totals(categories: list[CategoryRow]) -> CategoryRow:
+    total = CategoryRow(_("All"), is_group=True)
+    for row in categories:
+        if row.is_group:
+            total.add(row)
+    return total
+
+
+def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str, Any]]:
+    """Counts of each rater's assignments, of people out of one index; `counts` are the answers that do."""
+    status = Assignment.Status
+    first = Q(repeat=0) if counts is VERDICT else Q()
+    grouped = (
+        assignments.order_by()
+        .values("rater_id")
+        .annotate(
+            answered=Count("pk", filter=counts),
+            skipped=Count("pk", filter=Q(status=status.SKIPPED)),
+            unscored=Count("pk", filter=first & Q(status=status.UNSCORED)),
+            surplus=Count("pk", filter=Q(status=status.SURPLUS)),
+            open=Count("pk", filter=Q(status=status.OPEN)),
+            seconds=Avg("active_seconds", filter=counts),
+            last=Max("submitted_at"),
+            discredited=Count("pk", filter=counts & Q(discredited=True)),
+        )
+    )
+    return {row["rater_id"]: row for row in grouped}
+
+
+def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
+    """(gold items and controls answered, of which not as expected) of each rater."""
+    outcomes = CheckOutcome.objects.filter(
+        assignment__rater__study=study, purpose__in=[GOLD, CONTROL]
+    ).order_by()
+    counted = outcomes.values_list("assignment__rater").annotate(
+        checks=Count("pk"), failed=Count("pk", filter=Q(passed=False))
+    )
+    return {rater: (checks, failed) for rater, checks, failed in counted}
+
+
+def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
+    """Who answered how much, the busiest first; one query with a tally."""
+    tally = tally or tally_of(study)
+    raters = Rater.objects.filter(
+        Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work))
+    )
+    states = {value: str(label) for value, label in Standing.State.choices}
+    rows = [
+        _rater_row(rater, tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0)), states)
+        for rater in raters.exclude(kind=Rater.Kind.KEY).select_related("cohort", "standing")
+    ]
+    return sorted(rows, key=lambda row: (-row.answered, row.name))
+
+
+def _rater_row(
+    rater: Rater, work: dict[str, Any], checks: tuple[int, int], states: dict[str, str]
+) -> RaterRow:
+    standing = getattr(rater, "standing", None)
+    state = standing.state if standing else Standing.State.RATING
+    seconds = work.get("seconds")
+    return RaterRow(
+        public_id=rater.public_id,
+        name=rater.name,
+        kind=rater.kind,
+        cohort=rater.cohort.name if rater.cohort else "",
+        state=state,
+        state_name=states[state],
+        provenance=[rater.provenance] if rater.provenance else [],
+        **{name: work.get(name, 0) for name in ("answered", "skipped", "unscored", "surplus", "open")},
+        minutes=None if seconds is None else seconds / 60,
+        last=work.get("last"),
+        checks=checks[0],
+        failed=checks[1],
+        discredited=work.get("discredited", 0),
+    )
+
+
+def cohort_rows(study: Study, raters: Iterable[RaterRow]) -> list[CohortRow]:
+    """The study's cohorts and who came in by none, with the work of their raters; one query."""
+    rows = {one.name: CohortRow(one.name, str(one.get_kind_display())) for one in study.cohorts.all()}
+    if not rows:
+        return []
+    for one in raters:
+        if one.kind not in PEOPLE:
+            continue
+        if one.cohort not in rows:
+            rows[one.cohort] = CohortRow(one.cohort, _("Members of the workspace"))
+        row = rows[one.cohort]
+        row.raters += 1
+        row.stopped += one.state in (Standing.State.PAUSED, Standing.State.FAILED)
+        for name in ("answered", "skipped", "checks", "failed"):
+            setattr(row, name, getattr(row, name) + getattr(one, name))
+    return list(rows.values())

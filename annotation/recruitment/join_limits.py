@@ -1,0 +1,170 @@
+"""How many people may join a study by one door: from one network address within an hour, and for the seats left.
+
+A door is a cohort's link. Whoever joins and answers nothing must not keep others out: people who joined by a door and
+have not begun count against the free seats for half an hour, and the seat of one who began goes back when its lease
+ends (leases.py).
+"""
+
+import hashlib
+import hmac
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Count, F, Min, Q, QuerySet
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _, ngettext
+
+from accounts.models import Event, User
+from annotation.assignment.leases import GIVEN
+from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing, Study
+from core.clock import Clock
+
+JOINS_AN_HOUR = 30
+"""How many may join from one address by a new door without accounts."""
+MOST_JOINS_AN_HOUR = 10_000
+JOINED_SECONDS = 30 * 60
+"""For so long somebody who joined and has not begun is expected to take a seat."""
+KEPT = timedelta(days=2)
+
+
+class JoinRefused(Exception):
+    """Nobody new may join by this door now; the sentence is for who wants to. `again` is when it may be otherwise."""
+
+    def __init__(self, sentence: str, again: datetime) -> None:
+        self.again = again
+        super().__init__(sentence)
+
+
+class TooManyFromAddress(JoinRefused):
+    """From this network address as many people joined within the hour as the door allows."""
+
+
+class NoSeatFree(JoinRefused):
+    """As many people as there are seats for are at work, or have joined and not begun."""
+
+
+def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
+    """Raises TooManyFromAddress where the door's limit for an hour is reached."""
+    limit, now = cohort.joins_per_hour, clock()
+    if limit is None:
+        return
+    hour_ago = now - timedelta(hours=1)
+    # Hashes change with the day: an hour around midnight has two.
+    visitors = {_visitor(cohort, address, day) for day in (now, hour_ago)}
+    recent = DoorKnock.objects.filter(cohort=cohort, visitor__in=visitors, at__gt=hour_ago)
+    latest = list(recent.order_by("-at").values_list("at", flat=True)[:limit])
+    if len(latest) < limit:
+        return
+    again = (latest[-1] if latest else now) + timedelta(hours=1)
+    raise TooManyFromAddress(
+        ngettext(
+            "%(limit)s person joined from your network within the past hour, the most that the study's lead "
+            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            "%(limit)s people joined from your network within the past hour, the most that the study's lead "
+            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            limit,
+        )
+        % {"limit": limit, "time": date_format(again, "H:i")},
+        again,
+    )
+
+
+def note_join(cohort: Cohort, address: str, *, clock: Clock) -> None:
+    """Count one who joined by this door from the address.
+
+    What is kept is a keyed hash that changes every day, and goes after two days.
+    """
+    now = clock()
+    DoorKnock.objects.filter(at__lt=now - KEPT).delete()
+    DoorKnock.objects.create(cohort=cohort, visitor=_visitor(cohort, address, now), at=now)
+
+
+def note_refusal(cohort: Cohort, address: str, *, clock: Clock) -> None:
+    """Count one who was refused for the address, for the lead to see; one row an address, kept for two days."""
+    now = clock()
+    RefusedAddress.objects.filter(last_at__lt=now - KEPT).delete()
+    row, _made = RefusedAddress.objects.get_or_create(
+        cohort=cohort, address=address, defaults={"last_at": now}
+    )
+    RefusedAddress.objects.filter(pk=row.pk).update(refused=F("refused") + 1, last_at=now)
+
+
+def _visitor(cohort: Cohort, address: str, day: datetime) -> str:
+    text = f"{cohort.pk}:{day:%Y-%m-%d}:{address}"
+    return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def check_room(cohort: Cohort, *, clock: Clock) -> None:
+    """Raises NoSeatFree where the study's free seats are all expected to be taken by people who are in already.
+
+    Where no seat is left at all, free or held, there is nothing to wait for, and nobody is kept out.
+    """
+    now, study = clock(), cohort.study
+    expected = waiting_at(cohort, now).count() + _at_work(study, now)
+    free = free_seats_of(study, now)
+    if len(free.values_list("pk", flat=True)[: expected + 1]) > expected:
+        return
+    again = next_seat_at(study, now)
+    if again is None and not free.exists():
+        return
+    raise NoSeatFree(
+        _("Other raters are working on all the remaining tasks right now."),
+        again or now + timedelta(seconds=JOINED_SECONDS),
+    )
+
+
+def free_seats_of(study: Study, now: datetime) -> "QuerySet[Seat]":
+    """The seats that a start would claim: free ones, and those whose lease is over."""
+    return Seat.objects.filter(
+        Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=now), study=study
+    )
+
+
+def next_seat_at(study: Study, now: datetime) -> datetime | None:
+    """When the next lease of the study ends, if its holder neither answers nor goes on; None where none is held."""
+    leases = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now)
+    earliest: datetime | None = leases.aggregate(at=Min("leased_until"))["at"]
+    return earliest
+
+
+def waiting_at(cohort: Cohort, now: datetime) -> "QuerySet[Rater]":
+    """Raters who joined by this door lately, have answered nothing and hold no seat yet."""
+    going_on = [Standing.State.JOINING, Standing.State.RATING]
+    joined = Rater.objects.filter(
+        cohort=cohort,
+        standing__state__in=going_on,
+        standing__consented_at__gt=now - timedelta(seconds=JOINED_SECONDS),
+    )
+    begun = Assignment.objects.filter(GIVEN | Q(status=Assignment.Status.OPEN), rater__cohort=cohort)
+    return joined.exclude(pk__in=begun.values("rater"))
+
+
+def _at_work(study: Study, now: datetime) -> int:
+    """Raters who have answered, hold a seat, and may want another after it."""
+    status = Assignment.Status
+    holders = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now).values("holder")
+    answered = (
+        Assignment.objects.filter(rater__in=holders)
+        .order_by()
+        .values("rater")
+        .annotate(given=Count("pk", filter=GIVEN), open=Count("pk", filter=Q(status=status.OPEN)))
+        .filter(given__gt=0)
+    )
+    quota = study.policies.get("quota")
+    return sum(quota is None or row["given"] + row["open"] < int(quota) for row in answered)
+
+
+def change_join_limit(cohort: Cohort, joins_per_hour: int | None, *, by: User | None) -> None:
+    """Let so many an hour join from one address, or any number; what was refused so far is settled by it."""
+    before, cohort.joins_per_hour = cohort.joins_per_hour, joins_per_hour
+    cohort.save(update_fields=["joins_per_hour"])
+    cohort.refused_addresses.all().delete()
+    Event.objects.create(
+        workspace_id=cohort.study.workspace_id,
+        actor=by,
+        verb="change_join_limit",
+        object_type="cohort",
+        object_id=str(cohort.pk),
+        before={"joins_per_hour": before},
+        after={"joins_per_hour": joins_per_hour},
+    )

@@ -1,0 +1,153 @@
+"""What a part must come to before it counts as complete: answers, checks as expected, minutes at work.
+
+The study's policy "minimum" says so: {"answers": 10, "checks": 70, "minutes": 5}, each of them optional; checks are a
+share in percent. Without a number of answers the study asks for its quota, and without a quota for as many answers as
+skips, and at least one.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _, ngettext
+
+from accounts.models import Event, User
+from annotation.assignment.leases import COUNTED
+from annotation.models import Assignment, CheckOutcome, Rater, Study
+from annotation.policies.quality_checks import CONTROL, GOLD, NOT_WHOLE, BadPolicy
+from annotation.recruitment.participants import in_this_submission
+
+HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What the study states; None where it states nothing. `checks` in percent."""
+
+    answers: int | None = None
+    checks: int | None = None
+    minutes: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a rater has done in the submission under way; `checks` is (as expected, of)."""
+
+    answered: int
+    skipped: int
+    minutes: float
+    checks: tuple[int, int]
+
+
+def minimum_of(study: Study) -> Minimum:
+    """The study's minimum, its quota standing in for the answers; raises BadPolicy."""
+    stated = study.policies.get("minimum") or {}
+    for name, value in stated.items():
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if name not in HIGHEST or not whole or not 1 <= value <= HIGHEST[name]:
+            ends = {"low": 1, "high": HIGHEST.get(name, 1)}
+            raise BadPolicy(NOT_WHOLE(study=study.slug, name=f"minimum {name}", value=repr(value), **ends))
+    quota = study.policies.get("quota")
+    answers = stated.get("answers") or (int(quota) if quota is not None else None)
+    if answers is not None and quota is not None:
+        answers = min(answers, int(quota))
+    return Minimum(answers, stated.get("checks"), stated.get("minutes"))
+
+
+def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> None:
+    """Give the study another minimum; entered into the log."""
+    before = dict(study.policies.get("minimum") or {})
+    if stated == before:
+        return
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        locked.policies = {**locked.policies, "minimum": stated}
+        if not stated:
+            del locked.policies["minimum"]
+        locked.save(update_fields=["policies"])
+        study.policies = locked.policies
+        Event.objects.create(
+            workspace_id=study.workspace_id,
+            actor=by,
+            verb="change_study",
+            object_type="study",
+            object_id=study.public_id,
+            before={"minimum": before},
+            after={"minimum": stated},
+        )
+
+
+def part_of(rater: Rater) -> Part:
+    """What the rater has done since the submission under way began, or ever; two queries."""
+    own = Assignment.objects.filter(in_this_submission(rater), rater=rater)
+    outcomes = CheckOutcome.objects.filter(assignment__in=own, purpose__in=[GOLD, CONTROL])
+    work = own.aggregate(
+        answered=Count("pk", filter=COUNTED),
+        skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
+        seconds=Coalesce(Sum("active_seconds", filter=COUNTED), 0.0),
+    )
+    checks = outcomes.aggregate(passed=Count("pk", filter=Q(passed=True)), all=Count("pk"))
+    return Part(work["answered"], work["skipped"], work["seconds"] / 60, (checks["passed"], checks["all"]))
+
+
+def lacks_tasks(part: Part, minimum: Minimum) -> bool:
+    """Whether the rater is short of answers because the study had no more tasks for them, not because they skipped."""
+    if minimum.answers is None:
+        return part.answered + part.skipped == 0
+    return part.answered < minimum.answers and part.answered + part.skipped < minimum.answers
+
+
+def shortfalls(part: Part, minimum: Minimum) -> list[str]:
+    """What the part lacks, a sentence each for the rater; none where it is complete."""
+    lacking = []
+    wanted = max(1, part.skipped) if minimum.answers is None else minimum.answers
+    if part.answered < wanted:
+        counts = {"n": part.answered, "skipped": part.skipped, "wanted": wanted}
+        if minimum.answers is None:
+            lacking.append(
+                _("You answered %(n)s and skipped %(skipped)s: answer at least as many as you skip.") % counts
+            )
+        else:
+            lacking.append(
+                _("You answered %(n)s of the %(wanted)s tasks asked for, and skipped %(skipped)s.") % counts
+            )
+    right, of = part.checks
+    if minimum.checks is not None and of and 100 * right < minimum.checks * of:
+        lacking.append(
+            _("You answered fewer than %(n)s %% of the texts with a known answer as expected.")
+            % {"n": minimum.checks}
+        )
+    if minimum.minutes is not None and part.minutes < minimum.minutes:
+        figures = {"n": int(part.minutes), "wanted": minimum.minutes}
+        lacking.append(_("You worked %(n)s of the %(wanted)s minutes asked for.") % figures)
+    return lacking
+
+
+def minimum_words(study: Study) -> list[str]:
+    """What a complete part needs, a sentence each, as the invitation says it beforehand."""
+    minimum = minimum_of(study)
+    words = []
+    if minimum.answers is not None:
+        words.append(
+            ngettext("At least %(n)s answer.", "At least %(n)s answers.", minimum.answers)
+            % {"n": minimum.answers}
+        )
+    else:
+        words.append(_("At least one answer, and no more tasks skipped than answered."))
+    if minimum.checks is not None:
+        words.append(
+            _("%(n)s %% of the texts with a known answer answered as expected.") % {"n": minimum.checks}
+        )
+    if minimum.minutes is not None:
+        words.append(
+            ngettext("At least %(n)s minute at work.", "At least %(n)s minutes at work.", minimum.minutes)
+            % {"n": minimum.minutes}
+        )
+    return words
+
+
+def stated_in(form: dict[str, Any]) -> dict[str, int]:
+    """The policy that a lead's form states, without what was left empty."""
+    return {name: form[name] for name in HIGHEST if form.get(name)}

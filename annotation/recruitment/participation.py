@@ -1,0 +1,233 @@
+"""Who is rating, in which study, and how far they are. Every rater's page asks here and nowhere else.
+
+A rater is known by the account they signed in with, or, without an account, by a signed cookie that names the
+raters this browser joined as.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.signing import BadSignature
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Exists, OuterRef, Q
+from django.http import Http404, HttpRequest, HttpResponse
+
+from accounts.models import User, Workspace
+from annotation.models import Assignment, Cohort, Rater, Seat, Study
+
+COOKIE = "plumbline-rater"
+COOKIE_SALT = "annotation.recruitment.participation"
+CAME_COOKIE = "plumbline-came-in"
+CAME_SECONDS = 60
+BROWSER_COOKIE = "plumbline-browser"
+COOKIE_SECONDS = 180 * 86400
+MOST_RATERS_A_BROWSER = 12
+NAME_ATTEMPTS = 200
+
+
+@dataclass(frozen=True)
+class Participation:
+    """One study as its rater's start page shows it."""
+
+    study: Study
+    submitted: int
+    has_open: bool
+
+
+def browser_raters(request: HttpRequest) -> list[str]:
+    """Public ids of the raters without an account this browser joined as, the latest last; [] for a forged cookie."""
+    try:
+        named = request.get_signed_cookie(COOKIE, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
+    except BadSignature:
+        return []
+    return [name for name in str(named).split(" ") if name]
+
+
+def _set_names(response: HttpResponse, cookie: str, value: str, seconds: int) -> None:
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_signed_cookie(
+        cookie, value, salt=COOKIE_SALT, max_age=seconds, httponly=True, samesite="Lax", secure=secure
+    )
+
+
+def remember_rater(
+    request: HttpRequest, response: HttpResponse, rater: Rater, *, forget: Iterable[str] = ()
+) -> HttpResponse:
+    """Have the browser come back as this rater, too, and no more as those to `forget`."""
+    left_out = {rater.public_id, *forget}
+    names = [name for name in browser_raters(request) if name not in left_out] + [rater.public_id]
+    _set_names(response, COOKIE, " ".join(names[-MOST_RATERS_A_BROWSER:]), COOKIE_SECONDS)
+    return response
+
+
+def raters_held(request: HttpRequest, study: Study) -> list[Rater]:
+    """The study's raters without an account as whom this browser joined, the latest first."""
+    names = browser_raters(request)
+    if not names:
+        return []
+    found = Rater.objects.filter(study=study, user=None, public_id__in=names)
+    return list(found.select_related("standing", "cohort").order_by("-pk"))
+
+
+def end_sessions(request: HttpRequest, response: HttpResponse, raters: Iterable[Rater]) -> HttpResponse:
+    """Have the browser speak for these raters no more, nor be known as the one in which they began."""
+    ended = {rater.public_id for rater in raters}
+    names = [name for name in browser_raters(request) if name not in ended]
+    _set_names(response, COOKIE, " ".join(names), COOKIE_SECONDS)
+    response.delete_cookie(CAME_COOKIE)
+    return keep_secret(response, secrets.token_urlsafe(24))
+
+
+def browser_secret(request: HttpRequest) -> str:
+    """The secret by which this browser is known again, '' before it has one."""
+    try:
+        kept = request.get_signed_cookie(BROWSER_COOKIE, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
+    except BadSignature:
+        return ""
+    return str(kept)
+
+
+def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:
+    """Have the browser keep a secret, a fresh one where none is given; it names nobody."""
+    _set_names(response, BROWSER_COOKIE, secret or secrets.token_urlsafe(24), COOKIE_SECONDS)
+    return response
+
+
+def note_coming(response: HttpResponse, rater: Rater, address: str) -> HttpResponse:
+    """Have the page that a form leads on to know who sent it, so that it does not ask who they are."""
+    _set_names(response, CAME_COOKIE, f"{rater.public_id} {address}", CAME_SECONDS)
+    return response
+
+
+def is_coming(request: HttpRequest, rater: Rater) -> bool:
+    """Whether this rater came by a form of the page just before; a page that relies on it takes the note away."""
+    try:
+        named = request.get_signed_cookie(CAME_COOKIE, "", salt=COOKIE_SALT, max_age=CAME_SECONDS)
+    except BadSignature:
+        return False
+    return bool(named == f"{rater.public_id} {request.get_full_path()}")
+
+
+def is_mine(request: HttpRequest, prefix: str = "") -> Q:
+    """A filter for the raters whom this request speaks for; `prefix` leads to them ("rater__")."""
+    names = browser_raters(request)
+    mine = Q(**{f"{prefix}public_id__in": names, f"{prefix}user": None}) if names else Q(pk__in=[])
+    if request.user.is_authenticated:
+        by_account = Q(**{f"{prefix}user": request.user})
+        return by_account | mine if names else by_account
+    return mine
+
+
+def rater_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For people with an account or with a rater's cookie; everybody else is asked to sign in."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated or browser_raters(request):
+            return view(request, *args, **kwargs)
+        return redirect_to_login(request.get_full_path())
+
+    return guarded
+
+
+def may_rate(user: User) -> Q:
+    """Studies of the workspaces a user belongs to, and those in which they already are a rater."""
+    return Q(workspace__in=Workspace.objects.filter(memberships__user=user)) | Q(
+        pk__in=Rater.objects.filter(user=user, study__isnull=False).values("study")
+    )
+
+
+def study_to_rate(request: HttpRequest, slug: str) -> Study:
+    """The study of this slug the visitor may rate in; 404 for anybody else, as if it did not exist."""
+    allowed = Q(pk__in=Rater.objects.filter(is_mine(request), study__isnull=False).values("study"))
+    if isinstance(request.user, User):
+        allowed |= may_rate(request.user)
+    found = Study.objects.filter(allowed, slug=slug).exclude(status=Study.Status.DRAFT)
+    study = found.select_related("guideline", "workspace").order_by("pk").first()
+    if study is None:
+        raise Http404
+    return study
+
+
+def rater_known(request: HttpRequest, study: Study) -> Rater | None:
+    """The visitor's rater in the study: by account first, else the one this browser joined as last."""
+    found = Rater.objects.filter(is_mine(request), study=study).select_related(
+        "standing", "cohort", "participant"
+    )
+    return max(found, key=lambda rater: (rater.user_id is not None, rater.pk), default=None)
+
+
+def rater_for(request: HttpRequest, study: Study) -> Rater:
+    """The visitor's rater in the study, made on first use for a member of the workspace; 404 for anybody else."""
+    rater = rater_known(request, study)
+    if rater is not None:
+        return rater
+    if not isinstance(request.user, User):
+        raise Http404
+    return rater_in(study, request.user)
+
+
+def make_rater(study: Study, *, user: User | None = None, cohort: Cohort | None = None) -> Rater:
+    """A person new to the study, called R1, R2, ... from the door on; who that is stands apart (RaterIdentity).
+
+    Raises IntegrityError where the user is a rater of the study already.
+    """
+    number = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON).count() + 1
+    for further in range(NAME_ATTEMPTS):
+        name = f"R{number + further}"
+        try:
+            with transaction.atomic():
+                return Rater.objects.create(
+                    workspace_id=study.workspace_id,
+                    study=study,
+                    user=user,
+                    cohort=cohort,
+                    label=name,
+                    pseudonym=name,
+                )
+        except (
+            IntegrityError
+        ):  # taken at the same moment, or by a rater of the study's data; or the user is known
+            if user is not None and Rater.objects.filter(study=study, user=user).exists():
+                raise
+    raise IntegrityError(f"No name is free for another rater of study {study.slug}.")
+
+
+def rater_in(study: Study, user: User) -> Rater:
+    """The user's rater in the study, made on first use."""
+    rater = Rater.objects.filter(study=study, user=user).first()
+    if rater is not None:
+        return rater
+    try:
+        return make_rater(study, user=user)
+    except IntegrityError:  # made in another tab
+        return Rater.objects.get(study=study, user=user)
+
+
+def participations(user: User) -> list[Participation]:
+    """The user's open studies, those with work begun first; two queries, whatever their number."""
+    seats = Seat.objects.filter(study=OuterRef("pk"))
+    open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN)
+    studies = list(open_studies.order_by("-created_at"))
+    status = Assignment.Status
+    done = [status.SUBMITTED, status.SURPLUS, status.CHECKED]
+    own = {
+        row["rater__study"]: row
+        for row in Assignment.objects.filter(rater__user=user, rater__study__in=studies)
+        .values("rater__study")
+        .annotate(
+            submitted=Count("pk", filter=Q(status__in=done)),
+            opened=Count("pk", filter=Q(status=status.OPEN)),
+        )
+    }
+    none: dict[str, int] = {"submitted": 0, "opened": 0}
+    found = [
+        Participation(study, own.get(study.pk, none)["submitted"], bool(own.get(study.pk, none)["opened"]))
+        for study in studies
+    ]
+    return sorted(found, key=lambda participation: not participation.has_open)

@@ -1,0 +1,105 @@
+"""Entry links that the platform signs: Prolific's secured study links carry a token, checked against its public keys.
+
+The operator keeps Prolific's key set (JWKS) in the file that PLUMBLINE_PROLIFIC_KEYS names; it is read again when it
+changes. A token counts for one cohort: Prolific puts the workspace of whoever made the study into it, and the lead says
+which workspace is theirs. Without this anybody could have another person's id signed, in a study of their own.
+"""
+
+import json
+import logging
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from django.conf import settings
+
+from annotation.models import Cohort
+from annotation.recruitment.participants import CrowdId
+
+PARAMETER = "prolific_token"
+ISSUER = "https://www.prolific.com"
+ALGORITHM = "RS256"
+LATE = timedelta(minutes=10)
+"""A link may be this much too old: the invitation is read before its form is sent."""
+LONGEST_TOKEN = 8_000
+LARGEST_KEY_FILE = 100_000
+
+logger = logging.getLogger(__name__)
+
+
+class NoKeys(ValueError):
+    """The file of the platform's keys is missing, too large, or no set of keys."""
+
+
+def is_required(cohort: Cohort) -> bool:
+    """Whether this cohort takes in nobody without the platform's signature."""
+    return bool(cohort.platform_workspace)
+
+
+def prolific_keys() -> dict[str, Any]:
+    """The public keys by their ids; raises NoKeys."""
+    path = settings.PROLIFIC_KEYS
+    if not path:
+        raise NoKeys("PLUMBLINE_PROLIFIC_KEYS names no file.")
+    try:
+        changed = Path(path).stat()
+        return _read(path, changed.st_mtime_ns, changed.st_size)
+    except OSError as problem:
+        raise NoKeys(f"{path} cannot be read: {problem.strerror}.") from problem
+
+
+@lru_cache(maxsize=2)
+def _read(path: str, _changed: int, size: int) -> dict[str, Any]:
+    if size > LARGEST_KEY_FILE:
+        raise NoKeys(f"{path} is too large for a set of keys.")
+    try:
+        keys = jwt.PyJWKSet.from_dict(json.loads(Path(path).read_text(encoding="utf-8"))).keys
+    except (ValueError, TypeError, AttributeError, jwt.PyJWTError) as problem:
+        raise NoKeys(f"{path} holds no set of keys (JWKS).") from problem
+    return {key.key_id: key for key in keys if key.key_id and key.key_type == "RSA"}
+
+
+def is_signed(cohort: Cohort, crowd: CrowdId, token: str, *, host: str, path: str) -> bool:
+    """Whether the platform signed this very link: this participant, submission, cohort and server, and not long ago."""
+    if not is_required(cohort) or not token or len(token) > LONGEST_TOKEN or crowd.platform != "prolific":
+        return False
+    try:
+        key = prolific_keys().get(str(jwt.get_unverified_header(token).get("kid", "")))
+        if key is None:
+            return False
+        claims = jwt.decode(
+            token,
+            key.key,
+            algorithms=[ALGORITHM],
+            issuer=ISSUER,
+            leeway=LATE,
+            options={"require": ["exp", "iss", "aud"], "verify_aud": False},
+        )
+    except NoKeys as problem:
+        logger.warning("Signed links cannot be checked: %s", problem)
+        return False
+    except jwt.PyJWTError:
+        return False
+    return _is_for_here(claims["aud"], host, path) and _names(claims.get("prolific"), cohort, crowd)
+
+
+def _is_for_here(audience: Any, host: str, path: str) -> bool:
+    """Whether the token is meant for this server: its name, or the address of this very link."""
+    names = {host.lower(), host.lower().partition(":")[0]}
+    for named in audience if isinstance(audience, list) else [audience]:
+        address = urlsplit(str(named) if "//" in str(named) else f"//{named}")
+        if address.netloc.lower() in names and address.path in ("", "/", path):
+            return True
+    return False
+
+
+def _names(claims: Any, cohort: Cohort, crowd: CrowdId) -> bool:
+    """Whether the signed parameters are the link's own, made in the lead's workspace."""
+    if not isinstance(claims, dict):
+        return False
+    wanted = {"PROLIFIC_PID": crowd.key.partition(":")[2], **crowd.particulars}
+    same = all(claims.get(name) == value for name, value in wanted.items())
+    return same and claims.get("workspace_id") == cohort.platform_workspace

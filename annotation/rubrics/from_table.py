@@ -1,0 +1,69 @@
+"""The rubric of a study whose criteria are those its table names."""
+
+from annotation.models import Criterion, Rubric, Study
+from annotation.rubrics.scales import Rules, describe, level, number_in, read_value
+from core.tables.bad_rows import Place
+
+LONGEST_CRITERION = 100
+
+
+def own_key(study: Study) -> str:
+    return f"study-{study.slug}"
+
+
+def own_rubric(study: Study) -> Rubric:
+    rubric, _made = Rubric.objects.get_or_create(
+        workspace=study.workspace, key=own_key(study), study=study, defaults={"names": study.names}
+    )
+    return rubric
+
+
+class OwnRubric:
+    """A study's own rubric, which grows by the criteria that a table names."""
+
+    def __init__(self, study: Study, rules: Rules) -> None:
+        self.study, self.rules = study, rules
+        known = Rubric.objects.filter(study=study, key=own_key(study)).prefetch_related("criteria").first()
+        self.rubric: Rubric | None = known
+        self.by_key = {criterion.key: criterion for criterion in known.criteria.all()} if known else {}
+        self._grown: set[str] = set()
+
+    def criterion(self, place: Place, key: str, value: str) -> Criterion:
+        """The criterion, made at its first value. Raises BadRow where numbers come without a scale."""
+        known = self.by_key.get(key)
+        scale = self.rules.scale_of(key)
+        if known is not None:
+            if scale is not None and not scale.fits(known):
+                raise place.bad(
+                    f"{key} has the scale {describe(known)} in this study", "give that scale or none"
+                )
+            if scale is None and value and self._grows(known) and read_value(known, value) is None:
+                known.levels.append(level(value, float(len(known.levels))))
+                self._grown.add(key)
+            return known
+        if len(key) > LONGEST_CRITERION:
+            raise place.bad(
+                f"the criterion {key[:30]!r}... is too long", f"keep to {LONGEST_CRITERION} characters"
+            )
+        if scale is None and (not value or number_in(value) is not None):
+            raise place.bad(
+                f"{key} has numbers and no scale",
+                f"give one with --scale {key}=1:6, or --scale '*=1:6' for all",
+            )
+        role = Criterion.Role.OVERALL if key == self.rules.overall else Criterion.Role.ITEM
+        fields = scale.as_fields() if scale else {"levels": [level(value, 0.0)]}
+        self.rubric = self.rubric or own_rubric(self.study)
+        self.by_key[key] = Criterion.objects.create(
+            rubric=self.rubric, key=key, role=role, position=len(self.by_key), questions={"en": key}, **fields
+        )
+        return self.by_key[key]
+
+    @staticmethod
+    def _grows(criterion: Criterion) -> bool:
+        """Labels as they came, valued 0, 1, 2, ..., may get one more."""
+        labels = [number_in(str(one["key"])) for one in criterion.levels]
+        return bool(labels) and all(label is None for label in labels)
+
+    def save(self) -> None:
+        for key in self._grown:
+            self.by_key[key].save(update_fields=["levels"])

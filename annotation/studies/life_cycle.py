@@ -1,0 +1,320 @@
+"""A study's life: made as a draft, its tasks and seats prepared, opened, paused and closed; every step is logged."""
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from accounts.models import Event, User, Workspace
+from annotation.assignment.attention_checks import check_tasks, make_controls
+from annotation.assignment.leases import free_seats
+from annotation.assignment.rater_status import pass_mark
+from annotation.assignment.slots import make_seats, overlap_of
+from annotation.masking.scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
+from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
+from annotation.policies.quality_checks import BadPolicy, pace_rule, pausing_rule, plan_of
+from annotation.recruitment.minimum import minimum_of
+from annotation.studies.selection import PlannedTask, planned_tasks, task_row
+from core.db.public_ids import new_public_id
+from core.messages.sentences import Wording
+from generation.models import Benchmark
+
+BATCH = 2000
+LARGE = 2000
+"""Tasks from which on a study is prepared by a worker, not while the page waits."""
+USUAL_POLICIES = {"overlap": 3, "order": "spread", "hints": "hidden"}
+NOT_CHOSEN = ("launching", "refused", SCANNED_AT)
+CHANGES: dict[str, tuple[str, ...]] = {
+    Study.Status.OPEN: (Study.Status.PAUSED, Study.Status.CLOSED),
+    Study.Status.PAUSED: (Study.Status.OPEN, Study.Status.CLOSED),
+    Study.Status.CLOSED: (Study.Status.OPEN,),
+}
+ONE_NAMES_ITSELF = Wording(
+    "in %(n)s task a response says which model wrote it. Choose whether to mask the words, to drop the task, or to leave "
+    "it, then launch again"
+)
+SOME_NAME_THEMSELVES = Wording(
+    "in %(n)s tasks a response says which model wrote it. Choose whether to mask the words, to drop the tasks, or to "
+    "leave them, then launch again"
+)
+
+
+class StudyRefused(ValueError):
+    """The step cannot be taken; the sentence says why and what to do."""
+
+
+def log_event(
+    study: Study,
+    by: User | None,
+    verb: str,
+    *,
+    before: Any = None,
+    after: Any = None,
+    about: Task | None = None,
+) -> Event:
+    """Enter a lead's action on the study, or on one of its tasks, into the event log."""
+    return Event.objects.create(
+        workspace_id=study.workspace_id,
+        actor=by,
+        verb=verb,
+        object_type="task" if about else "study",
+        object_id=about.public_id if about else study.public_id,
+        before=before,
+        after=after,
+    )
+
+
+def create_study(
+    *, workspace: Workspace, names: Mapping[str, str], kind: str, benchmark: Benchmark | None, by: User | None
+) -> Study:
+    """A draft with a name of its own in addresses; its seed is drawn from its public id."""
+    stem = slugify(next((name for name in names.values() if slugify(name)), "")) or "study"
+    for number in range(1, 100):
+        slug = stem[:90] if number == 1 else f"{stem[:90]}-{number}"
+        if slug == "new" or Study.objects.filter(slug=slug).exists():
+            continue
+        public_id = new_public_id()
+        try:
+            with transaction.atomic():
+                study = Study.objects.create(
+                    workspace=workspace, slug=slug, names=dict(names), kind=kind, benchmark=benchmark,
+                    created_by=by, public_id=public_id, seed=seed_from(public_id), policies=dict(USUAL_POLICIES),
+                )  # fmt: skip
+                log_event(study, by, "create_study", after={"kind": kind, "slug": slug})
+        except IntegrityError:
+            continue
+        return study
+    raise StudyRefused(_("Every address made of this name is taken; give the study another name."))
+
+
+def seed_from(public_id: str) -> int:
+    return int.from_bytes(public_id.encode()[:7], "big")
+
+
+def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
+    """Keep an edited study and log what changed; a draft's tasks that are no longer chosen go."""
+    after = settings_of(study)
+    changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+    if not changed:
+        return
+    with transaction.atomic():
+        study.save()
+        log_event(
+            study, by, "change_study",
+            before={key: before.get(key) for key in sorted(changed)},
+            after={key: after.get(key) for key in sorted(changed)},
+        )  # fmt: skip
+    if study.status == Study.Status.DRAFT and study.tasks.exists() and not study.policies.get("launching"):
+        drop_unchosen(study)
+
+
+def settings_of(study: Study) -> dict[str, Any]:
+    """What a lead can change, as plain values, for the log."""
+    return {
+        "names": dict(study.names),
+        "kind": study.kind,
+        "benchmark": study.benchmark.slug if study.benchmark else "",
+        "rubric": str(study.rubric) if study.rubric else "",
+        "guideline": str(study.guideline) if study.guideline else "",
+        **{key: value for key, value in study.policies.items() if key not in NOT_CHOSEN},
+    }
+
+
+def check_study(study: Study) -> None:
+    """Raises StudyRefused where the study's choices make no sense together."""
+    try:
+        overlap_of(study)
+        plan_of(study)
+        pausing_rule(study)
+        pace_rule(study)
+        minimum_of(study)
+        mark = pass_mark(study)
+    except BadPolicy as problem:
+        raise StudyRefused(*problem.args) from problem
+    if study.policies.get("training") and not check_tasks(study, "training").exists():
+        raise StudyRefused(
+            _("The study asks for training, but no task is marked for it. Mark some under known answers.")
+        )
+    if mark is not None and not check_tasks(study, "qualification").exists():
+        raise StudyRefused(
+            _(
+                "The study asks for qualification, but no task is marked for it. Mark some under known answers."
+            )
+        )
+
+
+def make_tasks(study: Study) -> int:
+    """The chosen tasks as rows; those there already stay as they are. How many the study has now."""
+    planned = planned_tasks(study)
+    for start in range(0, len(planned), BATCH):
+        rows = (
+            task_row(study, one, start + place)
+            for place, one in enumerate(planned.tasks[start : start + BATCH])
+        )
+        Task.objects.bulk_create(rows, batch_size=500, ignore_conflicts=True)
+    return study.tasks.filter(gold__isnull=True).count()
+
+
+def drop_unchosen(study: Study) -> int:
+    """Take away a draft's tasks that its choices no longer make, unless they carry a known answer or an answer."""
+    wanted = {one.key: one for one in planned_tasks(study).tasks}
+    gone = [
+        task.pk for task in study.tasks.filter(gold__isnull=True, assignments=None) if _outdated(task, wanted)
+    ]
+    for start in range(0, len(gone), 500):
+        Task.objects.filter(pk__in=gone[start : start + 500]).delete()
+    return len(gone)
+
+
+def _outdated(task: Task, wanted: Mapping[str, PlannedTask]) -> bool:
+    planned = wanted.get(task.key)
+    return planned is None or planned.answer_rubric != task.answer_rubric_id
+
+
+def is_large(study: Study) -> bool:
+    """Whether preparing the study takes long enough to leave it to a worker."""
+    return len(planned_tasks(study)) > LARGE
+
+
+def request_launch(study: Study, *, by: User | None) -> None:
+    """Note that the study is to be prepared and opened; raises StudyRefused."""
+    if study.status != Study.Status.DRAFT:
+        raise StudyRefused(_("The study is launched already."))
+    wanted = len(planned_tasks(study))
+    if not wanted:
+        raise StudyRefused(
+            _(
+                "The choices make no task: choose responses that have a text, and a rubric that fits this kind of study."
+            )
+        )
+    check_study(study)
+    study.policies = {**study.policies, "launching": wanted}
+    study.policies.pop("refused", None)
+    with transaction.atomic():
+        study.save(update_fields=["policies"])
+        log_event(study, by, "launch_study", after={"tasks": wanted, "overlap": overlap_of(study)})
+
+
+def prepare_and_open(study: Study) -> None:
+    """Make tasks, seats and controls of a launched draft, and open it. Safe to run twice; a refusal is kept."""
+    if study.status != Study.Status.DRAFT or not study.policies.get("launching"):
+        return
+    try:
+        make_tasks(study)
+        check_self_naming(study)
+        wanted = int(study.policies.get("controls") or 0)
+        missing = wanted - check_tasks(study, "control").count()
+        if missing > 0:
+            make_controls(study, missing)
+        make_seats(study)
+    except (BadPolicy, StudyRefused) as problem:
+        _end_launch(study, refused=str(problem))
+        return
+    _end_launch(study)
+
+
+def check_self_naming(study: Study) -> None:
+    """Look through the study's texts; raises StudyRefused where a model names itself and nothing is decided of it."""
+    scan_study(study)
+    waiting = undecided(study)
+    if waiting:
+        raise StudyRefused((ONE_NAMES_ITSELF if waiting == 1 else SOME_NAME_THEMSELVES)(n=waiting))
+
+
+def _end_launch(study: Study, refused: str = "") -> None:
+    with transaction.atomic():
+        current = Study.objects.select_for_update().get(pk=study.pk)
+        if current.status != Study.Status.DRAFT:
+            return
+        current.policies.pop("launching", None)
+        if refused:
+            current.policies["refused"] = refused
+        else:
+            current.status = Study.Status.OPEN
+            tasks, seats = (
+                current.tasks.filter(gold__isnull=True).count(),
+                Seat.objects.filter(study=current).count(),
+            )
+            log_event(current, None, "study_opened", after={"tasks": tasks, "seats": seats})
+        current.save(update_fields=["policies", "status"])
+    study.refresh_from_db()
+
+
+def set_status(study: Study, status: str, *, by: User) -> None:
+    """Open, pause or close a launched study; raises StudyRefused."""
+    if status not in CHANGES.get(study.status, ()):
+        raise StudyRefused(_("The study's state does not allow that step. Reload the page to see its state."))
+    before = study.status
+    with transaction.atomic():
+        if not Study.objects.filter(pk=study.pk, status=before).update(status=status):
+            raise StudyRefused(_("Somebody else changed the study's state. Reload the page to see it."))
+        log_event(study, by, f"{status}_study", before={"status": before}, after={"status": status})
+    study.status = status
+
+
+def add_overlap(study: Study, tasks: list[Task], more: int, *, by: User) -> int:
+    """`more` seats for each of the tasks, handed out next in their turn; how many were made.
+
+    Their keys come from the seed and the task, after those the task has.
+    """
+    made = 0
+    with transaction.atomic():
+        seats: list[Seat] = []
+        for task in tasks:
+            seats.extend(_further_seats(study, task, more))
+        made = len(Seat.objects.bulk_create(seats, batch_size=500))
+        log_event(
+            study,
+            by,
+            "add_overlap",
+            after={"tasks": [task.key for task in tasks][:50], "seats": made, "more": more},
+        )
+    return made
+
+
+def _further_seats(study: Study, task: Task, more: int) -> Iterator[Seat]:
+    places = set(Seat.objects.filter(task=task).values_list("place", flat=True))
+    first = max(places, default=-1) + 1
+    for place in range(first, first + more):
+        # Low keys: tasks whose raters disagree come before those nobody has seen.
+        key = Random(f"{study.seed}:{task.pk}:{place}").getrandbits(40)
+        yield Seat(study=study, task=task, place=place, draw_key=key)
+
+
+def drop_task(task: Task, *, by: User | None) -> None:
+    """Take a task that no person was given out of the study: its free seats go. Raises StudyRefused."""
+    study = task.study
+    with transaction.atomic():
+        if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
+            raise StudyRefused(_("The task was given to a rater already; mask the words instead."))
+        gone, _each = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
+        log_event(study, by, "drop_task", about=task, before={"task": task.key}, after={"seats": gone})
+        change_policies(study, dropped=sorted({*study.policies.get("dropped", ()), task.key}))
+        if study.status == Study.Status.DRAFT:
+            task.delete()
+        else:
+            Flag.objects.filter(task=task, kind=SELF_NAMING, resolved_at=None).update(
+                resolved_at=timezone.now()
+            )
+
+
+def release_task(task: Task, *, by: User) -> int:
+    """Take a task back from whoever holds it unanswered, for others to claim; how many seats came free."""
+    with transaction.atomic():
+        held = Seat.objects.filter(task=task, state=Seat.State.HELD).select_for_update().order_by("pk")
+        freed = free_seats(list(held.values_list("pk", flat=True)))
+        log_event(task.study, by, "release_task", about=task, after={"seats": freed})
+    return freed
+
+
+def release_rater(study: Study, rater: int, *, by: User) -> int:
+    """Take back every task a rater holds unanswered; how many."""
+    with transaction.atomic():
+        held = Seat.objects.filter(study=study, holder=rater, state=Seat.State.HELD).select_for_update()
+        freed = free_seats(list(held.order_by("pk").values_list("pk", flat=True)))
+        log_event(study, by, "release_rater", after={"rater": rater, "seats": freed})
+    return freed

@@ -1,0 +1,425 @@
+"""Which tasks a study is to have: the responses a lead chose, one by one, in pairs, or as a judge rated them.
+
+The choice is the policy "selection": {"categories": [pk], "models": [pk], "samples": "first" or "all", "pairs": "all",
+"baselines" or "even", "baselines": [model pk], "pairs_wanted": number, "reviewed": study pk, "judges": [rater pk],
+"verdicts": [assignment pk]}; an empty list means all there are.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from annotation.models import Assignment, Criterion, Rater, Rubric, Study, Task
+from annotation.rubrics.checks import single_rubrics
+from annotation.rubrics.library import RubricsOf
+from annotation.rubrics.reviews import review_rubric
+from annotation.rules.subtasks import Part, subtasks_in
+from generation.models import MAIN_EXPERIMENT, Instruction, Response
+
+WORDS_WHERE_UNKNOWN = 600
+TEXTS_AT_ONCE = 200
+ROLES_OF = {
+    Study.Kind.CHECKLIST: {Criterion.Role.ITEM},
+    Study.Kind.STARS: {Criterion.Role.ITEM, Criterion.Role.OVERALL},
+    Study.Kind.PAIR: {Criterion.Role.PREFERENCE},
+    Study.Kind.CHECK: {Criterion.Role.CHECK},
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A lead's choice as numbers; empty tuples mean all there are."""
+
+    categories: tuple[int, ...] = ()
+    models: tuple[int, ...] = ()
+    samples: str = "first"
+    pairs: str = "all"
+    baselines: tuple[int, ...] = ()
+    pairs_wanted: int = 0
+    reviewed: int = 0
+    judges: tuple[int, ...] = ()
+    verdicts: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, study: Study) -> "Selection":
+        chosen = study.policies.get("selection", {})
+        return cls(
+            categories=tuple(chosen.get("categories", ())),
+            models=tuple(chosen.get("models", ())),
+            samples=chosen.get("samples", "first"),
+            pairs=chosen.get("pairs", "all"),
+            baselines=tuple(chosen.get("baselines", ())),
+            pairs_wanted=int(chosen.get("pairs_wanted") or 0),
+            reviewed=int(chosen.get("reviewed") or 0),
+            judges=tuple(chosen.get("judges", ())),
+            verdicts=tuple(chosen.get("verdicts", ())),
+        )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A response that may be rated."""
+
+    pk: int
+    instruction: int
+    category: int | None
+    model: int | None
+    words: int
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """A task that the study is to have; `reviews` is the assignment whose verdict is rated, `part` as in Task."""
+
+    key: str
+    response_a: int
+    response_b: int | None
+    instruction: int
+    answer_rubric: int
+    words: int
+    guide_rubric: int | None = None
+    reviews: int | None = None
+    part: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PlannedTasks:
+    """All of them, how many responses, pairs or verdicts no rubric of this kind of study was found for, and how many
+    sub-tasks that are to be checked do not stand in their response.
+    """
+
+    tasks: list[PlannedTask]
+    without_rubric: int
+    absent: int = 0
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+
+def with_roles(rubrics: QuerySet[Rubric], kind: str) -> QuerySet[Rubric]:
+    """Of the rubrics, those by which a study of this kind can be answered."""
+    roles = ROLES_OF.get(Study.Kind(kind))
+    return rubrics.filter(criteria__role__in=roles).distinct() if roles else rubrics
+
+
+def chosen_responses(study: Study) -> QuerySet[Response]:
+    """Responses with a text, of the study's benchmark and experiment, as the selection narrows them."""
+    chosen = Selection.of(study)
+    responses = Response.objects.filter(
+        instruction__benchmark=study.benchmark_id, kind=Response.Kind.RESPONSE, text__isnull=False
+    )
+    if study.experiment in ("", MAIN_EXPERIMENT):
+        responses = responses.filter(Q(run=None) | Q(run__experiment=MAIN_EXPERIMENT))
+    else:
+        responses = responses.filter(run__experiment=study.experiment)
+    if chosen.categories:
+        of_group = Q(instruction__category__parent__in=chosen.categories)
+        responses = responses.filter(Q(instruction__category__in=chosen.categories) | of_group)
+    if chosen.models:
+        responses = responses.filter(model__in=chosen.models)
+    return responses
+
+
+def candidates(study: Study) -> list[Candidate]:
+    """What may be rated, in order of instruction and model; each model's first sample unless all are chosen."""
+    rows = chosen_responses(study).order_by("instruction", "model", "sample", "pk")
+    found: list[Candidate] = []
+    seen: set[tuple[int, int]] = set()
+    first_only = Selection.of(study).samples == "first" or study.kind == Study.Kind.PAIR
+    for pk, instruction, category, model, words in rows.values_list(
+        "pk", "instruction_id", "instruction__category_id", "model_id", "words"
+    ):
+        if first_only and model is not None:
+            if (instruction, model) in seen:
+                continue
+            seen.add((instruction, model))
+        found.append(
+            Candidate(pk, instruction, category, model, WORDS_WHERE_UNKNOWN if words is None else words)
+        )
+    return found
+
+
+def planned_tasks(study: Study) -> PlannedTasks:
+    """The tasks that the study's choices make, in order, without those that measure raters and those that the lead
+    dropped (policy "dropped", their keys); writes at most the rubrics of reviews and checks.
+    """
+    made = _chosen_tasks(study)
+    gold = study.tasks.filter(gold__isnull=False).values_list("key", flat=True)
+    left_out = {*study.policies.get("dropped", ()), *gold}
+    return replace(made, tasks=[one for one in made.tasks if one.key not in left_out]) if left_out else made
+
+
+def _chosen_tasks(study: Study) -> PlannedTasks:
+    if study.kind == Study.Kind.REVIEW:
+        return _reviews(study)
+    if study.benchmark_id is None:
+        return PlannedTasks([], 0)
+    if study.kind == Study.Kind.CHECK:
+        return _checks(study)
+    rubric_of = RubricChoice(study)
+    tasks, without = [], 0
+    if study.kind == Study.Kind.PAIR:
+        couples: Iterable[tuple[Candidate, Candidate | None]] = _pairs(study)
+    else:
+        couples = ((one, None) for one in candidates(study))
+    for first, second in couples:
+        rubric = rubric_of(first)
+        if rubric is None:
+            without += 1
+        elif second is None:
+            tasks.append(PlannedTask(f"r:{first.pk}", first.pk, None, first.instruction, rubric, first.words))
+        else:
+            low, high = sorted((first.pk, second.pk))
+            words = first.words + second.words
+            tasks.append(PlannedTask(f"p:{low}:{high}", low, high, first.instruction, rubric, words))
+    return PlannedTasks(tasks, without)
+
+
+class RubricChoice:
+    """The rubric for a response: the study's own choice, else the nearest to its instruction that fits the kind."""
+
+    def __init__(self, study: Study) -> None:
+        assert study.benchmark is not None
+        self._chosen = study.rubric_id
+        fitting = with_roles(Rubric.objects.all(), study.kind)
+        self._library = None if self._chosen else RubricsOf(study.benchmark, fitting)
+        self._found: dict[tuple[int, int | None], int | None] = {}
+
+    def __call__(self, one: Candidate) -> int | None:
+        if self._library is None:
+            return self._chosen
+        place = one.instruction, one.category
+        if place not in self._found:
+            nearest = self._library.nearest(*place)
+            self._found[place] = nearest.pk if nearest is not None else None
+        return self._found[place]
+
+
+def _checks(study: Study) -> PlannedTasks:
+    """One task for each check of each response: of the whole text, or of every sub-task that the check names."""
+    rubric_of = RubricChoice(study)
+    chosen = [(one, rubric_of(one)) for one in candidates(study)]
+    checks_of: dict[int, list[Criterion]] = {}
+    rubrics = {rubric for _one, rubric in chosen if rubric is not None}
+    for check in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.CHECK).select_related(
+        "rubric"
+    ):
+        checks_of.setdefault(check.rubric_id, []).append(check)
+    single = single_rubrics(check for checks in checks_of.values() for check in checks)
+    tasks: list[PlannedTask] = []
+    absent = 0
+    for start in range(0, len(chosen), TEXTS_AT_ONCE):
+        some = [
+            (one, checks_of[rubric])
+            for one, rubric in chosen[start : start + TEXTS_AT_ONCE]
+            if rubric is not None
+        ]
+        texts = dict(
+            Response.objects.filter(pk__in=[one.pk for one, _checks_ in some]).values_list("pk", "text")
+        )
+        for one, checks in some:
+            found, missing = _checked_parts(one, texts[one.pk] or "", checks, single)
+            tasks.extend(found)
+            absent += missing
+    return PlannedTasks(tasks, sum(rubric is None for _one, rubric in chosen), absent)
+
+
+def _checked_parts(
+    one: Candidate, text: str, checks: list[Criterion], single: dict[int, int]
+) -> tuple[list[PlannedTask], int]:
+    """The tasks of one response, and how many sub-tasks to be checked are not in it."""
+    parts: dict[str, dict[int, Part]] = {}
+    tasks, absent = [], 0
+    for check in checks:
+        rubric, where = single[check.pk], check.subtasks
+        if not where or not where.get("numbers"):
+            tasks.append(
+                PlannedTask(f"c:{one.pk}:{check.pk}", one.pk, None, one.instruction, rubric, one.words)
+            )
+            continue
+        mark = str(where.get("mark", ""))
+        if mark not in parts:
+            parts[mark] = subtasks_in(text, mark)
+        found = parts[mark]
+        for number in where["numbers"]:
+            part = found.get(number)
+            if part is None:
+                absent += 1
+                continue
+            named = {
+                "number": number,
+                "start": part.start,
+                "end": part.end,
+                "kind": where["kind"],
+                "mark": mark,
+            }
+            words = len(text[part.start : part.end].split())
+            key = f"c:{one.pk}:{check.pk}:{number}"
+            tasks.append(PlannedTask(key, one.pk, None, one.instruction, rubric, words, part=named))
+    return tasks, absent
+
+
+def _pairs(study: Study) -> Iterator[tuple[Candidate, Candidate]]:
+    """The pairs of one instruction's responses that the selection asks for."""
+    chosen = Selection.of(study)
+    by_instruction: dict[int, list[Candidate]] = {}
+    for one in candidates(study):
+        by_instruction.setdefault(one.instruction, []).append(one)
+    if chosen.pairs == "even":
+        yield from even_pairs(by_instruction, chosen.pairs_wanted, Random(f"{study.seed}:pairs"))
+        return
+    baselines = set(chosen.baselines) if chosen.pairs == "baselines" else None
+    for members in by_instruction.values():
+        for first, second in combinations(members, 2):
+            if baselines is None or (first.model in baselines) != (second.model in baselines):
+                yield first, second
+
+
+def even_pairs(
+    by_instruction: dict[int, list[Candidate]], wanted: int, random: Random
+) -> Iterator[tuple[Candidate, Candidate]]:
+    """`wanted` pairs, or as many as there are: every two models meet equally often, over all instructions evenly.
+
+    Models take turns by pairs; each pair of models takes the next instruction, in a drawn order, that it has not had.
+    """
+    order = sorted(by_instruction)
+    random.shuffle(order)
+    answers = {
+        instruction: {(0 if one.model is None else one.model): one for one in members}
+        for instruction, members in by_instruction.items()
+    }
+    models = sorted({model for held in answers.values() for model in held})
+    couples = list(combinations(models, 2))
+    random.shuffle(couples)
+    used: dict[tuple[int, int], set[int]] = {couple: set() for couple in couples}
+    given = here = 0
+    while couples and given < wanted:
+        left = []
+        for couple in couples:
+            if given >= wanted:
+                return
+            for step in range(len(order)):
+                instruction = order[(here + step) % len(order)]
+                held = answers[instruction]
+                if instruction not in used[couple] and couple[0] in held and couple[1] in held:
+                    used[couple].add(instruction)
+                    here = (here + step + 1) % len(order)
+                    given += 1
+                    left.append(couple)
+                    yield held[couple[0]], held[couple[1]]
+                    break
+        couples = left
+
+
+def judges_to_review(study: Study) -> QuerySet[Rater]:
+    """Judges of the workspace that gave verdicts on the study's benchmark."""
+    judged = Assignment.objects.filter(
+        rater__kind=Rater.Kind.JUDGE, rater__workspace=study.workspace_id, status=Assignment.Status.SUBMITTED
+    )
+    if study.benchmark_id:
+        judged = judged.filter(task__response_a__instruction__benchmark=study.benchmark_id)
+    return Rater.objects.filter(pk__in=judged.order_by().values("rater")).order_by("label")
+
+
+def _reviews(study: Study) -> PlannedTasks:
+    """One task for each verdict of the chosen judges on the chosen responses."""
+    chosen = Selection.of(study)
+    verdicts = Assignment.objects.answered().of_judges().filter(rater__workspace=study.workspace_id)
+    if chosen.verdicts:
+        # Drawn one by one, a panel's among them, which are derived from its members' answers.
+        given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
+        verdicts = Assignment.objects.of_judges().filter(
+            pk__in=chosen.verdicts, status__in=given, rater__workspace=study.workspace_id
+        )
+    elif study.benchmark_id:
+        verdicts = verdicts.filter(task__response_a__in=chosen_responses(study).values("pk"))
+    if chosen.judges:
+        verdicts = verdicts.filter(rater__in=chosen.judges)
+    if chosen.reviewed:
+        verdicts = verdicts.filter(task__study=chosen.reviewed)
+    rows = (
+        verdicts.exclude(task__study=study)
+        .order_by("task", "rater", "pk")
+        .values_list(
+            "pk",
+            "task__response_a_id",
+            "task__response_b_id",
+            "task__response_a__instruction_id",
+            "task__response_a__words",
+            "task__answer_rubric_id",
+            "task__part",
+        )
+    )
+    rubrics: dict[int, int] = {}
+    tasks = []
+    for pk, first, second, instruction, words, judged_by, part in rows:
+        if judged_by not in rubrics:
+            rubrics[judged_by] = review_rubric(Rubric.objects.get(pk=judged_by)).pk
+        length = WORDS_WHERE_UNKNOWN if words is None else words
+        tasks.append(
+            PlannedTask(
+                f"v:{pk}", first, second, instruction, rubrics[judged_by], length, judged_by, pk, part
+            )
+        )
+    return PlannedTasks(tasks, 0)
+
+
+@dataclass(frozen=True)
+class StudySize:
+    """What the plan of a study needs to know; words are means of a task and of an instruction."""
+
+    tasks: int
+    instructions: int
+    items: int
+    words_a_task: float
+    words_an_instruction: float
+    without_rubric: int
+    absent: int = 0
+
+
+def size_of(study: Study) -> StudySize:
+    """The study as it would be launched now."""
+    planned = planned_tasks(study)
+    instructions = {task.instruction for task in planned.tasks}
+    rubrics = {task.answer_rubric for task in planned.tasks}
+    counts: dict[int, int] = {}
+    criteria = Criterion.objects.filter(rubric__in=rubrics).exclude(role=Criterion.Role.OVERALL)
+    for rubric in criteria.values_list("rubric_id", flat=True):
+        counts[rubric] = counts.get(rubric, 0) + 1
+    total = sum(counts.get(task.answer_rubric, 0) for task in planned.tasks)
+    return StudySize(
+        tasks=len(planned),
+        instructions=len(instructions),
+        items=max(1, round(total / len(planned))) if len(planned) else 1,
+        words_a_task=sum(task.words for task in planned.tasks) / len(planned) if len(planned) else 0.0,
+        words_an_instruction=_words_asked(instructions),
+        without_rubric=planned.without_rubric,
+        absent=planned.absent,
+    )
+
+
+def _words_asked(instructions: set[int]) -> float:
+    """Mean words of some of the instructions."""
+    some = sorted(instructions)[:200]
+    texts: list[Any] = [one.text for one in Instruction.objects.filter(pk__in=some).only("messages")]
+    return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
+
+
+def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
+    """The row of a planned task, not saved."""
+    return Task(
+        study=study,
+        kind=study.task_kind,
+        key=planned.key,
+        response_a_id=planned.response_a,
+        response_b_id=planned.response_b,
+        reviews_id=planned.reviews,
+        answer_rubric_id=planned.answer_rubric,
+        guide_rubric_id=planned.guide_rubric,
+        part=planned.part,
+        position=position,
+    )

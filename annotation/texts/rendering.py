@@ -1,0 +1,432 @@
+"""Texts of instructions, responses and guidelines as safe HTML: Markdown, tables, code and LaTeX as MathML.
+
+Nothing of a text reaches the page unsanitised, nothing is fetched for it (images are withheld), and long
+texts come as blocks, so that a browser lays out only what is in view.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import cast
+from xml.sax.saxutils import escape
+
+import nh3
+from django.conf import settings
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _, ngettext
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from annotation.rules.quoting import TextMap
+from annotation.texts.rendered_files import kept, rendering_version
+
+BLOCK_CHARACTERS = 1800
+LONGEST_FORMULA = 2000
+MOST_STEPS = 27_000
+"""How much is read of a text as Markdown: a mark in a line or a character of a formula costs a step, what else is read
+the steps below. 10,000 words take 2,000 as prose, 21,000 with formatting in every sentence, 26,000 as a list of five
+words an item."""
+COST_OF_LINE = 3
+COST_OF_CELL = 2
+COST_OF_EMPTY_CELL = 4
+ADDRESS_OF_A_STEP = 20
+BLOCKS_WITHIN = ["paragraph", "reference", "blockquote", "list"]
+COST_OF_FORMULA = 10
+MOST_HEADINGS = 400
+"""Headings that an outline lists."""
+WORDS_A_MINUTE = 220
+CJK_CHARACTERS_A_MINUTE = 350
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_LINE_END = re.compile(r"\r\n?|\n")
+_WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+_ALIGNMENTS = {"text-align:right": "to-right", "text-align:center": "to-center"}
+_MATHML = {
+    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "mfrac", "msqrt", "mroot", "mstyle",
+    "merror", "mpadded", "mphantom", "mfenced", "menclose", "msub", "msup", "msubsup", "munder", "mover",
+    "munderover", "mmultiscripts", "mtable", "mtr", "mtd", "semantics",
+}  # fmt: skip
+_TEXT = {
+    "p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "s", "br",
+    "hr", "a", "table", "thead", "tbody", "tr", "th", "td", "span", "div",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "th": {"class"},
+    "td": {"class"},
+    "code": {"class"},
+    "span": {"class"},
+    "div": {"class"},
+    "math": {"display"},
+    "mo": {
+        "stretchy",
+        "fence",
+        "separator",
+        "form",
+        "minsize",
+        "maxsize",
+        "movablelimits",
+        "lspace",
+        "rspace",
+    },
+    "mi": {"mathvariant"},
+    "mn": {"mathvariant"},
+    "mtext": {"mathvariant"},
+    "mspace": {"width", "height", "depth", "linebreak"},
+    "mfrac": {"linethickness"},
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "mtable": {"columnalign", "rowspacing", "columnspacing", "displaystyle"},
+    "mtd": {"columnalign"},
+    "mpadded": {"width", "height", "depth", "lspace", "voffset"},
+    "menclose": {"notation"},
+    "munder": {"accentunder"},
+    "mover": {"accent"},
+}
+
+
+@dataclass(frozen=True)
+class Heading:
+    block: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class RenderedText:
+    """`blocks` are safe HTML, in order, `starts` the code points at which they begin in the text.
+
+    `words` counts a CJK character as one word; `minutes` is reading time. `plain` says that the text has more marks
+    than are read as Markdown and is shown as it was written, `as_latex` how many of its formulas are not typeset,
+    `unlisted` how many headings the outline leaves out.
+    """
+
+    blocks: tuple[SafeString, ...]
+    starts: tuple[int, ...]
+    outline: tuple[Heading, ...]
+    words: int
+    minutes: float
+    language: str
+    plain: bool = False
+    as_latex: int = 0
+    unlisted: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader is told of how the text is shown."""
+        if self.plain:
+            return (
+                _("This text has too many marks to be shown as Markdown; it is shown as it was written."),
+            )
+        if self.as_latex:
+            told = ngettext(
+                "This text has too many formulas to typeset them all; %(n)s stands as LaTeX.",
+                "This text has too many formulas to typeset them all; %(n)s stand as LaTeX.",
+                self.as_latex,
+            )
+            return (told % {"n": self.as_latex},)
+        return ()
+
+
+class TooManyMarks(Exception):
+    """Reading the text as Markdown would take more than MOST_STEPS."""
+
+
+class Work:
+    """What is left of the bounds on rendering one text. Marks are counted, not time, so that it always comes out alike."""
+
+    def __init__(self) -> None:
+        self.steps = MOST_STEPS
+        self.as_latex = 0
+        self.headings = 0
+
+    def take(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooManyMarks
+
+
+def _work(env: EnvType) -> Work:
+    return cast(Work, env["work"])
+
+
+def _formula(tex: str, work: Work, *, block: bool) -> str:
+    """MathML; the source where it is too long, cannot be read, or many formulas stood before it."""
+    shown = f'<code class="tex">{escape(tex)}</code>'
+    if len(tex) > LONGEST_FORMULA:
+        return shown
+    if work.steps < len(tex) + COST_OF_FORMULA:
+        work.as_latex += 1
+        return shown
+    work.take(len(tex) + COST_OF_FORMULA)
+    try:
+        return convert(tex, display="block" if block else "inline")
+    except (Exception, RecursionError):  # the converter may raise anything on what a model wrote
+        return shown
+
+
+def _count_inline(state: StateInline, silent: bool) -> bool:
+    """The first rule that is tried at every mark of a paragraph."""
+    _work(state.env).take(1)
+    return False
+
+
+def _count_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The first rule that is tried at every line where a block may begin, or end another."""
+    _work(state.env).take(COST_OF_LINE)
+    return False
+
+
+def _count_cells(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Tried before a table is read: all its rows have as many cells as its first, written or not."""
+    if start + 2 > end or not set(ruled := _line(state, start + 1)) <= set("|-: \t") or "-" not in ruled:
+        return False
+    header, columns = _line(state, start), _columns(ruled)
+    if "|" not in header or _columns(header) != columns:
+        return False
+    below = start + 2
+    while below < end and not state.isEmpty(below):
+        written = min(columns, _columns(_line(state, below)))
+        _work(state.env).take(written * COST_OF_CELL + (columns - written) * COST_OF_EMPTY_CELL)
+        below += 1
+    return False
+
+
+def _columns(line: str) -> int:
+    return line.strip(" \t|").count("|") + 1
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _count_addresses(state: StateCore) -> None:
+    """A definition's address stands once in the text and at every link that uses it."""
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                _work(state.env).take(len(str(child.attrs.get("href", ""))) // ADDRESS_OF_A_STEP)
+
+
+def _bracket_math(state: StateInline, silent: bool) -> bool:
+    r"""\( inline \) and \[ display \], as many models write formulas."""
+    opening = state.src[state.pos : state.pos + 2]
+    if opening not in ("\\(", "\\["):
+        return False
+    closing = "\\)" if opening == "\\(" else "\\]"
+    end = state.src.find(closing, state.pos + 2, state.pos + 4 + LONGEST_FORMULA)
+    if end < 0 or not state.src[state.pos + 2 : end].strip():
+        return False
+    if not silent:
+        token = state.push("bracket_math", "math", 0)
+        token.content = state.src[state.pos + 2 : end].strip()
+        token.info = opening
+    state.pos = end + 2
+    return True
+
+
+def _render_bracket_math(
+    renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return _formula(tokens[index].content, _work(env), block=tokens[index].info == "\\[")
+
+
+def _render_dollar_math(
+    renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    display = token.type != "math_inline"
+    tag, kind = "div" if display else "span", "block" if token.type == "math_block" else "inline"
+    content = _formula(token.content.strip(), _work(env), block=display)
+    return f'<{tag} class="math {kind}">{content}</{tag}>' + ("\n" if kind == "block" else "")
+
+
+def _render_image(
+    renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return f'<span class="image-withheld">{escape(tokens[index].content) or "…"}</span>'
+
+
+def _reader() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    dollarmath_plugin(
+        markdown,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        double_inline=True,
+    )
+    markdown.inline.ruler.before("escape", "bracket_math", _bracket_math)
+    markdown.inline.ruler.before("text", "count_inline", _count_inline)
+    markdown.block.ruler.before("table", "count_block", _count_block, {"alt": BLOCKS_WITHIN})
+    markdown.block.ruler.before("table", "count_cells", _count_cells, {"alt": ["paragraph", "reference"]})
+    markdown.core.ruler.after("inline", "count_addresses", _count_addresses)
+    for kind in ("math_inline", "math_inline_double", "math_block"):
+        markdown.add_render_rule(kind, _render_dollar_math)
+    markdown.add_render_rule("bracket_math", _render_bracket_math)
+    markdown.add_render_rule("image", _render_image)
+    return markdown
+
+
+_MARKDOWN = _reader()
+
+
+def _soften(tokens: Sequence[Token]) -> None:
+    """Headings step below the page's own; alignment becomes a class, since style attributes are forbidden."""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+        elif token.type in ("th_open", "td_open"):
+            alignment = _ALIGNMENTS.get(str(token.attrs.pop("style", "")))
+            if alignment:
+                token.attrs["class"] = alignment
+
+
+def _top_level(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    group: list[Token] = []
+    for token in tokens:
+        group.append(token)
+        if token.level == 0 and token.nesting <= 0:
+            yield group
+            group = []
+
+
+def _clean(html: str) -> SafeString:
+    safe = nh3.clean(
+        html,
+        tags=_TEXT | _MATHML,
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+    return mark_safe(safe)
+
+
+def _heard(inline: Token) -> str:
+    """A heading's words without the marks around them."""
+    return "".join(child.content or " " for child in inline.children or () if child.nesting == 0).strip()
+
+
+def language_of(text: str) -> str:
+    """'zh-hans' where Chinese characters prevail, 'ja' where kana stand among them, else ''."""
+    sample = text[:4000]
+    characters = len(_CJK.findall(sample))
+    if characters * 3 < len(sample.strip()):
+        return ""
+    return "ja" if re.search("[\u3040-\u30ff]", sample) else "zh-hans"
+
+
+def count_words(text: str) -> tuple[int, int]:
+    """(words written with letters, CJK characters)."""
+    characters = len(_CJK.findall(text))
+    return len(_WORD.findall(_CJK.sub(" ", text))), characters
+
+
+@cache
+def _folder() -> Path:
+    """Where rendered texts are kept."""
+    return Path(settings.DATA_DIR) / "rendered" / rendering_version(Path(__file__))
+
+
+@lru_cache(maxsize=256)
+def render_text(text: str) -> RenderedText:
+    """The text in blocks of about BLOCK_CHARACTERS; 10,000 words take some 30 ms, once on each machine."""
+    found = kept(_folder(), text, lambda: asdict(_rendered(text)))
+    return RenderedText(
+        blocks=tuple(mark_safe(block) for block in found["blocks"]),
+        starts=tuple(found["starts"]),
+        outline=tuple(Heading(**heading) for heading in found["outline"]),
+        words=found["words"],
+        minutes=found["minutes"],
+        language=found["language"],
+        plain=found["plain"],
+        as_latex=found["as_latex"],
+        unlisted=found["unlisted"],
+    )
+
+
+def _rendered(text: str) -> RenderedText:
+    try:
+        blocks, starts, outline, work = _as_markdown(text)
+        plain = False
+    except TooManyMarks:
+        blocks, starts = _as_written(text)
+        outline, work, plain = [], Work(), True
+    words, characters = count_words(text)
+    return RenderedText(
+        blocks=tuple(blocks),
+        starts=tuple(starts),
+        outline=tuple(outline),
+        words=words + characters,
+        minutes=words / WORDS_A_MINUTE + characters / CJK_CHARACTERS_A_MINUTE,
+        language=language_of(text),
+        plain=plain,
+        as_latex=work.as_latex,
+        unlisted=max(0, work.headings - MOST_HEADINGS),
+    )
+
+
+def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], Work]:
+    """Blocks, where they begin, the outline, and what was counted. Raises TooManyMarks."""
+    work = Work()
+    env: EnvType = {"work": work}
+    tokens = _MARKDOWN.parse(text, env)
+    _soften(tokens)
+    lines = [0, *(line.end() for line in _LINE_END.finditer(text))]
+    blocks: list[SafeString] = []
+    starts: list[int] = []
+    outline: list[Heading] = []
+    waiting: list[Token] = []
+
+    def flush() -> None:
+        if waiting:
+            blocks.append(_clean(_MARKDOWN.renderer.render(waiting, _MARKDOWN.options, env)))
+            starts.append(lines[waiting[0].map[0]] if waiting[0].map else 0)
+            waiting.clear()
+
+    size = 0
+    for group in _top_level(tokens):
+        heading = group[0].type == "heading_open"
+        if size > BLOCK_CHARACTERS or (heading and size > BLOCK_CHARACTERS // 4):
+            flush()
+            size = 0
+        work.headings += heading
+        if heading and len(outline) < MOST_HEADINGS:
+            outline.append(Heading(len(blocks), int(group[0].tag[1]) - 2, _heard(group[1])))
+        waiting.extend(group)
+        size += sum(len(token.content) for token in group)
+    flush()
+    return blocks, starts, outline, work
+
+
+def _as_written(text: str) -> tuple[list[SafeString], list[int]]:
+    """The text in blocks that end at a line's end where there is one, and where they begin."""
+    blocks: list[SafeString] = []
+    starts: list[int] = []
+    start = 0
+    while start < len(text):
+        end = start + BLOCK_CHARACTERS
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or end
+        shown = text[start:end].replace("\0", "\ufffd")
+        blocks.append(mark_safe(f'<p class="as-written">{escape(shown)}</p>'))
+        starts.append(start)
+        start = end
+    return blocks, starts
+
+
+@lru_cache(maxsize=32)
+def text_map(text: str) -> TextMap:
+    """Where the positions of the shown text stand in the source; 10,000 words take some 50 ms the first time."""
+    rendered = render_text(text)
+    return TextMap(text, rendered.blocks, rendered.starts)

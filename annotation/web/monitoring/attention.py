@@ -1,0 +1,67 @@
+"""What waits for a lead: notes of raters, appeals, and tasks that nobody could rate."""
+
+from typing import cast
+
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page
+from annotation.assignment.rater_status import APPEAL
+from annotation.masking.scan import SELF_NAMING, undecided
+from annotation.models import Flag
+from annotation.monitoring import skipped_tasks
+from annotation.studies.life_cycle import log_event
+from annotation.studies.provenance import provenance_of
+from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
+from annotation.web.rating.forms import SKIP_REASONS
+
+FLAGS_A_PAGE = 50
+
+
+@results_page
+@never_cache
+@require_safe
+def attention(request: HttpRequest, slug: str) -> HttpResponse:
+    """Notes, appeals and tasks that nobody could rate; ?settled=1 shows the notes that were settled."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    settled = request.GET.get("settled") == "1"
+    flags = Flag.objects.filter(task__study=study, resolved_at__isnull=not settled).exclude(kind=SELF_NAMING)
+    flags = flags.select_related("task__response_a__instruction", "rater")
+    reasons = dict(SKIP_REASONS)
+    nobody = [
+        (item, [(reasons.get(reason, reason), n) for reason, n in item.reasons])
+        for item in skipped_tasks.skipped_by_all(study)
+    ]
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "can_lead": leads(user, study),
+        "page": Paginator(flags, FLAGS_A_PAGE).get_page(request.GET.get("page")),
+        "settled": settled,
+        "nobody": nobody,
+        "appeal": APPEAL,
+        "naming": undecided(study),
+    }
+    return render(request, "annotation/attention.html", context)
+
+
+@results_page
+@require_POST
+def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
+    """Note that a rater's note is dealt with."""
+    user = cast(User, request.user)
+    study = study_to_lead(user, slug)
+    flag = get_object_or_404(Flag.objects.select_related("task__study"), task__study=study, pk=flag_id)
+    if flag.resolved_at is None:
+        with transaction.atomic():
+            flag.resolved_at = timezone.now()
+            flag.save(update_fields=["resolved_at"])
+            log_event(flag.task.study, user, "resolve_flag", about=flag.task, after={"note": flag.text[:200]})
+    return redirect("annotation:attention", study.slug)

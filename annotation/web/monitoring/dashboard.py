@@ -1,0 +1,215 @@
+"""A lead's desk: the studies, and how far one has come; its parts ask for themselves again while the page is open."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.assignment.rater_status import APPEAL
+from annotation.masking.scan import SELF_NAMING, is_decided
+from annotation.models import Flag, Rater, Standing, Study
+from annotation.monitoring.progress import (
+    PEOPLE,
+    CategoryRow,
+    CohortRow,
+    RaterRow,
+    category_rows,
+    cohort_rows,
+    rater_rows,
+    study_rows,
+    totals,
+)
+from annotation.monitoring.skipped_tasks import skipped_by_all
+from annotation.monitoring.stored_progress import Counted, counted
+from annotation.recruitment.participants import waiting_requests
+from annotation.studies.provenance import provenance_of
+from core.background import send
+
+RATERS_A_PAGE = 50
+NOTES_SHOWN = 5
+__all__ = ["category_rows", "rater_rows", "study_rows"]
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What waits for the lead."""
+
+    notes: list[Flag]
+    notes_open: int
+    appeals: int
+    stopped: int
+    skipped: int
+    naming: int = 0
+    browsers: int = 0
+
+    def __bool__(self) -> bool:
+        waiting = (self.notes_open, self.appeals, self.stopped, self.skipped, self.naming, self.browsers)
+        return any(waiting)
+
+
+def studies_read_by(user: User) -> QuerySet[Study]:
+    return Study.objects.filter(workspace__in=workspaces_read_by(user)).select_related(
+        "benchmark", "workspace"
+    )
+
+
+def study_to_read(user: User, slug: str) -> Study:
+    """The study of this slug whose results the user may see; 404 for anybody else."""
+    study = (
+        studies_read_by(user).filter(slug=slug).select_related("guideline", "rubric").order_by("pk").first()
+    )
+    if study is None:
+        raise Http404
+    return study
+
+
+def leads(user: User, study: Study) -> bool:
+    return workspaces_led_by(user).filter(pk=study.workspace_id).exists()
+
+
+def study_to_lead(user: User, slug: str) -> Study:
+    """The study of this slug that the user may change; 404 for anybody else."""
+    study = study_to_read(user, slug)
+    if not leads(user, study):
+        raise Http404
+    return study
+
+
+def attention_of(study: Study, *, can_lead: bool) -> Attention:
+    """Notes, appeals, stopped raters, tasks nobody could rate, models named; for a lead also requests of browsers.
+
+    Seven queries at most.
+    """
+    counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
+    kinds = dict(counted.values_list("kind").annotate(Count("pk")))
+    appeals = kinds.pop(APPEAL, 0)
+    naming = kinds.pop(SELF_NAMING, 0)
+    notes = Flag.objects.filter(task__study=study, resolved_at=None).exclude(kind__in=[APPEAL, SELF_NAMING])
+    stopped = Standing.objects.filter(
+        rater__study=study, state__in=[Standing.State.PAUSED, Standing.State.FAILED]
+    ).count()
+    return Attention(
+        notes=list(notes.select_related("task", "rater")[:NOTES_SHOWN]) if kinds else [],
+        notes_open=sum(kinds.values()),
+        appeals=appeals,
+        stopped=stopped,
+        skipped=len(skipped_by_all(study)),
+        naming=0 if is_decided(study) else naming,
+        browsers=len(waiting_requests(study)) if can_lead else 0,
+    )
+
+
+def _count(study: Study) -> Counted:
+    return counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
+
+
+def _progress(study: Study, found: Counted, raters: list[RaterRow]) -> dict[str, Any]:
+    people = [row for row in raters if row.kind in PEOPLE]
+    categories: list[CategoryRow] = category_rows(study, found.tally)
+    cohorts: list[CohortRow] = cohort_rows(study, raters)
+    return {
+        "study": study,
+        "counted_at": found.at,
+        "counting": found.counting,
+        "categories": categories,
+        "cohorts": cohorts,
+        "total": _at_least_some(study) if found.counting else totals(categories),
+        "people_count": sum(row.answered > 0 for row in people),
+        "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
+        "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
+    }
+
+
+def _rater_rows(study: Study, found: Counted) -> list[RaterRow]:
+    return [] if found.counting else rater_rows(study, found.tally)
+
+
+def _at_least_some(study: Study) -> CategoryRow:
+    """Whether the study has tasks and seats at all, for a page that cannot say yet how many."""
+    tasks = study.tasks.filter(gold__isnull=True).exists()
+    return CategoryRow("", is_group=False, tasks=int(tasks), seats=int(study.seats.exists()))
+
+
+def _raters(study: Study, found: Counted, raters: list[RaterRow], number: str | None) -> dict[str, Any]:
+    people = [row for row in raters if row.kind in PEOPLE]
+    page: Page[RaterRow] = Paginator(people, RATERS_A_PAGE).get_page(number)
+    return {
+        "study": study,
+        "counting": found.counting,
+        "people": page,
+        "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
+        "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
+        "has_cohorts": any(row.cohort for row in people),
+    }
+
+
+@results_page
+@require_safe
+def studies(request: HttpRequest) -> HttpResponse:
+    """Every study whose results the user may see."""
+    user = cast(User, request.user)
+    context = {"rows": study_rows(studies_read_by(user)), "can_lead": workspaces_led_by(user).exists()}
+    return render(request, "annotation/studies.html", context)
+
+
+@results_page
+@never_cache
+@require_safe
+def overview(request: HttpRequest, slug: str) -> HttpResponse:
+    """One study's desk: progress by category, cohort and rater, what its answers say, and what needs the lead."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    can_lead = leads(user, study)
+    found = _count(study)
+    raters = _rater_rows(study, found)
+    context = {
+        **_raters(study, found, raters, request.GET.get("page")),
+        **_progress(study, found, raters),
+        "provenance": provenance_of(study),
+        "can_lead": can_lead,
+        "attention": attention_of(study, can_lead=can_lead),
+    }
+    return render(request, "annotation/desk.html", context)
+
+
+@results_page
+@never_cache
+@require_safe
+def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the desk with the sentence and the progress by category and cohort."""
+    study = study_to_read(cast(User, request.user), slug)
+    found = _count(study)
+    context = _progress(study, found, _rater_rows(study, found))
+    return render(request, "annotation/desk.html#progress", context)
+
+
+@results_page
+@never_cache
+@require_safe
+def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the desk with the raters, a page of them."""
+    study = study_to_read(cast(User, request.user), slug)
+    found = _count(study)
+    context = _raters(study, found, _rater_rows(study, found), request.GET.get("page"))
+    return render(request, "annotation/desk.html#raters", context)
+
+
+@results_page
+@never_cache
+@require_safe
+def live_attention(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the desk with what waits for the lead."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    can_lead = leads(user, study)
+    context = {"study": study, "attention": attention_of(study, can_lead=can_lead), "can_lead": can_lead}
+    return render(request, "annotation/desk.html#attention", context)

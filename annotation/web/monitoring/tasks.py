@@ -1,0 +1,163 @@
+"""Tasks that need a lead: where raters differ, a lead's own answer, more answers, and taking a task back."""
+
+from functools import partial
+from typing import cast
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page
+from annotation.answers.recording import AnswerRefused
+from annotation.models import Assignment, Study, Task, latest_scores
+from annotation.monitoring.adjudication import adjudicate, comparison_of, own_answer
+from annotation.monitoring.disagreements import disagreements, tasks_below
+from annotation.monitoring.stored_progress import counted, is_large
+from annotation.studies.life_cycle import add_overlap, release_task
+from annotation.studies.provenance import provenance_of
+from annotation.texts.rendering import render_text
+from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
+from annotation.web.rating.forms import PREFIX, AnswerForm, entered
+from annotation.web.rating.screens import screen_of
+from core.background import send
+
+MOST_SHOWN = 50
+MOST_AT_ONCE = 500
+MOST_MORE = 20
+
+
+def _least(values: dict[str, str]) -> float:
+    """The least spread asked for, as a share of the scale: `least` in per cent, 0 to 50."""
+    try:
+        return min(50.0, max(0.0, float(values.get("least", "") or 0))) / 100
+    except ValueError:
+        return 0.0
+
+
+@results_page
+@never_cache
+@require_safe
+def queue(request: HttpRequest, slug: str) -> HttpResponse:
+    """The tasks on which people differ most, ?least= per cent of the scale."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    least = _least(request.GET.dict())
+    known, at, counting = None, None, False
+    if is_large(study):
+        found = counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
+        known, at, counting = found.spreads, found.at, found.counting
+    rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "can_lead": leads(user, study),
+        "rows": [(row, round(100 * row.spread)) for row in rows],
+        "least": round(100 * least),
+        "counted_at": at,
+        "counting": counting,
+        "undecided": sum(not row.decided for row in rows),
+        "most": MOST_SHOWN,
+        "may_add": study.status in (Study.Status.OPEN, Study.Status.PAUSED),
+    }
+    part = getattr(request, "htmx", False)
+    return render(
+        request, "annotation/disagreements.html#rows" if part else "annotation/disagreements.html", context
+    )
+
+
+def _task(study: Study, task_id: str) -> Task:
+    tasks = Task.objects.filter(study=study).select_related(
+        "study", "answer_rubric", "response_a__instruction__category", "response_b", "response_a__model",
+        "response_b__model", "reviews",
+    )  # fmt: skip
+    return get_object_or_404(tasks, public_id=task_id)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
+    """One task with its text and every answer to it; a lead's POST is their own answer, which decides it."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    task = _task(study, task_id)
+    can_lead = leads(user, study)
+    screen = screen_of(Assignment(task=task, shown_first=Assignment.Side.A))
+    own = own_answer(task, user)
+    initial = entered(screen.criteria, latest_scores(own.scores.all()), screen.shown) if own else {}
+    sent = request.POST if request.method == "POST" else None
+    form = AnswerForm(screen.criteria, sent, initial=initial, shown=screen.shown)
+    if request.method == "POST":
+        if not can_lead:
+            raise Http404
+        if form.is_valid():
+            try:
+                adjudicate(task, form.answers(), criteria=screen.criteria, by=user, clock=timezone.now)
+            except AnswerRefused as refusal:
+                for key, problem in refusal.problems.items():
+                    form.add_error(PREFIX + key, problem)
+            else:
+                messages.success(request, _("Your answer is kept beside the others; it counts in no result."))
+                return redirect("annotation:task", study.slug, task.public_id)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "can_lead": can_lead,
+        "task": task,
+        "screen": screen,
+        "instruction": render_text(task.response_a.instruction.text),
+        "comparison": comparison_of(task, list(screen.criteria)),
+        "form": form,
+        "questions": form.questions(),
+        "own": own,
+        "held": task.seats.filter(state="held").count(),
+    }
+    return render(request, "annotation/task.html", context, status=422 if form.errors else 200)
+
+
+@results_page
+@require_POST
+def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
+    """Seats for one task (`task`), or for all whose answers spread more than `least` per cent of the scale."""
+    user = cast(User, request.user)
+    study = study_to_lead(user, slug)
+    more = request.POST.get("more", "1")
+    if not more.isdecimal() or not 1 <= int(more) <= MOST_MORE:
+        messages.error(request, _("Ask for 1 to %(most)s more answers a task.") % {"most": MOST_MORE})
+        return redirect("annotation:disagreements", study.slug)
+    if request.POST.get("task"):
+        tasks = [_task(study, request.POST["task"])]
+    else:
+        tasks = tasks_below(study, least=_least(request.POST.dict()), most=MOST_AT_ONCE)
+    tasks = [task for task in tasks if task.gold is None]
+    made = add_overlap(study, tasks, int(more), by=user) if tasks else 0
+    if made:
+        told = ngettext(
+            "%(n)s place is made; it is handed out next.",
+            "%(n)s places are made; they are handed out next.",
+            made,
+        )
+        messages.success(request, told % {"n": made})
+    else:
+        messages.info(
+            request, _("No task needs more answers: those above the mark have open places or are decided.")
+        )
+    return redirect("annotation:disagreements", study.slug)
+
+
+@results_page
+@require_POST
+def release(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
+    """Take the task back from raters who hold it unanswered."""
+    user = cast(User, request.user)
+    study = study_to_lead(user, slug)
+    task = _task(study, task_id)
+    freed = release_task(task, by=user)
+    told = ngettext("%(n)s place is free again.", "%(n)s places are free again.", freed)
+    messages.success(request, told % {"n": freed})
+    return redirect("annotation:task", study.slug, task.public_id)

@@ -1,0 +1,449 @@
+"""One form per screen, built from the rubric, so that every scale is data."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from django import forms
+from django.utils.translation import get_language, gettext as _, gettext_lazy
+
+from annotation.answers.evidence import Quotations, UnreadableQuotation
+from annotation.answers.recording import NOT_APPLICABLE, Answer, Timing
+from annotation.models import Cohort, Criterion, Score
+from annotation.recruitment.join_limits import MOST_JOINS_AN_HOUR
+from annotation.rubrics.scales import number_text
+from annotation.rules.canonical import compares, mirrored_level
+from core.messages.localized import localized
+
+PREFIX, REASON, EVIDENCE = "c-", "r-", "e-"
+ENTERED = (PREFIX, REASON, EVIDENCE)
+LONGEST_WHY = 2000
+ACCOUNT_NAME = re.compile(r"[\w.@+-]{1,150}")
+DOES_NOT_APPLY = "n/a"
+MOST_STEPS_AS_BUTTONS = 21
+MOST_STARS = 6
+STAR, NO_STAR = "★", "☆"
+SKIP_REASONS = [
+    ("cannot-judge", gettext_lazy("I cannot judge this subject")),
+    ("broken", gettext_lazy("The text is broken or missing")),
+    ("language", gettext_lazy("I do not read this language well enough")),
+    ("distressing", gettext_lazy("The text is offensive or distressing")),
+    ("other", gettext_lazy("Another reason")),
+]
+
+
+class Criteria(tuple[Criterion, ...]):
+    """The criteria of a screen. Each is itself alone: what is made once for it holds as long as it is there."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One button of a scale: `shortcut` is the key that chooses it, '' where it has none.
+
+    `letter` is a second such key: a, b, t, d where responses are compared, y and n at a scale's two ends. `stars` are
+    drawn before the label, `empty` ones after them.
+    """
+
+    value: str
+    label: str
+    description: str
+    shortcut: str
+    checked: bool
+    letter: str = ""
+    stars: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge answered, for a rater to review; quotations are of the response."""
+
+    answer: str
+    reason: str = ""
+    quotations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a task is put before its rater, as far as its form must know.
+
+    `mirrored`: the task's response B stands first. `starred`: levels are drawn as stars. `reviewed`: verdicts by
+    criterion key, each to be found reasonable or not, with a reason. `texts`: the responses in the order of panes;
+    where only a part of a response is shown, it `begins` there, in code points.
+    """
+
+    paired: bool = False
+    mirrored: bool = False
+    starred: bool = False
+    reviewed: Mapping[str, Verdict] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
+    begins: int = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """One criterion as the page shows it; `shape` is levels, steps (numbers as buttons) or number (a field)."""
+
+    name: str
+    number: int
+    text: str
+    role: str
+    shape: str
+    choices: tuple[Choice, ...]
+    value: str
+    may_not_apply: bool
+    not_applicable: bool
+    minimum: float
+    maximum: float
+    step: str
+    error: str
+    key: str
+    evidence_name: str
+    evidence: str
+    reason_name: str
+    reason: str
+    verdict: Verdict | None
+    compares: bool
+
+
+def _steps(criterion: Criterion) -> list[float] | None:
+    """The numbers of a range with few steps; None for levels and for long or continuous ranges."""
+    if criterion.levels or criterion.step is None:
+        return None
+    low, high = criterion.ends
+    count = round((high - low) / criterion.step)
+    if count >= MOST_STEPS_AS_BUTTONS:
+        return None
+    return [low + index * criterion.step for index in range(count + 1)]
+
+
+def _anchor(criterion: Criterion, value: float) -> str:
+    for anchor in criterion.anchors:
+        if float(anchor["from"]) <= value <= float(anchor["to"]):
+            return localized(anchor.get("description", {}))
+    return ""
+
+
+class SecondsField(forms.Field):
+    """Seconds as a page measured them. An answer is never refused for its time: what is no time is none."""
+
+    def to_python(self, value: Any) -> float | None:
+        try:
+            seconds = float(value)
+        except (TypeError, ValueError):
+            return None
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+class TimedForm(forms.Form):
+    """A form that carries the seconds the page measured; empty without JavaScript. The server's clock bounds them."""
+
+    active = SecondsField(required=False)
+    idle = SecondsField(required=False)
+
+    def timing(self) -> Timing:
+        return Timing(self.cleaned_data.get("active"), self.cleaned_data.get("idle"))
+
+
+class SharedFields(dict[str, forms.Field]):
+    """Fields that no form changes, so that every form of the same criteria may have them."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedFields":
+        return self
+
+
+def _values(criterion: Criterion) -> dict[str, float] | None:
+    """What each choice of the form stands for; None where a number is written."""
+    if criterion.levels:
+        return {str(level["key"]): float(level["value"]) for level in criterion.levels}
+    steps = _steps(criterion)
+    return None if steps is None else {number_text(step): step for step in steps}
+
+
+def _field(criterion: Criterion) -> forms.Field:
+    missing = {"required": _("This question is not answered yet.")}
+    values = _values(criterion)
+    if values is None:
+        return forms.CharField(required=True, max_length=40, error_messages=missing)
+    choices = [(value, value) for value in values]
+    if criterion.may_not_apply:
+        choices.append((DOES_NOT_APPLY, DOES_NOT_APPLY))
+    return forms.ChoiceField(
+        choices=choices,
+        error_messages=missing | {"invalid_choice": _("This value is not on the question's scale.")},
+    )
+
+
+@lru_cache(maxsize=128)
+def _fields(criteria: Criteria, reviewed: bool, _language: str) -> SharedFields:
+    fields = SharedFields(AnswerForm.base_fields)
+    for criterion in criteria:
+        fields[EVIDENCE + criterion.key] = forms.CharField(required=False, max_length=10_000)
+        if reviewed:
+            fields[REASON + criterion.key] = forms.CharField(required=False, max_length=LONGEST_WHY)
+        fields[PREFIX + criterion.key] = _field(criterion)
+    return fields
+
+
+class AnswerForm(TimedForm):
+    """The answers to a rubric's criteria, and a note to the lead."""
+
+    note = forms.CharField(required=False, max_length=4000, widget=forms.Textarea)
+
+    def __init__(
+        self, criteria: Iterable[Criterion], *args: Any, shown: Shown | None = None, **kwargs: Any
+    ) -> None:
+        self.shown = shown or Shown()
+        self._quotations: dict[str, Quotations] = {}
+        known = criteria if isinstance(criteria, Criteria) else Criteria(criteria)
+        self.criteria = sorted(known, key=lambda criterion: criterion.position)
+        self.base_fields = _fields(known, bool(self.shown.reviewed), get_language() or "")  # type: ignore[misc]
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        for criterion in self.criteria:
+            name = PREFIX + criterion.key
+            entered = self.cleaned_data.get(name)
+            self._clean_evidence(criterion)
+            if self._needs_reason(criterion, entered) and not self.cleaned_data.get(REASON + criterion.key):
+                self.add_error(name, _("Say why, in a few words."))
+            if entered is None or entered == DOES_NOT_APPLY or _values(criterion) is not None:
+                continue
+            low, high = criterion.ends
+            try:
+                fits = criterion.admits(float(entered.replace(",", ".")))
+            except ValueError:
+                fits = False
+            if not fits:
+                limits = {"low": number_text(low), "high": number_text(high)}
+                self.add_error(name, _("Give a number from %(low)s to %(high)s.") % limits)
+        return self.cleaned_data
+
+    def _needs_reason(self, criterion: Criterion, entered: str | None) -> bool:
+        """A verdict found unreasonable is to be said why."""
+        values = _values(criterion)
+        if not self.shown.reviewed or not values or entered not in values:
+            return False
+        return values[entered] == min(values.values())
+
+    def _clean_evidence(self, criterion: Criterion) -> None:
+        written = self.cleaned_data.get(EVIDENCE + criterion.key, "")
+        try:
+            self._quotations[criterion.key] = Quotations.read(written, self.shown.texts)
+        except UnreadableQuotation as problem:
+            self.add_error(PREFIX + criterion.key, str(problem))
+
+    def answers(self) -> dict[str, Answer]:
+        """The valid form's answers by criterion key, each on its criterion's own scale, pairs as they are stored."""
+        return {criterion.key: self._answer(criterion) for criterion in self.criteria}
+
+    def _answer(self, criterion: Criterion) -> Answer:
+        entered = self.cleaned_data[PREFIX + criterion.key]
+        extras: dict[str, Any] = {
+            "reason": self.cleaned_data.get(REASON + criterion.key, "").strip(),
+            "evidence": self._quotations[criterion.key].as_stored(
+                mirrored=self.shown.mirrored, begins=self.shown.begins
+            ),
+        }
+        if entered == DOES_NOT_APPLY:
+            return replace(NOT_APPLICABLE, **extras)
+        turned = self.shown.mirrored and compares(*criterion.ends)
+        if criterion.levels:
+            level = next(level for level in criterion.levels if str(level["key"]) == entered)
+            if turned:
+                level = mirrored_level(criterion.levels, entered)
+            return Answer(float(level["value"]), level=str(level["key"]), **extras)
+        value = float(entered.replace(",", "."))
+        return Answer(-value if turned else value, **extras)
+
+    def questions(self) -> list[Question]:
+        """The criteria in order, with what is entered so far."""
+        return [self._question(number, criterion) for number, criterion in enumerate(self.criteria, start=1)]
+
+    def _question(self, number: int, criterion: Criterion) -> Question:
+        name = PREFIX + criterion.key
+        current = str(self[name].value() or "")
+        low, high = criterion.ends
+        steps = _steps(criterion)
+        if criterion.levels:
+            shape = "levels"
+            offered = [self._choice(criterion, index, current) for index in range(len(criterion.levels))]
+        elif steps is not None:
+            shape = "steps"
+            offered = [
+                Choice(text, text, _anchor(criterion, step), text, checked=current == text)
+                for step, text in ((step, number_text(step)) for step in steps)
+            ]
+        else:
+            shape, offered = "number", []
+        return Question(
+            name=name,
+            number=number,
+            text=criterion.question,
+            role=criterion.role,
+            shape=shape,
+            choices=tuple(offered),
+            value=current,
+            may_not_apply=criterion.may_not_apply,
+            not_applicable=current == DOES_NOT_APPLY,
+            minimum=low,
+            maximum=high,
+            step=number_text(criterion.step) if criterion.step else "any",
+            error=str(self.errors[name][0]) if self.is_bound and name in self.errors else "",
+            key=criterion.key,
+            evidence_name=EVIDENCE + criterion.key,
+            evidence=str(self[EVIDENCE + criterion.key].value() or ""),
+            reason_name=REASON + criterion.key if self.shown.reviewed else "",
+            reason=str(self[REASON + criterion.key].value() or "") if self.shown.reviewed else "",
+            verdict=self.shown.reviewed.get(criterion.key),
+            compares=self.shown.paired and compares(low, high),
+        )
+
+    def _choice(self, criterion: Criterion, index: int, current: str) -> Choice:
+        level = criterion.levels[index]
+        key, value = str(level["key"]), float(level["value"])
+        low, high = criterion.ends
+        stars, empty = "", ""
+        if (
+            self.shown.starred
+            and low >= 0
+            and high <= MOST_STARS
+            and value == int(value)
+            and high == int(high)
+        ):
+            stars, empty = STAR * int(value), NO_STAR * int(high - value)
+        return Choice(
+            key,
+            localized(level.get("label", {})) or key,
+            localized(level.get("description", {})),
+            str(index + 1) if index < 9 else "",
+            checked=current == key,
+            letter=_letter(criterion, key, value, paired=self.shown.paired),
+            stars=stars,
+            empty=empty,
+        )
+
+
+def _letter(criterion: Criterion, key: str, value: float, *, paired: bool) -> str:
+    """The letter that chooses a level: a, b, t (tie), d (both bad), A, B (far better); y and n at a scale's ends."""
+    low, high = criterion.ends
+    if not (paired and compares(low, high)):
+        return {high: "y", low: "n"}.get(value, "")
+    if value == 0:
+        ties = [str(level["key"]) for level in criterion.levels if float(level["value"]) == 0]
+        return "t" if key == ties[0] else "d"
+    side = [float(level["value"]) for level in criterion.levels if float(level["value"]) * value > 0]
+    nearest = min(abs(one) for one in side)
+    letter = "a" if value > 0 else "b"
+    return letter if abs(value) == nearest else letter.upper()
+
+
+class SkipForm(TimedForm):
+    reason = forms.ChoiceField(choices=SKIP_REASONS)
+
+
+class AppealForm(forms.Form):
+    text = forms.CharField(min_length=3, max_length=4000)
+
+
+class TimeForm(forms.Form):
+    """A rater's own word on how long a task took."""
+
+    minutes = forms.FloatField(min_value=0, max_value=600)
+    reason = forms.CharField(min_length=3, max_length=300)
+
+
+class CohortForm(forms.Form):
+    """Another door to a study."""
+
+    name = forms.CharField(max_length=100)
+    kind = forms.ChoiceField(choices=Cohort.Kind.choices)
+    days = forms.IntegerField(required=False, min_value=1, max_value=730)
+    joins_per_hour = forms.IntegerField(required=False, min_value=1, max_value=MOST_JOINS_AN_HOUR)
+    consent_en = forms.CharField(required=False, max_length=20_000)
+    consent_zh = forms.CharField(required=False, max_length=20_000)
+
+    def consents(self) -> dict[str, str]:
+        texts = {"en": self.cleaned_data["consent_en"], "zh-hans": self.cleaned_data["consent_zh"]}
+        return {language: text for language, text in texts.items() if text}
+
+
+class SignedLinksForm(forms.Form):
+    """The workspace at Prolific whose signed links a cohort takes; empty for links without a signature."""
+
+    workspace = forms.RegexField(r"^[A-Za-z0-9]+$", max_length=64, required=False)
+
+
+class MinimumForm(forms.Form):
+    """What a part must come to before it is complete."""
+
+    answers = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+    checks = forms.IntegerField(required=False, min_value=1, max_value=100)
+    minutes = forms.IntegerField(required=False, min_value=1, max_value=10_000)
+
+
+class JoinLimitForm(forms.Form):
+    """How many may join by a door from one network address within an hour; empty for any number."""
+
+    joins_per_hour = forms.IntegerField(required=False, min_value=1, max_value=MOST_JOINS_AN_HOUR)
+
+
+class AccountsForm(forms.Form):
+    """Names of accounts to make, one a line."""
+
+    usernames = forms.CharField(max_length=10_000)
+
+    def clean_usernames(self) -> list[str]:
+        """The names, each once, in order."""
+        names = [line.strip() for line in self.cleaned_data["usernames"].splitlines() if line.strip()]
+        for name in names:
+            if not ACCOUNT_NAME.fullmatch(name):
+                raise forms.ValidationError(
+                    _("%(name)s cannot be an account's name; use letters, digits and @ . + - _ only.")
+                    % {"name": name}
+                )
+        return list(dict.fromkeys(names))
+
+
+def entered(
+    criteria: Iterable[Criterion], scores: Mapping[int, Score], shown: Shown | None = None
+) -> dict[str, str]:
+    """Recorded scores (by criterion id) as the form names them, in the order in which they are shown."""
+    shown = shown or Shown()
+    values = {}
+    for criterion in criteria:
+        score = scores.get(criterion.pk)
+        if score is None:
+            continue
+        quotations = Quotations.stored(
+            score.evidence or [], shown.texts, mirrored=shown.mirrored, begins=shown.begins
+        )
+        values[EVIDENCE + criterion.key] = quotations.written()
+        values[REASON + criterion.key] = score.reason
+        if score.not_applicable:
+            values[PREFIX + criterion.key] = DOES_NOT_APPLY
+        elif score.value is not None:
+            turned = shown.mirrored and compares(*criterion.ends)
+            if criterion.levels:
+                level = level_chosen(criterion, score)
+                key = str(level["key"])
+                values[PREFIX + criterion.key] = (
+                    str(mirrored_level(criterion.levels, key)["key"]) if turned else key
+                )
+            else:
+                values[PREFIX + criterion.key] = number_text(-score.value if turned else score.value)
+    return {name: value for name, value in values.items() if value}
+
+
+def level_chosen(criterion: Criterion, score: Score) -> Mapping[str, Any]:
+    """The level a score names, or that of its value where an import named none."""
+    named = next((level for level in criterion.levels if str(level["key"]) == score.level), None)
+    assert score.value is not None
+    return named or criterion.level_of(score.value) or {"key": number_text(score.value), "value": score.value}

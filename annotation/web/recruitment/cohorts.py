@@ -1,0 +1,407 @@
+"""A lead's page of doors and people: invitations, who came in by them, who is stopped, and what nobody could rate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib import messages
+from django.db import IntegrityError
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.members.changes import NewAccount, PeopleRefused
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_led_by
+from accounts.sign_in.client_address import is_internal
+from annotation.assignment.rater_status import APPEAL, cause_words, pause, resume
+from annotation.assignment.slots import GIVEN
+from annotation.models import (
+    Assignment,
+    BrowserRequest,
+    CheckOutcome,
+    Cohort,
+    Flag,
+    Rater,
+    RefusedAddress,
+    Standing,
+    Study,
+    Task,
+)
+from annotation.monitoring import skipped_tasks
+from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, check_policies
+from annotation.recruitment import minimum
+from annotation.recruitment.cohorts import (
+    OUTCOMES,
+    change_codes,
+    change_platform_workspace,
+    erase_identity,
+    make_accounts,
+    make_cohort,
+    renew_link,
+    revoke_link,
+)
+from annotation.recruitment.join_limits import (
+    JOINS_AN_HOUR,
+    MOST_JOINS_AN_HOUR,
+    change_join_limit,
+    waiting_at,
+)
+from annotation.recruitment.participants import settle, waiting_requests
+from annotation.recruitment.signed_links import NoKeys, prolific_keys
+from annotation.studies.provenance import provenance_of
+from annotation.web.monitoring.dashboard import study_to_read
+from annotation.web.rating.forms import (
+    SKIP_REASONS,
+    AccountsForm,
+    CohortForm,
+    JoinLimitForm,
+    MinimumForm,
+    SignedLinksForm,
+)
+from core.text import storable
+
+MOST_RATERS_SHOWN = 200
+
+
+@dataclass
+class Door:
+    """One cohort as the page shows it."""
+
+    cohort: Cohort
+    address: str
+    is_open: bool
+    joined: int = 0
+    rating: int = 0
+    stopped: int = 0
+    screened_out: int = 0
+    waiting: int = 0
+    refused: list[RefusedAddress] = field(default_factory=list)
+
+    @property
+    def twice_as_many(self) -> int:
+        """The limit that the page offers in one click."""
+        return min(MOST_JOINS_AN_HOUR, 2 * (self.cohort.joins_per_hour or 0))
+
+    @property
+    def refused_inside(self) -> bool:
+        """Whether a refused address is of the server's own network: perhaps a proxy that nobody listed."""
+        return any(is_internal(row.address) for row in self.refused)
+
+
+@dataclass
+class Person:
+    """One rater as the page shows it; `checks` is (as expected, of) gold items and controls."""
+
+    rater: Rater
+    state: str
+    state_name: str
+    cause: str
+    answered: int
+    skipped: int
+    checks: tuple[int, int]
+    qualification: tuple[int, int]
+    appeal: str
+    known_as: str
+
+
+def _study_led(request: HttpRequest, slug: str) -> Study:
+    """The study, for those who lead its workspace; 404 for anybody else."""
+    user = cast(User, request.user)
+    study = study_to_read(user, slug)
+    if not workspaces_led_by(user).filter(pk=study.workspace_id).exists():
+        raise Http404
+    return study
+
+
+def doors(request: HttpRequest, study: Study) -> list[Door]:
+    """The study's cohorts with how many came in by each, and whom their limits keep out."""
+    state = Standing.State
+    counted = (
+        Cohort.objects.filter(study=study)
+        .prefetch_related("refused_addresses")
+        .annotate(
+            joined=Count("raters"),
+            rating=Count("raters", filter=Q(raters__standing__state=state.RATING)),
+            stopped=Count("raters", filter=Q(raters__standing__state__in=[state.PAUSED, state.FAILED])),
+            screened_out=Count("raters", filter=Q(raters__standing__state=state.SCREENED_OUT)),
+        )
+    )
+    now = timezone.now()
+    found = []
+    for cohort in counted:
+        address = request.build_absolute_uri(reverse("annotation:join", args=[cohort.entry_token]))
+        is_open = cohort.revoked_at is None and (cohort.expires_at is None or cohort.expires_at > now)
+        counts = {name: getattr(cohort, name) for name in ("joined", "rating", "stopped", "screened_out")}
+        waiting = waiting_at(cohort, now).count()
+        refused = list(cohort.refused_addresses.all())
+        found.append(Door(cohort, address, is_open, waiting=waiting, refused=refused, **counts))
+    return found
+
+
+def people_of(study: Study) -> list[Person]:
+    """The study's raters, those who wait for the lead first; four queries."""
+    raters = list(
+        Rater.objects.filter(study=study, kind=Rater.Kind.PERSON)
+        .select_related("standing", "cohort", "identity", "user")
+        .order_by("pk")[:MOST_RATERS_SHOWN]
+    )
+    work = {
+        row["rater"]: row
+        for row in Assignment.objects.filter(rater__in=raters)
+        .order_by()
+        .values("rater")
+        .annotate(
+            answered=Count("pk", filter=GIVEN),
+            skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
+        )
+    }
+    checks: dict[tuple[int, bool], tuple[int, int]] = {}
+    outcomes = CheckOutcome.objects.filter(
+        assignment__rater__in=raters, purpose__in=[GOLD, CONTROL, QUALIFICATION]
+    )
+    for rater, purpose, passed in outcomes.values_list("assignment__rater", "purpose", "passed"):
+        right, of = checks.get((rater, purpose == QUALIFICATION), (0, 0))
+        checks[rater, purpose == QUALIFICATION] = right + passed, of + 1
+    appeals = dict(
+        Flag.objects.filter(rater__in=raters, kind=APPEAL, resolved_at=None).values_list("rater", "text")
+    )
+    found = [_person(rater, work.get(rater.pk, {}), checks, appeals.get(rater.pk, "")) for rater in raters]
+    waiting = (Standing.State.PAUSED, Standing.State.FAILED)
+    return sorted(
+        found, key=lambda person: (not person.appeal, person.state not in waiting, -person.answered)
+    )
+
+
+def _person(
+    rater: Rater, work: Mapping[str, Any], checks: dict[tuple[int, bool], tuple[int, int]], appealed: str
+) -> Person:
+    standing = getattr(rater, "standing", None)
+    identity = getattr(rater, "identity", None)
+    known = [str(rater.user)] if rater.user else []
+    if identity is not None:
+        known += [part for part in (identity.name, identity.key) if part and part not in known]
+    return Person(
+        rater=rater,
+        state=standing.state if standing else Standing.State.RATING,
+        state_name=str(standing.get_state_display() if standing else Standing.State.RATING.label),
+        cause=cause_words(standing),
+        answered=work.get("answered", 0),
+        skipped=work.get("skipped", 0),
+        checks=checks.get((rater.pk, False), (0, 0)),
+        qualification=checks.get((rater.pk, True), (0, 0)),
+        appeal=appealed,
+        known_as=" · ".join(known),
+    )
+
+
+def _render(
+    request: HttpRequest,
+    study: Study,
+    *,
+    form: CohortForm | None = None,
+    accounts: list[NewAccount] | None = None,
+    known: list[str] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    reasons = dict(SKIP_REASONS)
+    nobody = [
+        (item, [(reasons.get(reason, reason), n) for reason, n in item.reasons])
+        for item in skipped_tasks.skipped_by_all(study)
+    ]
+    people = people_of(study)
+    shown = doors(request, study)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "doors": shown,
+        "people": people,
+        "waiting": sum(bool(person.appeal) for person in people),
+        "browsers": waiting_requests(study),
+        "minimum": minimum.minimum_of(study),
+        "stated": study.policies.get("minimum") or {},
+        "nobody": nobody,
+        "form": form or CohortForm(initial={"joins_per_hour": JOINS_AN_HOUR}),
+        "refused": sum(row.refused for door in shown for row in door.refused),
+        "accounts": accounts or [],
+        "known_accounts": known or [],
+        "plan": check_policies(study),
+    }
+    return render(request, "annotation/cohorts.html", context, status=status)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
+    """The study's doors and people; POST makes another door."""
+    study = _study_led(request, slug)
+    if request.method != "POST":
+        return _render(request, study)
+    form = CohortForm(request.POST)
+    if not form.is_valid():
+        return _render(request, study, form=form, status=422)
+    days = form.cleaned_data["days"]
+    try:
+        make_cohort(
+            study,
+            form.cleaned_data["name"],
+            form.cleaned_data["kind"],
+            consents=form.consents(),
+            expires_at=timezone.now() + timedelta(days=days) if days else None,
+            joins_per_hour=form.cleaned_data["joins_per_hour"],
+            by=cast(User, request.user),
+        )
+    except IntegrityError:
+        form.add_error("name", _("The study has a cohort of this name; choose another."))
+        return _render(request, study, form=form, status=422)
+    messages.success(request, _("The cohort's link is ready below."))
+    return redirect("annotation:cohorts", study.slug)
+
+
+@results_page
+@require_POST
+def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
+    """Revoke or renew a link, change its codes or how many may join, or make accounts for it."""
+    study = _study_led(request, slug)
+    user = cast(User, request.user)
+    cohort = get_object_or_404(study.cohorts.select_related("study"), pk=cohort_id)
+    match request.POST.get("do"):
+        case "revoke":
+            revoke_link(cohort, clock=timezone.now, by=user)
+            messages.success(request, _("The link takes nobody any more; who is in stays in."))
+        case "renew":
+            renew_link(cohort, expires_at=timezone.now() + timedelta(days=30), by=user)
+            messages.success(request, _("The cohort has a fresh link, for 30 days."))
+        case "codes":
+            codes = {name: storable(str(request.POST.get(name, ""))).strip()[:40] for name in OUTCOMES}
+            change_codes(cohort, {name: code for name, code in codes.items() if code}, by=user)
+            messages.success(request, _("The completion codes are changed."))
+        case "signed":
+            _change_signed(request, cohort)
+        case "joins":
+            limit = JoinLimitForm(request.POST)
+            if limit.is_valid():
+                change_join_limit(cohort, limit.cleaned_data["joins_per_hour"], by=user)
+                messages.success(
+                    request, _("The limit for joining is changed; who was refused can join now.")
+                )
+            else:
+                messages.error(request, str(limit.errors["joins_per_hour"][0]))
+        case "accounts":
+            form = AccountsForm(request.POST)
+            if not form.is_valid():
+                messages.error(request, str(form.errors["usernames"][0]))
+                return redirect("annotation:cohorts", study.slug)
+            try:
+                made, known = make_accounts(cohort, form.cleaned_data["usernames"], by=user)
+            except PeopleRefused as refusal:
+                messages.error(request, str(refusal))
+                return redirect("annotation:cohorts", study.slug)
+            return _render(request, study, accounts=made, known=known)
+        case _:
+            raise Http404
+    return redirect("annotation:cohorts", study.slug)
+
+
+def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
+    """Accept only links signed by Prolific, or any link."""
+    form = SignedLinksForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The id of a Prolific workspace contains letters and digits only."))
+        return
+    workspace = form.cleaned_data["workspace"]
+    try:
+        if workspace:
+            prolific_keys()
+    except NoKeys:
+        messages.error(
+            request,
+            _(
+                "This server cannot check signed links: its operator must set PLUMBLINE_PROLIFIC_KEYS to the file of "
+                "Prolific's public keys."
+            ),
+        )
+        return
+    change_platform_workspace(cohort, workspace, by=cast(User, request.user))
+    if workspace:
+        messages.success(request, _("The cohort now accepts only links signed by Prolific."))
+    else:
+        messages.success(request, _("The cohort now accepts unsigned links, too."))
+
+
+@results_page
+@require_POST
+def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say what a part must come to before it is complete."""
+    study = _study_led(request, slug)
+    form = MinimumForm(request.POST)
+    if form.is_valid():
+        minimum.change_minimum(study, minimum.stated_in(form.cleaned_data), by=cast(User, request.user))
+        messages.success(request, _("The minimum for completion has been changed."))
+    else:
+        messages.error(request, _("Nothing is changed: give whole numbers, checks as 1 to 100 percent."))
+    return redirect("annotation:cohorts", study.slug)
+
+
+@results_page
+@require_POST
+def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResponse:
+    """Let a browser that asks go on as a rater, or refuse it."""
+    study = _study_led(request, slug)
+    asked = get_object_or_404(
+        BrowserRequest.objects.select_related("participant__rater"),
+        participant__study=study,
+        pk=request_id,
+    )
+    admit = request.POST.get("do") == "admit"
+    if not admit and request.POST.get("do") != "refuse":
+        raise Http404
+    named = {"rater": asked.participant.rater.name, "number": asked.number}
+    if not settle(asked, admit=admit, by=cast(User, request.user)):
+        messages.info(request, _("Request %(number)s is answered already.") % named)
+    elif admit:
+        messages.success(request, _("The other browser may go on as %(rater)s.") % named)
+    else:
+        messages.success(request, _("Request %(number)s is refused.") % named)
+    return redirect("annotation:cohorts", study.slug)
+
+
+@results_page
+@require_POST
+def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
+    """Pause a rater, let one go on, or forget who they are."""
+    study = _study_led(request, slug)
+    user = cast(User, request.user)
+    rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)
+    name = {"rater": rater.name}
+    match request.POST.get("do"):
+        case "pause":
+            pause(rater, message=storable(str(request.POST.get("message", "")))[:1000], by=user)
+            messages.success(request, _("%(rater)s is paused.") % name)
+        case "resume":
+            resume(rater, clock=timezone.now, by=user)
+            messages.success(request, _("%(rater)s may go on.") % name)
+        case "erase":
+            erase_identity(rater, by=user)
+            messages.success(request, _("Who %(rater)s is, is forgotten; the answers stay.") % name)
+        case _:
+            raise Http404
+    return redirect("annotation:cohorts", study.slug)
+
+
+@results_page
+@require_POST
+def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
+    """Take a task that nobody could rate out of the study."""
+    study = _study_led(request, slug)
+    task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
+    skipped_tasks.set_aside(task, by=cast(User, request.user))
+    messages.success(request, _("The task is set aside; its skips stay on record."))
+    return redirect("annotation:cohorts", study.slug)

@@ -1,0 +1,183 @@
+"""The questions of a study's own rubric, as a lead writes them: one row a question."""
+
+from typing import Any
+
+from django import forms
+from django.utils.text import slugify
+from django.utils.translation import gettext as _, gettext_lazy
+
+from annotation.models import Criterion, Rubric, Study
+from annotation.rubrics.checks import YES_NO
+from annotation.rubrics.library import CRITERION_FIELDS
+from annotation.rubrics.offered_scales import OFFERS, offer_of, scale_named
+from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers, write_numbers
+from annotation.web.study.forms import texts_of
+
+AS_IT_IS = "as-it-is"
+MOST_QUESTIONS = 60
+EMPTY_ROWS = 3
+LONGEST_KEY = 60
+
+
+class QuestionForm(forms.Form):
+    """One question; a row without a text is left out. `origin` is the key of the question it was."""
+
+    origin = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+    question_en = forms.CharField(
+        required=False, max_length=500, label=gettext_lazy("Question in English"),
+        widget=forms.Textarea(attrs={"rows": 2, "class": "half"}),
+    )  # fmt: skip
+    question_zh = forms.CharField(
+        required=False, max_length=500, label=gettext_lazy("Question in Chinese"),
+        widget=forms.Textarea(attrs={"rows": 2, "class": "half"}),
+    )  # fmt: skip
+    scale = forms.ChoiceField(required=False, label=gettext_lazy("Answered by"))
+    may_not_apply = forms.BooleanField(required=False, label=gettext_lazy("May not apply"))
+    numbers = forms.CharField(
+        required=False, max_length=2000, label=gettext_lazy("Looked for in the parts"),
+        help_text=gettext_lazy("Such as 19, 23-25 or 13-52/5 (every fifth). Empty means the whole text."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, kind: str, known: dict[str, Criterion], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.known = known
+        offered = [(key, name) for key, name, _role in OFFERS.get(Study.Kind(kind), [])]
+        origin = known.get(str(self["origin"].value() or ""))
+        if origin is not None and not offer_of(kind, origin):
+            offered.insert(0, (AS_IT_IS, _("The scale that it has")))
+        self.fields["scale"].choices = offered  # type: ignore[attr-defined]
+        if kind == Study.Kind.CHECK:
+            del self.fields["scale"], self.fields["may_not_apply"]
+        else:
+            del self.fields["numbers"]
+        if kind == Study.Kind.PAIR:
+            del self.fields["may_not_apply"]
+
+    def clean_numbers(self) -> list[int]:
+        try:
+            return read_numbers(self.cleaned_data["numbers"])
+        except UnreadableNumbers as problem:
+            raise forms.ValidationError(
+                _("“%(piece)s” names no part; write numbers such as 19, 23-25 or 13-52/5.")
+                % {"piece": problem}
+            ) from problem
+
+    @property
+    def questions(self) -> dict[str, str]:
+        return texts_of(self.cleaned_data, "question") if self.is_valid() else {}
+
+
+class PartsForm(forms.Form):
+    """What the parts of a long response are called, and how many are asked for."""
+
+    mark = forms.CharField(
+        required=False, max_length=40, label=gettext_lazy("What a part is called"),
+        help_text=gettext_lazy(
+            "The word that stands before its number at the beginning of a line, such as Week, Day or Floor."
+        ),
+    )  # fmt: skip
+    asked = forms.IntegerField(
+        required=False, min_value=1, max_value=100_000, label=gettext_lazy("Parts asked for"),
+        help_text=gettext_lazy("From it the share of parts that a response has."),
+    )  # fmt: skip
+
+
+class RubricForm:
+    """All rows and, for checks, what the parts are called; `save` makes the next version of the study's rubric."""
+
+    def __init__(self, study: Study, data: Any = None, *, rows: int = 0) -> None:
+        self.study = study
+        source = study.rubric
+        self.criteria = list(source.criteria.all()) if source else []
+        self.known = {criterion.key: criterion for criterion in self.criteria}
+        count = len(self.criteria) + (EMPTY_ROWS if self.criteria else EMPTY_ROWS + 2)
+        if data is not None:
+            written = str(data.get("rows", ""))
+            count = min(MOST_QUESTIONS, int(written)) if written.isdecimal() and written.isascii() else 0
+        self.rows = [self._row(number, data) for number in range(max(count, rows))]
+        where = next((one.subtasks for one in self.criteria if one.subtasks), None) or {}
+        initial = {"mark": where.get("mark", ""), "asked": where.get("asked")}
+        self.parts = PartsForm(data, initial=initial) if study.kind == Study.Kind.CHECK else None
+        self.problem = ""
+
+    def _row(self, number: int, data: Any) -> QuestionForm:
+        initial: dict[str, Any] = {}
+        if number < len(self.criteria):
+            one = self.criteria[number]
+            initial = {
+                "origin": one.key,
+                "question_en": one.questions.get("en", ""),
+                "question_zh": one.questions.get("zh-hans", ""),
+                "scale": offer_of(self.study.kind, one) or AS_IT_IS,
+                "may_not_apply": one.may_not_apply,
+                "numbers": write_numbers((one.subtasks or {}).get("numbers", ())),
+            }
+        return QuestionForm(
+            data, prefix=f"q{number}", initial=initial, kind=self.study.kind, known=self.known
+        )
+
+    def is_valid(self) -> bool:
+        fine = all(row.is_valid() for row in self.rows) and (self.parts is None or self.parts.is_valid())
+        written = [row for row in self.rows if row.questions]
+        if fine and not written:
+            self.problem = _("Write at least one question.")
+        elif fine and self.parts is not None and any(row.cleaned_data["numbers"] for row in written):
+            fine = bool(self.parts.cleaned_data["mark"].strip())
+            if not fine:
+                self.parts.add_error("mark", _("Say what the parts are called, such as Week."))
+        return fine and not self.problem
+
+    def criteria_fields(self) -> list[dict[str, Any]]:
+        """The valid rows as fields of Criterion, in order."""
+        taken: set[str] = set()
+        found: list[dict[str, Any]] = []
+        for row in self.rows:
+            if row.questions:
+                found.append(self._fields(row, len(found), taken))
+        return found
+
+    def _fields(self, row: QuestionForm, position: int, taken: set[str]) -> dict[str, Any]:
+        data, origin = row.cleaned_data, row.known.get(row.cleaned_data["origin"])
+        key = origin.key if origin else slugify(row.questions.get("en", ""))[:LONGEST_KEY].replace("-", "_")
+        key = key or f"question{position + 1}"
+        while key in taken:
+            key = f"{key[:LONGEST_KEY]}_{position + 1}"
+        taken.add(key)
+        fields: dict[str, Any] = {"key": key, "questions": row.questions, "position": position}
+        if self.parts is not None:
+            return fields | {
+                "role": Criterion.Role.CHECK.value,
+                "levels": YES_NO,
+                "subtasks": self._where(data["numbers"]),
+            }
+        scale = data.get("scale") or OFFERS[Study.Kind(self.study.kind)][0][0]
+        fields["may_not_apply"] = bool(data.get("may_not_apply"))
+        if scale == AS_IT_IS and origin is not None:
+            kept = ("role", "levels", "minimum", "maximum", "step", "anchors")
+            return fields | {name: getattr(origin, name) for name in kept}
+        role = next(role for name, _title, role in OFFERS[Study.Kind(self.study.kind)] if name == scale)
+        return fields | scale_named(scale) | {"role": role}
+
+    def _where(self, numbers: list[int]) -> dict[str, Any] | None:
+        if not numbers or self.parts is None:
+            return None
+        data = self.parts.cleaned_data
+        return {
+            "mark": data["mark"].strip(),
+            "numbers": numbers,
+            "kind": kind_of(numbers),
+            "asked": data["asked"],
+        }
+
+
+def same_criteria(rubric: Rubric, wanted: list[dict[str, Any]]) -> bool:
+    """Whether the rubric asks just this."""
+    stored = list(rubric.criteria.all())
+    return len(stored) == len(wanted) and all(
+        all(getattr(one, name) == fields.get(name, _plain(name)) for name in CRITERION_FIELDS)
+        for one, fields in zip(stored, wanted, strict=True)
+    )
+
+
+def _plain(name: str) -> Any:
+    return {"levels": [], "anchors": [], "may_not_apply": False}.get(name)

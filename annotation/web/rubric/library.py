@@ -1,0 +1,100 @@
+"""The library's rubrics and guidelines, each version readable; for those who read results."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_read_by
+from annotation.models import Criterion, Guideline, Rubric
+from annotation.texts.rendering import render_text
+from core.messages.localized import localized
+
+ON_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class CriterionRow:
+    """A question with its scale in the reader's language: levels as (value, label, description), or a range."""
+
+    question: str
+    key: str
+    role: str
+    levels: list[tuple[float, str, str]]
+    low: float | None
+    high: float | None
+
+
+@require_safe
+@results_page
+def rubrics(request: HttpRequest) -> HttpResponse:
+    """Every rubric with what it is for; ?q= searches their keys."""
+    words = request.GET.get("q", "").strip()
+    found = Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)))
+    if words:
+        found = found.filter(key__icontains=words)
+    rows = found.select_related("benchmark", "category__parent", "instruction", "study").annotate(
+        criterion_count=Count("criteria")
+    )
+    page = Paginator(rows.order_by("key", "-version", "pk"), ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/rubrics.html", {"page": page, "words": words})
+
+
+@require_safe
+@results_page
+def rubric(request: HttpRequest, pk: int) -> HttpResponse:
+    """One version of a rubric: its questions with their scales."""
+    found = (
+        Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk)
+        .select_related("benchmark", "category__parent", "instruction", "study")
+        .prefetch_related("criteria")
+        .first()
+    )
+    if found is None:
+        raise Http404(gettext("There is no such rubric."))
+    versions = Rubric.objects.filter(workspace=found.workspace_id, key=found.key).order_by("-version")
+    rows = [_criterion(criterion) for criterion in found.criteria.all()]
+    return render(request, "annotation/rubric.html", {"rubric": found, "versions": versions, "rows": rows})
+
+
+@require_safe
+@results_page
+def guidelines(request: HttpRequest) -> HttpResponse:
+    """Every guideline, the newest version of each first."""
+    found = Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)))
+    page = Paginator(found.order_by("key", "-version", "pk"), ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/guidelines.html", {"page": page})
+
+
+@require_safe
+@results_page
+def guideline(request: HttpRequest, pk: int) -> HttpResponse:
+    """One version of a guideline as raters read it."""
+    found = Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk).first()
+    if found is None:
+        raise Http404(gettext("There is no such guideline."))
+    context = {"guideline": found, "text": render_text(found.text)}
+    return render(request, "annotation/library_guideline.html", context)
+
+
+def _criterion(criterion: Criterion) -> CriterionRow:
+    levels = [
+        (
+            float(level["value"]),
+            localized(level.get("label") or {}),
+            localized(level.get("description") or {}),
+        )
+        for level in criterion.levels
+    ]
+    role = criterion.get_role_display()
+    return CriterionRow(criterion.question, criterion.key, role, levels, criterion.minimum, criterion.maximum)
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)

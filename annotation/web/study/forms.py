@@ -1,0 +1,465 @@
+"""What a lead fills in to make a study, in the order of the page; a launched study keeps what its answers rest on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.db.models import Count, Q, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from accounts.models import Workspace
+from annotation.models import Guideline, Rubric, Study
+from annotation.policies.quality_checks import RATES, SLOWEST_LIMIT, USUAL_GAP, PaceRule
+from annotation.rubrics.checks import PREFIX as CHECK_PREFIX
+from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
+from annotation.studies.selection import Selection, judges_to_review, with_roles
+from core.web.row_choices import RowsField
+from generation.models import Benchmark, Category, LanguageModel
+
+Label = str | Promise
+KINDS = Study.Kind.choices
+LANGUAGES = ("en", "zh-hans")
+ORDERS = [
+    ("spread", gettext_lazy("Spread: every task once before any twice")),
+    ("finish", gettext_lazy("Finish early: all answers to a task close together")),
+    ("random", gettext_lazy("Random")),
+]
+HINTS = [
+    ("hidden", gettext_lazy("Hidden")),
+    ("shown", gettext_lazy("Shown")),
+    ("split", gettext_lazy("Split: shown to half of the raters, drawn at random")),
+]
+PAIRS = [
+    ("all", gettext_lazy("All pairs of models")),
+    ("baselines", gettext_lazy("Every model against chosen baselines")),
+    ("even", gettext_lazy("A number of pairs, sampled evenly")),
+]
+SAMPLES = [
+    ("first", gettext_lazy("One response of each model to an instruction")),
+    ("all", gettext_lazy("All responses of each model")),
+]
+SHARES = {"probe": 100 * RATES["probe"], "gold": 100 * RATES["gold"], "control": 100 * RATES["control"]}
+PACE = ("words", "told", "paused")
+KEPT_AFTER_LAUNCH = {
+    "rubric", "benchmark", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges", "overlap",
+    "order", "hints", "controls",
+}  # fmt: skip
+
+
+class NewStudyForm(forms.Form):
+    """What a study is called, how it is answered and on which benchmark; the rest is chosen on the next page."""
+
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace")
+    )
+    name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
+    name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
+    kind = forms.ChoiceField(choices=KINDS, widget=forms.RadioSelect, label=gettext_lazy("Raters answer by"))
+    benchmark = forms.ModelChoiceField(Benchmark.objects.none(), label=gettext_lazy("Benchmark"))
+
+    def __init__(self, workspaces: QuerySet[Workspace], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
+        benchmarks = Benchmark.objects.filter(workspace__in=workspaces).annotate(
+            responses=Count("instructions__responses", filter=Q(instructions__responses__text__isnull=False))
+        )
+        self.fields["benchmark"].queryset = benchmarks.order_by("-responses", "slug")  # type: ignore[attr-defined]
+        self.fields["benchmark"].label_from_instance = _benchmark_name  # type: ignore[attr-defined]
+        if len(benchmarks) == 1:
+            self.initial["benchmark"] = benchmarks[0].pk
+        if len(workspaces) == 1:
+            self.fields["workspace"].widget = forms.HiddenInput()
+            self.initial["workspace"] = workspaces[0].pk
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not data.get("name_en") and not data.get("name_zh"):
+            self.add_error("name_en", _("Give the study a name in at least one language."))
+        benchmark, workspace = data.get("benchmark"), data.get("workspace")
+        if benchmark and workspace and benchmark.workspace_id != workspace.pk:
+            self.add_error(
+                "benchmark", _("This benchmark belongs to another workspace; choose one of this workspace.")
+            )
+        return data
+
+    def names(self) -> dict[str, str]:
+        return texts_of(self.cleaned_data, "name")
+
+
+def _benchmark_name(benchmark: Any) -> str:
+    counted = ngettext("%(n)s response", "%(n)s responses", benchmark.responses) % {"n": benchmark.responses}
+    return f"{benchmark.name} ({counted})"
+
+
+def texts_of(data: dict[str, Any], stem: str) -> dict[str, str]:
+    """The texts entered as <stem>_en and <stem>_zh, by language; empty ones left out."""
+    pairs = (("en", data.get(f"{stem}_en", "")), ("zh-hans", data.get(f"{stem}_zh", "")))
+    return {language: text.strip() for language, text in pairs if text and text.strip()}
+
+
+def _share_field(label: Any, help_text: Any = "") -> forms.FloatField:
+    return forms.FloatField(min_value=0, max_value=25, required=False, label=label, help_text=help_text)
+
+
+def _text_field(label: Any, help_text: Any = "", rows: int = 4) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": rows})
+    return forms.CharField(max_length=20_000, required=False, widget=widget, label=label, help_text=help_text)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its heading, what it is about, and its fields."""
+
+    key: str
+    title: str
+    about: str
+    fields: list[forms.BoundField]
+
+
+class StudyForm(forms.Form):
+    """Everything a lead decides of one study; `apply` writes it into the study, which the caller saves."""
+
+    name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
+    name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
+    categories = RowsField(
+        Category.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Categories"),
+        help_text=gettext_lazy("None chosen means all."),
+    )  # fmt: skip
+    models = RowsField(
+        LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Models"),
+        help_text=gettext_lazy("None chosen means all."),
+    )  # fmt: skip
+    samples = forms.ChoiceField(choices=SAMPLES, required=False, label=gettext_lazy("Responses"))
+    pairs = forms.ChoiceField(choices=PAIRS, required=False, label=gettext_lazy("Pairs"))
+    baselines = RowsField(
+        LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Baselines"), help_text=gettext_lazy("For pairs against chosen baselines."),
+    )  # fmt: skip
+    pairs_wanted = forms.IntegerField(
+        min_value=1, max_value=1_000_000, required=False, label=gettext_lazy("Number of pairs"),
+        help_text=gettext_lazy("For pairs sampled evenly: every two models meet equally often."),
+    )  # fmt: skip
+    judges = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Judges whose reasons are reviewed"),
+        help_text=gettext_lazy("None chosen means all."),
+    )  # fmt: skip
+    rubric = forms.ModelChoiceField(
+        Rubric.objects.none(), required=False, label=gettext_lazy("Rubric"),
+        empty_label=gettext_lazy("Each instruction's own: the nearest in the library"),
+    )  # fmt: skip
+    overlap = forms.IntegerField(
+        min_value=1, max_value=1000, label=gettext_lazy("Answers a task"),
+        help_text=gettext_lazy("Different raters for each task; agreement needs at least two."),
+    )  # fmt: skip
+    quota = forms.IntegerField(
+        min_value=1, max_value=1_000_000, required=False, label=gettext_lazy("Most tasks of one rater"),
+        help_text=gettext_lazy("Empty means no limit."),
+    )  # fmt: skip
+    order = forms.ChoiceField(choices=ORDERS, label=gettext_lazy("Order"))
+    hints = forms.ChoiceField(
+        choices=HINTS, label=gettext_lazy("Hints of the instructions"),
+        help_text=gettext_lazy("A split makes an experiment: each answer is kept with what its rater saw."),
+    )  # fmt: skip
+    answers_per_hour = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Most answers an hour"),
+        help_text=gettext_lazy("A rater who is faster is asked to come back later. Empty means no limit."),
+    )  # fmt: skip
+    last_day = forms.DateField(
+        required=False, widget=forms.DateInput(attrs={"type": "date"}), label=gettext_lazy("Last day"),
+        help_text=gettext_lazy("After this day (UTC) no task is handed out; begun ones may be finished."),
+    )  # fmt: skip
+    training = forms.BooleanField(
+        required=False, label=gettext_lazy("Training first"),
+        help_text=gettext_lazy("Tasks marked for training come first, with feedback on every answer."),
+    )  # fmt: skip
+    qualification_of = forms.IntegerField(
+        min_value=1, max_value=100, required=False, label=gettext_lazy("Qualification tasks"),
+        help_text=gettext_lazy("Empty means no qualification."),
+    )  # fmt: skip
+    qualification_pass = forms.IntegerField(
+        min_value=1, max_value=100, required=False, label=gettext_lazy("of which as expected, to pass")
+    )
+    probe_percent = _share_field(
+        gettext_lazy("Repeats, percent of tasks"),
+        gettext_lazy("Earlier tasks come back unannounced: how consistent is a rater?"),
+    )
+    probe_gap = forms.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        label=gettext_lazy("Repeats come after so many tasks at least"),
+    )
+    gold_percent = _share_field(gettext_lazy("Gold items, percent of tasks"))
+    control_percent = _share_field(gettext_lazy("Degraded controls, percent of tasks"))
+    controls = forms.IntegerField(
+        min_value=0, max_value=10_000, required=False, label=gettext_lazy("Controls to make"),
+        help_text=gettext_lazy("Copies with the end cut, a paragraph doubled or sections swapped, made at launch."),
+    )  # fmt: skip
+    checks_failed = forms.IntegerField(
+        min_value=1,
+        max_value=100,
+        required=False,
+        label=gettext_lazy("A rater is paused at so many failed checks"),
+    )
+    checks_window = forms.IntegerField(
+        min_value=1, max_value=100, required=False, label=gettext_lazy("among the latest")
+    )
+    show_gold = forms.BooleanField(
+        required=False, label=gettext_lazy("Raters see their own agreement with gold"),
+        help_text=gettext_lazy("It changes after every 50 answers only, so that it does not give single tasks away."),
+    )  # fmt: skip
+    pace_words = forms.IntegerField(
+        min_value=0, max_value=100_000, required=False, label=gettext_lazy("Fastest reading, words a minute"),
+        help_text=gettext_lazy(
+            "Answers that come sooner count as too fast. Nobody reads more than 1,000 words a minute; most adults read "
+            "175 to 300. 0 means that no rater is paused for speed."
+        ),
+    )  # fmt: skip
+    pace_told = forms.IntegerField(
+        min_value=1, max_value=1000, required=False,
+        label=gettext_lazy("A rater is told after so many answers in a row that are too fast"),
+    )  # fmt: skip
+    pace_paused = forms.IntegerField(
+        min_value=1, max_value=1000, required=False, label=gettext_lazy("and paused after so many more"),
+    )  # fmt: skip
+    guideline = forms.ModelChoiceField(
+        Guideline.objects.none(),
+        required=False,
+        label=gettext_lazy("Guideline"),
+        empty_label=gettext_lazy("None"),
+    )
+    consent_en = _text_field(
+        gettext_lazy("Consent text in English"),
+        gettext_lazy(
+            "What who joins by a link agrees to, in Markdown. Cohorts may have a text of their own."
+        ),
+    )
+    consent_zh = _text_field(gettext_lazy("Consent text in Chinese"))
+    payment_en = _text_field(gettext_lazy("Note on payment in English"), rows=2)
+    payment_zh = _text_field(gettext_lazy("Note on payment in Chinese"), rows=2)
+    raters = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Raters expected"),
+        help_text=gettext_lazy("Used by the plan alone."),
+    )  # fmt: skip
+    hourly_pay = forms.DecimalField(
+        min_value=0, max_digits=10, decimal_places=2, required=False, label=gettext_lazy("Pay an hour")
+    )
+    currency = forms.CharField(max_length=8, required=False, label=gettext_lazy("Currency"))
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", initial_of(study))
+        super().__init__(*args, **kwargs)
+        self.study = study
+        of_benchmark = Category.objects.filter(benchmark=study.benchmark_id).select_related("parent")
+        self._offer("categories", of_benchmark.order_by("parent__position", "position", "pk"), _category_name)
+        models = LanguageModel.objects.filter(responses__instruction__benchmark=study.benchmark_id).distinct()
+        self._offer("models", models, str)
+        self._offer("baselines", models, str)
+        own = Rubric.objects.filter(workspace=study.workspace_id, study__in=[study])
+        library = Rubric.objects.filter(workspace=study.workspace_id, study=None, instruction=None)
+        made = Q(key__startswith=CHECK_PREFIX) | Q(key__startswith=REVIEW_PREFIX)
+        known = with_roles(library | own, study.kind).exclude(made).order_by("key", "-version")
+        self._offer("rubric", known, lambda rubric: f"{rubric.name} (v{rubric.version})")
+        guidelines = Guideline.objects.filter(workspace=study.workspace_id)
+        self._offer("guideline", guidelines, str)
+        if study.kind == Study.Kind.REVIEW:
+            self.fields["judges"].choices = [  # type: ignore[attr-defined]
+                (str(one.pk), one.name) for one in judges_to_review(study)
+            ]
+        for name in self._out_of_place():
+            del self.fields[name]
+        if study.status != Study.Status.DRAFT or study.policies.get("launching"):
+            for name in KEPT_AFTER_LAUNCH & set(self.fields):
+                self.fields[name].disabled = True
+
+    def _offer(self, name: str, rows: QuerySet[Any], label: Any) -> None:
+        self.fields[name].queryset = rows  # type: ignore[attr-defined]
+        self.fields[name].label_from_instance = label  # type: ignore[attr-defined]
+
+    def _out_of_place(self) -> Sequence[str]:
+        """Fields that a study of this kind has no use for."""
+        match self.study.kind:
+            case Study.Kind.PAIR:
+                return ("samples", "judges")
+            case Study.Kind.REVIEW:
+                return (
+                    "samples",
+                    "pairs",
+                    "baselines",
+                    "pairs_wanted",
+                    "rubric",
+                    "controls",
+                    "control_percent",
+                )
+            case Study.Kind.CHECK:
+                return ("pairs", "baselines", "pairs_wanted", "judges", "controls", "control_percent")
+            case _:
+                return ("pairs", "baselines", "pairs_wanted", "judges")
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not data.get("name_en") and not data.get("name_zh"):
+            self.add_error("name_en", _("Give the study a name in at least one language."))
+        if data.get("pairs") == "baselines" and not data.get("baselines"):
+            self.add_error("baselines", _("Choose at least one model as the baseline."))
+        if data.get("pairs") == "even" and not data.get("pairs_wanted"):
+            self.add_error("pairs_wanted", _("Say how many pairs to sample."))
+        of, needed = data.get("qualification_of"), data.get("qualification_pass")
+        if of and not needed:
+            self.add_error("qualification_pass", _("Say how many of them must be as expected."))
+        elif of and needed and needed > of:
+            self.add_error("qualification_pass", _("The pass mark is higher than the number of tasks."))
+        if 0 < (data.get("pace_words") or 0) < SLOWEST_LIMIT:
+            told = _("Give 0, or at least %(n)s words a minute: many people read as fast as that.")
+            self.add_error("pace_words", told % {"n": SLOWEST_LIMIT})
+        window, failed = data.get("checks_window") or 10, data.get("checks_failed") or 3
+        if failed > window:
+            self.add_error(
+                "checks_failed", _("The number of failures is higher than the number of checks looked at.")
+            )
+        return data
+
+    def sections(self) -> Iterator[Section]:
+        for key, title, about, names in _SECTIONS:
+            present = [self[name] for name in names if name in self.fields]
+            if present:
+                yield Section(key, str(title), str(about), present)
+
+    def apply(self) -> None:
+        """Write the valid form into the study, unsaved."""
+        data, study = self.cleaned_data, self.study
+        study.names = texts_of(data, "name")
+        if "rubric" in data:
+            study.rubric = data["rubric"]
+        study.guideline = data["guideline"]
+        study.policies = {**study.policies, **self._policies()}
+        for name in [key for key, value in study.policies.items() if value in (None, "", {}, [])]:
+            del study.policies[name]
+
+    def _policies(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        of = data.get("qualification_of")
+        policies: dict[str, Any] = {
+            "overlap": data["overlap"],
+            "quota": data.get("quota"),
+            "order": data["order"],
+            "hints": data["hints"],
+            "answers_per_hour": data.get("answers_per_hour"),
+            "last_day": data["last_day"].isoformat() if data.get("last_day") else None,
+            "training": True if data.get("training") else None,
+            "qualification": {"of": of, "pass": data["qualification_pass"]} if of else None,
+            "probe_gap": data.get("probe_gap"),
+            "controls": data.get("controls"),
+            "checks": {"window": data.get("checks_window") or 10, "failed": data.get("checks_failed") or 3},
+            "show_gold": True if data.get("show_gold") else None,
+            "reading_pace": {
+                name: getattr(PaceRule(), name) if data.get(f"pace_{name}") is None else data[f"pace_{name}"]
+                for name in PACE
+            },
+            "consent": texts_of(data, "consent"),
+            "payment": texts_of(data, "payment"),
+            "plan": _plan(data),
+            "selection": self._selection(),
+        }
+        for kind in SHARES:
+            percent = data.get(f"{kind}_percent")
+            policies[f"{kind}_rate"] = None if percent is None else round(percent / 100, 6)
+        return policies
+
+    def _selection(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        chosen: dict[str, Any] = {
+            name: sorted(one.pk for one in data[name])
+            for name in ("categories", "models", "baselines")
+            if name in data
+        }
+        chosen["judges"] = sorted(int(pk) for pk in data.get("judges", ()))
+        # Verdicts drawn from a run are no field of the page, and stay as they were drawn.
+        before = self.study.policies.get("selection", {})
+        chosen |= {name: before[name] for name in ("reviewed", "verdicts") if name in before}
+        for name in ("samples", "pairs", "pairs_wanted"):
+            chosen[name] = data.get(name)
+        return {key: value for key, value in chosen.items() if value}
+
+
+def _plan(data: dict[str, Any]) -> dict[str, Any]:
+    plan = {
+        "raters": data.get("raters"),
+        "hourly_pay": str(data["hourly_pay"]) if data.get("hourly_pay") is not None else None,
+        "currency": data.get("currency") or None,
+    }
+    return {key: value for key, value in plan.items() if value is not None}
+
+
+def _category_name(category: Category) -> str:
+    return f"{category.parent.name} / {category.name}" if category.parent else category.name
+
+
+def initial_of(study: Study) -> dict[str, Any]:
+    """The study's present choices as the form names them."""
+    policies, chosen = study.policies, Selection.of(study)
+    checks, plan = policies.get("checks", {}), policies.get("plan", {})
+    qualification = policies.get("qualification") or {}
+    plain = ("quota", "answers_per_hour", "last_day", "training", "controls", "show_gold")
+    return {
+        **{f"{stem}_{short}": texts.get(language, "")
+           for stem, texts in (("name", study.names), ("consent", policies.get("consent", {})),
+                               ("payment", policies.get("payment", {})))
+           for short, language in (("en", "en"), ("zh", "zh-hans"))},
+        "categories": chosen.categories, "models": chosen.models, "samples": chosen.samples, "pairs": chosen.pairs,
+        "baselines": chosen.baselines, "pairs_wanted": chosen.pairs_wanted or None,
+        "judges": [str(pk) for pk in chosen.judges],
+        "rubric": study.rubric_id, "guideline": study.guideline_id,
+        "overlap": policies.get("overlap", 1),
+        "order": policies.get("order", "random"),
+        "hints": policies.get("hints", "hidden"),
+        **{name: policies.get(name) for name in plain},
+        "qualification_of": qualification.get("of"), "qualification_pass": qualification.get("pass"),
+        **{
+            f"{kind}_percent": round(100 * policies.get(f"{kind}_rate", usual / 100), 4)
+            for kind, usual in SHARES.items()
+        },
+        "probe_gap": policies.get("probe_gap", USUAL_GAP),
+        "checks_window": checks.get("window", 10), "checks_failed": checks.get("failed", 3),
+        **{
+            f"pace_{name}": policies.get("reading_pace", {}).get(name, getattr(PaceRule(), name))
+            for name in PACE
+        },
+        **{name: plan.get(name) for name in ("raters", "hourly_pay", "currency")},
+    }  # fmt: skip
+
+
+_SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
+    ("name", gettext_lazy("Name"), "", ("name_en", "name_zh")),
+    ("tasks", gettext_lazy("What is rated"), gettext_lazy("The tasks are made from this choice at launch."),
+     ("rubric", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges")),
+    ("handout", gettext_lazy("Handing out"), "",
+     ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day")),
+    ("quality", gettext_lazy("Measuring raters"),
+     gettext_lazy("Checks come between the other tasks, look like them, and count in no result about the responses."),
+     ("training", "qualification_of", "qualification_pass", "probe_percent", "probe_gap", "gold_percent",
+      "control_percent", "controls", "checks_failed", "checks_window", "show_gold", "pace_words", "pace_told",
+      "pace_paused")),
+    ("texts", gettext_lazy("What raters read"), "",
+     ("guideline", "consent_en", "consent_zh", "payment_en", "payment_zh")),
+    ("plan", gettext_lazy("For the plan"), gettext_lazy("Shapes the figures beside this form, and nothing else."),
+     ("raters", "hourly_pay", "currency")),
+]  # fmt: skip
+
+
+class GuidelineForm(forms.Form):
+    """A guideline's text in each language; saved as the next version."""
+
+    text_en = _text_field(gettext_lazy("English"), rows=18)
+    text_zh = _text_field(gettext_lazy("Chinese"), rows=18)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not texts_of(data, "text"):
+            self.add_error("text_en", _("Write the guideline in at least one language."))
+        return data
+
+    def texts(self) -> dict[str, str]:
+        return texts_of(self.cleaned_data, "text")

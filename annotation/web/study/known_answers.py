@@ -1,0 +1,245 @@
+"""Tasks with a known answer, as a lead marks them: gold items, training and qualification."""
+
+from typing import Any, cast
+from urllib.parse import quote
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.models import User
+from accounts.permissions import results_page
+from annotation.assignment.attention_checks import NotMarkable, mark_gold
+from annotation.assignment.slots import make_seats
+from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
+from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
+from annotation.rubrics.scales import number_text
+from annotation.studies.life_cycle import LARGE, StudyRefused, is_large, log_event, make_tasks
+from annotation.studies.provenance import provenance_of
+from annotation.texts.rendering import render_text
+from annotation.web.monitoring.dashboard import study_to_lead
+from annotation.web.rating.screens import part_shown
+from annotation.web.study.forms import texts_of
+from core.messages.localized import localized
+from core.messages.reader_language import for_reader
+
+PURPOSES = [
+    (GOLD, gettext_lazy("Gold item: comes unannounced between the others")),
+    ("training", gettext_lazy("Training: comes first, with feedback")),
+    ("qualification", gettext_lazy("Qualification: decides who goes on")),
+]
+FOUND_A_PAGE = 30
+
+
+class KnownAnswerForm(forms.Form):
+    """The answers expected, each from a lowest to a highest value; a question left empty is not looked at."""
+
+    purpose = forms.ChoiceField(choices=PURPOSES, initial=GOLD, label=gettext_lazy("What the task is for"))
+    why_en = forms.CharField(required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3}),
+                             label=gettext_lazy("Why, in English"),
+                             help_text=gettext_lazy("Shown as feedback in training."))  # fmt: skip
+    why_zh = forms.CharField(
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label=gettext_lazy("Why, in Chinese"),
+    )
+
+    def __init__(self, criteria: list[Criterion], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.criteria = criteria
+        for criterion in criteria:
+            for end, label in (("low", _("at least")), ("high", _("at most"))):
+                self.fields[f"{end}-{criterion.key}"] = _end_field(criterion, label)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        for criterion in self.criteria:
+            low, high = self._ends(criterion)
+            if low is not None and high is not None and low > high:
+                self.add_error(f"high-{criterion.key}", _("The highest value is below the lowest."))
+        if not self.errors and not self.expected():
+            raise forms.ValidationError(_("Say which answer is expected to at least one question."))
+        return data
+
+    def _ends(self, criterion: Criterion) -> tuple[float | None, float | None]:
+        texts = [self.cleaned_data.get(f"{end}-{criterion.key}") for end in ("low", "high")]
+        low, high = (float(text) if text not in (None, "") else None for text in texts)
+        return low, high
+
+    def expected(self) -> dict[str, float | list[float]]:
+        found: dict[str, float | list[float]] = {}
+        for criterion in self.criteria:
+            low, high = self._ends(criterion)
+            if low is None and high is None:
+                continue
+            bottom, top = criterion.ends
+            ends = [bottom if low is None else low, top if high is None else high]
+            found[criterion.key] = ends[0] if ends[0] == ends[1] else ends
+        return found
+
+    def why(self) -> dict[str, str]:
+        return texts_of(self.cleaned_data, "why")
+
+    def rows(self) -> list[tuple[Criterion, forms.BoundField, forms.BoundField]]:
+        return [(one, self[f"low-{one.key}"], self[f"high-{one.key}"]) for one in self.criteria]
+
+
+def _end_field(criterion: Criterion, label: str) -> forms.Field:
+    if criterion.levels:
+        choices = [("", "–")] + [
+            (number_text(float(level["value"])), localized(level.get("label", {})) or str(level["key"]))
+            for level in sorted(criterion.levels, key=lambda level: float(level["value"]))
+        ]
+        return forms.ChoiceField(choices=choices, required=False, label=label)
+    low, high = criterion.ends
+    return forms.FloatField(min_value=low, max_value=high, required=False, label=label)
+
+
+def marked_tasks(study: Study) -> QuerySet[Task]:
+    """Tasks with a known answer and how raters did on them; the controls made by the program among them."""
+    return (
+        study.tasks.filter(gold__isnull=False)
+        .select_related("response_a__instruction__category")
+        .annotate(
+            given=Count("assignments__check_outcome"),
+            passed=Count("assignments__check_outcome", filter=Q(assignments__check_outcome__passed=True)),
+        )
+        .order_by("gold__purpose", "position", "pk")
+    )
+
+
+def _purpose_names() -> dict[str, str]:
+    return {
+        GOLD: _("Gold item"), CONTROL: _("Degraded control"), "training": _("Training"),
+        "qualification": _("Qualification"),
+    }  # fmt: skip
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
+    """The tasks with a known answer, and a search for others to mark; POST makes a draft's tasks to choose from."""
+    study = study_to_lead(cast(User, request.user), slug)
+    if request.method == "POST":
+        return _make_tasks_to_choose(request, study)
+    sought = request.GET.get("q", "").strip()
+    open_to_mark = study.tasks.filter(gold__isnull=True).exclude(
+        assignments__rater__kind__in=["person", "slot"]
+    )
+    if sought:
+        open_to_mark = open_to_mark.filter(
+            Q(response_a__instruction__external_id__icontains=sought)
+            | Q(response_a__instruction__category__key__icontains=sought)
+            | Q(response_a__model__name__icontains=sought)
+        )
+    names = _purpose_names()
+    marked = [
+        (names.get((task.gold or {}).get("purpose", ""), ""), task) for task in marked_tasks(study)[:500]
+    ]
+    context = {
+        "study": study,
+        "can_lead": True,
+        "provenance": provenance_of(study),
+        "marked": marked,
+        "page": Paginator(
+            open_to_mark.select_related(
+                "response_a__instruction__category", "response_a__model", "response_b__model"
+            ).order_by("position", "pk"),
+            FOUND_A_PAGE,
+        ).get_page(request.GET.get("page")),
+        "query": f"&q={quote(sought)}" if sought else "",
+        "sought": sought,
+        "has_tasks": study.tasks.exists(),
+    }
+    return render(request, "annotation/known_answers.html", context)
+
+
+def _make_tasks_to_choose(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.status == Study.Status.DRAFT:
+        if is_large(study):
+            messages.info(request, _("Making more than %(n)s tasks takes a while.") % {"n": LARGE})
+        if not make_tasks(study):
+            messages.error(request, _("The choices make no task yet; choose responses and a rubric first."))
+    return redirect("annotation:known_answers", study.slug)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
+    """One task with its text: what answer is expected of raters, and what for."""
+    study = study_to_lead(cast(User, request.user), slug)
+    tasks = study.tasks.select_related("response_a__instruction", "response_b", "answer_rubric", "study")
+    task = get_object_or_404(tasks, public_id=task_id)
+    criteria = list(task.answer_rubric.criteria.all())
+    form = KnownAnswerForm(criteria, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            mark_gold(task, form.expected(), purpose=form.cleaned_data["purpose"], why=form.why())
+        except NotMarkable as problem:
+            form.add_error(None, str(problem))
+        else:
+            log_event(
+                study,
+                cast(User, request.user),
+                "mark_known_answer",
+                about=task,
+                after={"task": task.key, **(task.gold or {})},
+            )
+            messages.success(request, _("The task is marked."))
+            return redirect("annotation:known_answers", study.slug)
+    context = {
+        "study": study,
+        "can_lead": True,
+        "task": task,
+        "form": form,
+        "instruction": render_text(task.response_a.instruction.text),
+        "responses": [
+            render_text((one.text or "")[part_shown(task)])
+            for one in (task.response_a, task.response_b)
+            if one is not None
+        ],
+    }
+    return render(request, "annotation/mark_task.html", context, status=422 if form.errors else 200)
+
+
+@results_page
+@require_POST
+def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
+    """Make a marked task that nobody was given an ordinary one again."""
+    study = study_to_lead(cast(User, request.user), slug)
+    task = get_object_or_404(study.tasks.filter(gold__isnull=False), public_id=task_id)
+    try:
+        unmark(task, by=cast(User, request.user))
+    except StudyRefused as problem:
+        messages.error(request, for_reader(problem))
+    return redirect("annotation:known_answers", study.slug)
+
+
+def unmark(task: Task, *, by: User) -> None:
+    """Take the known answer away; in a launched study the task gets its seats. Raises StudyRefused."""
+    if (
+        Assignment.objects.filter(task=task).exists()
+        or CheckOutcome.objects.filter(assignment__task=task).exists()
+    ):
+        raise StudyRefused(_("The task was already given to a rater as a check; it stays one."))
+    before = task.gold
+    if before and before.get("purpose") not in (GOLD, *BEFORE_RATING):
+        raise StudyRefused(_("A degraded control is never an ordinary task."))
+    with transaction.atomic():
+        task.gold = None
+        task.save(update_fields=["gold"])
+        log_event(
+            task.study, by, "unmark_known_answer", about=task, before={"task": task.key, **(before or {})}
+        )
+        if task.study.status != Study.Status.DRAFT:
+            make_seats(task.study)

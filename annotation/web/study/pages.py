@@ -1,0 +1,262 @@
+"""Pages on which a lead makes a study: new, set-up, guideline, launch, state and history."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import Event, User
+from accounts.permissions import results_page, workspaces_led_by
+from annotation.masking.scan import undecided
+from annotation.models import Cohort, Guideline, Rater, Study, Task
+from annotation.studies.history import EventLine, event_lines
+from annotation.studies.life_cycle import (
+    StudyRefused,
+    create_study,
+    is_large,
+    log_event,
+    prepare_and_open,
+    request_launch,
+    save_study,
+    set_status,
+    settings_of,
+)
+from annotation.studies.provenance import provenance_of
+from annotation.texts.rendering import render_text
+from annotation.web.monitoring.dashboard import study_to_lead
+from annotation.web.study.forms import GuidelineForm, NewStudyForm, StudyForm
+from core.background import send_after_commit
+from core.messages.reader_language import for_reader
+
+EVENTS_A_PAGE = 100
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def launch_progress(study: Study) -> dict[str, Any]:
+    """How far a launched draft's preparation is: tasks made and wanted; {} where none is going on."""
+    wanted = study.policies.get("launching")
+    if study.status != Study.Status.DRAFT or not wanted:
+        return {}
+    made = study.tasks.filter(gold__isnull=True).count()
+    return {"made": made, "wanted": int(wanted), "seats": made >= int(wanted)}
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_study(request: HttpRequest) -> HttpResponse:
+    """The first page of a new study; the next one has everything else."""
+    user = _user(request)
+    workspaces = workspaces_led_by(user)
+    if not workspaces.exists():
+        raise Http404
+    form = NewStudyForm(workspaces, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            study = create_study(
+                workspace=data["workspace"],
+                names=form.names(),
+                kind=data["kind"],
+                benchmark=data["benchmark"],
+                by=user,
+            )
+        except StudyRefused as problem:
+            form.add_error("name_en", for_reader(problem))
+        else:
+            return redirect("annotation:setup", study.slug)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "annotation/new_study.html", {"form": form}, status=status)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def setup(request: HttpRequest, slug: str) -> HttpResponse:
+    """Everything decided of one study, with the plan beside it; what answers rest on is fixed at launch."""
+    study = study_to_lead(_user(request), slug)
+    before = settings_of(study)
+    form = StudyForm(study, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        form.apply()
+        save_study(study, by=_user(request), before=before)
+        if request.POST.get("do") == "launch":
+            return _launched(request, study)
+        if request.POST.get("do") == "preview":
+            return redirect("annotation:preview", study.slug)
+        messages.success(request, _("Saved."))
+        return redirect("annotation:setup", study.slug)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "can_lead": True,
+        "form": form,
+        "sections": list(form.sections()),
+        "launch": launch_progress(study),
+        "refused": for_reader(study.policies.get("refused", "")),
+        "naming": undecided(study),
+        "is_draft": study.status == Study.Status.DRAFT,
+    }
+    status = 422 if request.method == "POST" else 200
+    return render(request, "annotation/setup.html", context, status=status)
+
+
+@results_page
+@never_cache
+@require_safe
+def launching(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the set-up page that tells how far a launch is; once it is over, the page loads the desk."""
+    study = study_to_lead(_user(request), slug)
+    progress = launch_progress(study)
+    if not progress:
+        return redirect(
+            "annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study.slug
+        )
+    return render(request, "annotation/setup.html#launching", {"study": study, "launch": progress})
+
+
+@results_page
+@require_POST
+def launch(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make the study's tasks and seats and open it: at once where that is quick, else by a worker."""
+    return _launched(request, study_to_lead(_user(request), slug))
+
+
+def _launched(request: HttpRequest, study: Study) -> HttpResponse:
+    try:
+        if not study.policies.get("launching"):
+            request_launch(study, by=_user(request))
+    except StudyRefused as problem:
+        messages.error(request, for_reader(problem))
+        return redirect("annotation:setup", study.slug)
+    if is_large(study):
+        send_after_commit("annotation.launch", study.pk)
+        return redirect("annotation:setup", study.slug)
+    prepare_and_open(study)
+    if study.status == Study.Status.OPEN:
+        messages.success(
+            request, _("The study is open. Invite raters by a cohort, or let members of the workspace rate.")
+        )
+        return redirect("annotation:desk", study.slug)
+    return redirect("annotation:setup", study.slug)
+
+
+@results_page
+@require_POST
+def change_status(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open, pause or close a launched study."""
+    study = study_to_lead(_user(request), slug)
+    try:
+        set_status(study, str(request.POST.get("status", "")), by=_user(request))
+    except StudyRefused as problem:
+        messages.error(request, for_reader(problem))
+    return redirect("annotation:desk", study.slug)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The guideline's text beside its preview; a changed text is saved as the next version."""
+    study = study_to_lead(_user(request), slug)
+    texts = study.guideline.texts if study.guideline else {}
+    initial = {"text_en": texts.get("en", ""), "text_zh": texts.get("zh-hans", "")}
+    form = GuidelineForm(request.POST or None, initial=initial)
+    status = 200
+    if request.method == "POST":
+        if form.is_valid() and request.POST.get("do") != "preview":
+            save_guideline(study, form.texts(), by=_user(request))
+            messages.success(request, _("Saved as %(version)s.") % {"version": study.guideline})
+            return redirect("annotation:edit_guideline", study.slug)
+        status = 200 if form.is_valid() else 422
+    shown = [
+        (language, render_text(str(form[name].value() or "")))
+        for language, name in (("en", "text_en"), ("zh-hans", "text_zh"))
+    ]
+    context = {"study": study, "can_lead": True, "form": form, "shown": shown, "versions": _versions(study)}
+    part = getattr(request, "htmx", False)
+    template = "annotation/edit_guideline.html#preview" if part else "annotation/edit_guideline.html"
+    return render(request, template, context, status=200 if part else status)
+
+
+def _versions(study: Study) -> QuerySet[Guideline]:
+    if study.guideline is None:
+        return Guideline.objects.none()
+    return Guideline.objects.filter(workspace=study.workspace_id, key=study.guideline.key).order_by(
+        "-version"
+    )
+
+
+def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guideline:
+    """The texts as the next version of the study's guideline, or as its first; unchanged texts make none."""
+    before = study.guideline
+    if before is not None and before.texts == texts:
+        return before
+    key = before.key if before is not None else study.slug
+    for _attempt in range(5):
+        latest = Guideline.objects.filter(workspace=study.workspace_id, key=key).order_by("-version").first()
+        try:
+            with transaction.atomic():
+                made = Guideline.objects.create(
+                    workspace_id=study.workspace_id,
+                    key=key,
+                    version=latest.version + 1 if latest else 1,
+                    texts=texts,
+                )
+                study.guideline = made
+                study.save(update_fields=["guideline"])
+                log_event(
+                    study,
+                    by,
+                    "change_guideline",
+                    before={"guideline": str(before or "")},
+                    after={"guideline": str(made)},
+                )
+        except IntegrityError:  # saved at the same moment by somebody else
+            continue
+        return made
+    raise StudyRefused(_("The guideline is being changed by somebody else; try again."))
+
+
+def events_of(study: Study) -> QuerySet[Event]:
+    """What was done to the study, its cohorts, raters and tasks, the latest first."""
+    cohorts = [str(pk) for pk in Cohort.objects.filter(study=study).values_list("pk", flat=True)]
+    return (
+        Event.objects.filter(workspace=study.workspace_id)
+        .filter(
+            Q(object_type="study", object_id=study.public_id)
+            | Q(object_type="cohort", object_id__in=cohorts)
+            | Q(object_type="rater", object_id__in=Rater.objects.filter(study=study).values("public_id"))
+            | Q(object_type="task", object_id__in=Task.objects.filter(study=study).values("public_id"))
+        )
+        .select_related("actor")
+        .order_by("-at", "-id")
+    )
+
+
+@results_page
+@never_cache
+@require_safe
+def history(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who did what in the study, the latest first."""
+    study = study_to_lead(_user(request), slug)
+    page = Paginator(events_of(study), EVENTS_A_PAGE).get_page(request.GET.get("page"))
+    lines: list[EventLine] = event_lines(study, list(page.object_list))
+    context = {
+        "study": study,
+        "can_lead": True,
+        "provenance": provenance_of(study),
+        "page": page,
+        "lines": lines,
+    }
+    return render(request, "annotation/history.html", context)

@@ -1,0 +1,193 @@
+"""What a rater would see of a study: the real rating page on a task that the study has or would have, nothing stored.
+
+A preview's assignment is made for the page alone; its public id is "preview-", the task's number and the study's id,
+so that the page's own addresses lead here.
+"""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+
+from accounts.models import User
+from accounts.permissions import results_page
+from annotation.models import Assignment, Rater, Study, Task
+from annotation.policies.hints import CONDITION as HINT
+from annotation.rules.alignment import word_diff
+from annotation.studies.selection import PlannedTask, planned_tasks, task_row
+from annotation.texts.rendering import render_text
+from annotation.web.monitoring.dashboard import studies_read_by, study_to_lead
+from annotation.web.rating.forms import AnswerForm
+from annotation.web.rating.pages import screen_context
+from annotation.web.rating.screens import screen_of
+from annotation.web.recruitment.joining import consent_text
+
+
+def preview_tasks(study: Study) -> list[PlannedTask]:
+    return planned_tasks(study).tasks
+
+
+def _study(request: HttpRequest, study_id: str) -> Study:
+    """The study of a preview, for those who read its workspace's results; 404 for anybody else."""
+    found = studies_read_by(cast(User, request.user)).select_related("guideline", "rubric")
+    study = found.filter(public_id=study_id).first()
+    if study is None:
+        raise Http404
+    return study
+
+
+def preview_id(study: Study, number: int) -> str:
+    return f"preview-{number}-{study.public_id}"
+
+
+def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment, int]:
+    """An assignment of the study's task `number` (from 0, counted round), unsaved, and how many tasks there are.
+
+    Raises Http404 where the choices make no task.
+    """
+    planned = preview_tasks(study)
+    if not planned:
+        raise Http404(_("The study's choices make no task yet."))
+    row = task_row(study, planned[number % len(planned)], 0)
+    task = Task.objects.filter(study=study, key=row.key).first() or row
+    task.study = study
+    return Assignment(
+        public_id=preview_id(study, number % len(planned) + 1),
+        task=task,
+        rater=Rater(study=study, workspace_id=study.workspace_id, label="preview"),
+        shown_first=side if study.kind == Study.Kind.PAIR else "",
+        conditions={HINT: study.policies.get("hints") in ("shown", "split")},
+    ), len(planned)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
+    """The rating page of the study's task `number`, from 1; answering it goes on to the next, and stores nothing."""
+    study = _study(request, study_id)
+    side = Assignment.Side.A if number % 2 else Assignment.Side.B
+    assignment, count = preview_assignment(study, max(0, number - 1), side)
+    screen = screen_of(assignment)
+    context: dict[str, Any] = {
+        "preview": True,
+        "task_number": (max(1, number) - 1) % count + 1,
+        "task_count": count,
+    }
+    if request.method == "POST":
+        form = AnswerForm(screen.criteria, request.POST, shown=screen.shown)
+        if form.is_valid():
+            return _go_on(request, study, context["task_number"] % count + 1, assignment)
+        context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
+        part = getattr(request, "htmx", False)
+        return render(
+            request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=422
+        )
+    form = AnswerForm(screen.criteria, shown=screen.shown)
+    context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
+    context["late"] = False
+    return render(request, "annotation/rate.html", context)
+
+
+def _go_on(
+    request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None
+) -> HttpResponse:
+    """To the preview of another task, telling the page to forget what was entered."""
+    messages.info(request, _("This is a preview: nothing was stored."))
+    address = reverse("annotation:preview_rate", args=[number, study.public_id])
+    response = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+    if assignment is None:
+        return response
+    return trigger_client_event(response, "plumbline:stored", {"assignment": assignment.public_id})
+
+
+@results_page
+@require_POST
+def preview_draft(request: HttpRequest, number: int, study_id: str) -> JsonResponse:
+    """Answers the page's drafts, of which none is kept."""
+    _study(request, study_id)
+    return JsonResponse({"kept": True})
+
+
+@results_page
+@require_POST
+def preview_skip(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
+    """Skipping goes on to the next task, too."""
+    return _go_on(request, _study(request, study_id), number + 1)
+
+
+@results_page
+@require_POST
+def preview_hold(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
+    """The page asks for the task after this one; a preview holds none."""
+    _study(request, study_id)
+    return HttpResponse(status=204)
+
+
+@results_page
+@never_cache
+@require_safe
+def preview_differences(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
+    """Where the two near-copies of a previewed task differ."""
+    study = _study(request, study_id)
+    side = Assignment.Side.A if number % 2 else Assignment.Side.B
+    assignment, count = preview_assignment(study, max(0, number - 1), side)
+    screen = screen_of(assignment)
+    if not screen.near_duplicates:
+        raise Http404
+    changes = word_diff(*screen.shown.texts)
+    context = {
+        "assignment": assignment,
+        "changes": changes,
+        "coarse": any(change.coarse for change in changes),
+        "preview": True,
+        "task_number": (max(1, number) - 1) % count + 1,
+    }
+    part = getattr(request, "htmx", False)
+    return render(
+        request, "annotation/differences.html#text" if part else "annotation/differences.html", context
+    )
+
+
+@results_page
+@never_cache
+@require_safe
+def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The guideline as a rater of the study reads it."""
+    study = study_to_lead(cast(User, request.user), slug)
+    if study.guideline is None:
+        raise Http404
+    text = render_text(study.guideline.text)
+    context = {"study": study, "guideline": study.guideline, "text": text, "preview": True}
+    part = getattr(request, "htmx", False)
+    return render(request, "annotation/guideline.html#text" if part else "annotation/guideline.html", context)
+
+
+@results_page
+@never_cache
+@require_safe
+def preview(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every screen a rater of the study will pass, with a way to open each."""
+    study = study_to_lead(cast(User, request.user), slug)
+    made = planned_tasks(study)
+    planned = made.tasks
+    by_rubric: dict[int, int] = {}
+    for number, one in enumerate(planned, start=1):
+        by_rubric.setdefault(one.answer_rubric, number)
+    context = {
+        "study": study,
+        "can_lead": True,
+        "tasks": len(planned),
+        "absent": made.absent,
+        "without_rubric": made.without_rubric,
+        "first_of_rubrics": list(by_rubric.values())[:12],
+        "consent": render_text(consent_text(study)),
+        "guideline": render_text(study.guideline.text) if study.guideline else None,
+    }
+    return render(request, "annotation/preview.html", context)

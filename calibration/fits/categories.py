@@ -1,0 +1,181 @@
+"""Weights of a study's categories from labelled rows: the computation that a stored fit holds and can repeat.
+
+Nothing here reads the database; the same rows and settings give the same figures, digit for digit.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.weights.fit import PooledFits, WeightCertificate, certify_weights, pool_weights
+
+Progress = Callable[[int, int, str], None]
+
+
+class FitRefused(ValueError):
+    """A fit that cannot be made or stored; the message is one sentence with the remedy.
+
+    `small` names the categories with too few answers, as (category, answers, items); `category` is the one whose
+    numbers have no fit, `family` the parent whose categories cannot be pooled, '' for the whole study.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        small: Sequence[tuple[str, int, int]] = (),
+        category: str = "",
+        family: str | None = None,
+    ) -> None:
+        self.small = tuple(small)
+        self.category = category
+        self.family = family
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """floor: the smallest raw weight; pool: draw categories toward their parents; draws of the cluster bootstrap."""
+
+    floor: float = 0.5
+    pool: bool = False
+    draws: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """One category's rows in labels: answers (n, p) in 0..1, overall (n,) in 0..10, one label a row of each kind.
+
+    `raters` is empty where the data only number positions and not persons, `models` where none is named.
+    """
+
+    key: str
+    parent: str
+    items: tuple[str, ...]
+    answers: np.ndarray
+    overall: np.ndarray
+    instructions: tuple[str, ...]
+    raters: tuple[str, ...]
+    models: tuple[str, ...]
+    dropped_not_applicable: int
+    dropped_incomplete: int
+
+
+@dataclass(frozen=True)
+class FittedCategory:
+    """What is stored of one category; weights sum to 100. With pooling they are the pooled ones."""
+
+    rows: LabelledRows
+    certificate: WeightCertificate
+    pooled: PooledFits | None
+    weights: tuple[float, ...]
+    raw_weights: tuple[float, ...]
+    r2: float
+    mse: float
+
+
+def fit_categories(
+    rows: Sequence[LabelledRows], settings: FitSettings, progress: Progress | None = None
+) -> list[FittedCategory]:
+    """Certificates of all categories and, when pooling, the weights drawn toward each parent's. Same in, same out."""
+    certificates = []
+    for done, row in enumerate(rows):
+        if progress:
+            progress(done, len(rows), row.key)
+        certificates.append(_certified(row, settings))
+    pooled = _pooled(rows, settings) if settings.pool else {}
+    if progress:
+        progress(len(rows), len(rows), "")
+    return [_fitted(row, made, pooled.get(row.key)) for row, made in zip(rows, certificates, strict=True)]
+
+
+def _certified(row: LabelledRows, settings: FitSettings) -> WeightCertificate:
+    try:
+        return certify_weights(
+            row.answers,
+            row.overall,
+            instructions=row.instructions,
+            raters=row.raters or None,
+            models=row.models or None,
+            floor=settings.floor,
+            draws=settings.draws,
+            seed=settings.seed,
+        )
+    except NoStatistic as error:
+        raise FitRefused(f"Category {row.key}: {error}", category=row.key) from error
+
+
+def _pooled(rows: Sequence[LabelledRows], settings: FitSettings) -> dict[str, PooledFits]:
+    """By category key, the pooled fits of the parent it belongs to; an only child is not pooled."""
+    found: dict[str, PooledFits] = {}
+    for parent in sorted({row.parent for row in rows}):
+        family = [row for row in rows if row.parent == parent]
+        if len(family) < 2:
+            continue
+        try:
+            pooled = pool_weights(
+                {row.key: (row.answers, row.overall, row.items, row.instructions) for row in family},
+                floor=settings.floor,
+                seed=settings.seed,
+            )
+        except NoStatistic as error:
+            raise FitRefused(
+                f"Pooling the categories of {parent or 'the study'}: {error}", family=parent
+            ) from error
+        found |= {row.key: pooled for row in family}
+    return found
+
+
+def _fitted(row: LabelledRows, certificate: WeightCertificate, pooled: PooledFits | None) -> FittedCategory:
+    chosen = pooled.categories[row.key] if pooled else certificate.fit
+    return FittedCategory(
+        row,
+        certificate,
+        pooled,
+        tuple(chosen.weights.tolist()),
+        tuple(chosen.raw_weights.tolist()),
+        chosen.r2,
+        chosen.mse,
+    )
+
+
+def rows_to_json(rows: LabelledRows) -> dict[str, Any]:
+    """The rows as JSON values, each kind of label once and codes into it."""
+    plain: dict[str, Any] = {
+        "parent": rows.parent,
+        "items": list(rows.items),
+        "answers": rows.answers.tolist(),
+        "overall": rows.overall.tolist(),
+        "dropped_not_applicable": rows.dropped_not_applicable,
+        "dropped_incomplete": rows.dropped_incomplete,
+    }
+    for kind in ("instructions", "raters", "models"):
+        labels = getattr(rows, kind)
+        known = list(dict.fromkeys(labels))
+        place = {label: index for index, label in enumerate(known)}
+        plain[kind] = {"labels": known, "codes": [place[label] for label in labels]}
+    return plain
+
+
+def rows_from_json(key: str, plain: Mapping[str, Any]) -> LabelledRows:
+    """The rows that rows_to_json wrote; KeyError, IndexError, TypeError or ValueError for what it did not."""
+
+    def labels(kind: str) -> tuple[str, ...]:
+        return tuple(plain[kind]["labels"][code] for code in plain[kind]["codes"])
+
+    return LabelledRows(
+        key=key,
+        parent=plain["parent"],
+        items=tuple(plain["items"]),
+        answers=np.array(plain["answers"], dtype=np.float64).reshape(-1, len(plain["items"])),
+        overall=np.array(plain["overall"], dtype=np.float64),
+        instructions=labels("instructions"),
+        raters=labels("raters"),
+        models=labels("models"),
+        dropped_not_applicable=plain["dropped_not_applicable"],
+        dropped_incomplete=plain["dropped_incomplete"],
+    )

@@ -1,0 +1,156 @@
+"""A stored fit as JSON with the rows it was made from, and the same fit computed again from that JSON alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibration.fits.categories import FitRefused, FitSettings, fit_categories, rows_from_json
+from calibration.fits.store import versions
+from calibration.models import CategoryFit, Fit
+from calibration.statistics.weights.certificates import (
+    certificate_from_dict,
+    certificate_to_dict,
+    pooled_to_dict,
+)
+from calibration.statistics.weights.fit import WeightCertificate
+
+FORMAT = "plumbline-fit-1"
+
+
+def fit_to_json(fit: Fit, *, rows: bool = True) -> dict[str, Any]:
+    """A fitted (not a published) fit with all it was made from; without `rows` only its results."""
+    categories = fit.categories.prefetch_related("weights").order_by("position")
+    return {
+        "format": FORMAT,
+        "fit": fit.public_id,
+        "name": fit.published_name,
+        "study": fit.study.slug if fit.study else "",
+        "benchmark": fit.benchmark.slug if fit.benchmark else "",
+        "created_at": fit.created_at.isoformat(),
+        "settings": fit.settings,
+        "data_hash": fit.data_hash,
+        "versions": fit.versions,
+        "categories": [_category_to_json(category, rows) for category in categories],
+    }
+
+
+def _category_to_json(category: CategoryFit, rows: bool) -> dict[str, Any]:
+    weights = sorted(category.weights.all(), key=lambda weight: weight.position)
+    made = category.diagnostics
+    results = _results(
+        category.key,
+        [weight.criterion_key for weight in weights],
+        [weight.weight for weight in weights],
+        [weight.raw_weight for weight in weights],
+        category.r2,
+        category.mse,
+        made["certificate"],
+        made["pooled"],
+    )
+    kept = made["rows"]
+    results["dropped_not_applicable"] = kept["dropped_not_applicable"]
+    results["dropped_incomplete"] = kept["dropped_incomplete"]
+    if rows:
+        results["rows"] = kept
+    return results
+
+
+def _results(
+    key: str,
+    items: Sequence[str],
+    weights: Sequence[float],
+    raw_weights: Sequence[float | None],
+    r2: float | None,
+    mse: float | None,
+    certificate: Mapping[str, Any],
+    pooled: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The published shape of a category's result; a figure that has no value (one instruction only) is null."""
+    fit, left_out, intervals = certificate["fit"], certificate["out_of_sample"], certificate["intervals"]
+    found = {
+        "category": key,
+        "n": fit["n"],
+        "items": list(items),
+        "weights": list(weights),
+        "raw_weights": list(raw_weights),
+        "r2": r2,
+        "mse": mse,
+        "at_floor": [
+            item
+            for item, raw in zip(items, raw_weights, strict=True)
+            if raw is not None and raw <= fit["floor"] + 1e-9
+        ],
+    }
+    for kind in ("instruction", "rater", "model"):
+        one = left_out.get(kind)
+        found[f"r2_leave_one_{kind}_out"] = one["r2"] if one else None
+        found[f"mse_leave_one_{kind}_out"] = one["mse"] if one else None
+    one = left_out.get("instruction")
+    found["r2_equal_weights_leave_one_instruction_out"] = one["equal_r2"] if one else None
+    found["r2_equal_weights"] = certificate["equal_fitted"]["r2"]
+    found["r2_mean_of_answers"] = certificate["equal_plain"]["r2"]
+    found["r2_ols"] = certificate["ols"]["r2"]
+    found["intervals"] = intervals
+    found |= {name: fit[name] for name in ("rank", "collinear", "condition_number", "kkt_violation")}
+    found["clusters"] = certificate["clusters"]
+    found["warnings"] = certificate["warnings"]
+    found["certificate"] = certificate
+    found["pooled"] = pooled
+    return found
+
+
+@dataclass(frozen=True)
+class Refit:
+    """A fit computed again from its export: its results, and the figures that came out differently."""
+
+    payload: dict[str, Any]
+    differences: tuple[str, ...]
+
+
+def refit_from_json(payload: Mapping[str, Any]) -> Refit:
+    """Compute every category of an export again from its own rows and compare with what it states.
+
+    Raises FitRefused where the payload is not an export with its rows.
+    """
+    if payload.get("format") != FORMAT:
+        raise FitRefused(
+            f"This is not an exported fit (its format is {payload.get('format')!r}, not {FORMAT!r})."
+        )
+    try:
+        stated = list(payload["categories"])
+        settings = FitSettings(
+            **{name: payload["settings"][name] for name in ("floor", "pool", "draws", "seed")}
+        )
+        rows = [rows_from_json(one["category"], one["rows"]) for one in stated]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise FitRefused(
+            f"The exported fit is incomplete ({error}); export it again with --export, which keeps the rows."
+        ) from error
+    again = []
+    for one in fit_categories(rows, settings):
+        plain = _results(
+            one.rows.key,
+            one.rows.items,
+            one.weights,
+            one.raw_weights,
+            one.r2,
+            one.mse,
+            certificate_to_dict(one.certificate),
+            pooled_to_dict(one.pooled) if one.pooled else None,
+        )
+        plain["dropped_not_applicable"] = one.rows.dropped_not_applicable
+        plain["dropped_incomplete"] = one.rows.dropped_incomplete
+        again.append(plain)
+    different = [
+        f"{new['category']}: {name}"
+        for new, old in zip(again, stated, strict=True)
+        for name in new
+        if new[name] != old.get(name)
+    ]
+    kept = {name: value for name, value in payload.items() if name != "categories"}
+    return Refit({**kept, "versions": versions(), "categories": again}, tuple(different))
+
+
+def certificate_of(category: CategoryFit) -> WeightCertificate:
+    """The stored certificate as the dataclass it was; KeyError for a published fit, which has none."""
+    return certificate_from_dict(category.diagnostics["certificate"])

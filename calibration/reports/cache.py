@@ -1,0 +1,92 @@
+"""Computed results kept in Report: found by the state of a study's rows, stored under the hash of the data read."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import Count, Max, Q
+
+from annotation.models import Assignment, Score, Study, Task
+from calibration.data.verdicts import judged_elsewhere
+from calibration.models import Report
+from generation.models import Category, Instruction, Response
+
+SHAPE = 3
+"""Raised whenever the same rows come to other numbers, so that none computed before is shown."""
+SLOW_SCORES = 60_000
+SUBMITTED = Count("pk", filter=Q(status="submitted"))
+DISCREDITED = Count("pk", filter=Q(discredited=True))
+
+
+def cached_report(
+    study: Study, kind: str, settings: Mapping[str, Any], compute: Callable[[], tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """A result kept in Report: found by the state of the study's rows, stored under the hash of the data read."""
+    full = _with_state(study, settings)
+    found = _cached(study, kind, full)
+    if found is not None:
+        return dict(found.result)
+    hashed, result = compute()
+    row, _ = Report.objects.get_or_create(
+        workspace=study.workspace,
+        kind=kind,
+        data_hash=hashed,
+        settings_hash=_hash_of(full),
+        defaults={"study": study, "settings": full, "result": result},
+    )
+    return dict(row.result)
+
+
+def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The kept result, or None where it would have to be computed."""
+    found = _cached(study, kind, _with_state(study, settings))
+    return dict(found.result) if found else None
+
+
+def current_reports(study: Study) -> list[Report]:
+    """The kept results of the study as it is now: those that its pages show."""
+    rows = Report.objects.filter(study=study).order_by("kind", "pk")
+    state = _with_state(study, {})
+    return [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
+
+
+def is_slow(study: Study) -> bool:
+    """Whether computing a report takes long enough to leave it to a worker."""
+    return Score.objects.filter(assignment__task__study=study).count() > SLOW_SCORES
+
+
+def _cached(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+    return Report.objects.filter(study=study, kind=kind, settings_hash=_hash_of(settings)).first()
+
+
+def _hash_of(settings: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with what changes whenever an answer does, or what it is counted under.
+
+    Scores are append-only, so counts and maxima tell; categories can be edited, so they stand there as they are.
+    """
+    own = Assignment.objects.filter(task__study=study)
+    judged = judged_elsewhere(study)
+    state = [
+        own.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
+        Score.objects.filter(assignment__task__study=study).aggregate(n=Count("pk"), last=Max("pk")),
+        judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
+        Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
+        {"categories": _filed(study)},
+    ]
+    return {**settings, "study": study.slug, "shape": SHAPE, "state": state}
+
+
+def _filed(study: Study) -> str:
+    """SHA-256 of which category each instruction of the study is in, and of what those categories are called."""
+    responses = Response.objects.filter(pk__in=Task.objects.filter(study=study).values("response_a"))
+    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
+    filed = list(instructions.order_by("pk").values_list("pk", "category"))
+    leaves = {category for _, category in filed if category is not None}
+    named = Category.objects.filter(pk__in=leaves).order_by("pk")
+    called = list(named.values_list("pk", "key", "names", "parent", "parent__key", "parent__names"))
+    return hashlib.sha256(json.dumps([filed, called], sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,182 @@
+"""A judge's answers beside people's of the same questions: matches of preferences, correlations and graded shares."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibration.data.datasets import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
+from calibration.reports.registry import Plain, part, plain
+from calibration.statistics.agreement.coefficients import outer_leave_one_out
+from calibration.statistics.judges.calibration import soft_verdicts
+from calibration.statistics.judges.comparison import (
+    accuracy_against_majority,
+    confusion,
+    correlate,
+    majority_labels,
+)
+from calibration.statistics.report_reasons import TooFewModelMeans
+
+SIDES = ("b", "tie", "a", "both_bad")
+"""Labels of a preference; a level of the value 0 beside the tie is "both bad"."""
+
+
+def preferences(frame: ScoreFrame) -> ScoreFrame:
+    """The usable preferences of the first preference criterion. Raises NothingToRead."""
+    keys = frame.keys_of_role("preference")
+    if not keys:
+        raise NothingToRead("there is no preference")
+    return frame.of_criterion(keys[0])
+
+
+def side_labels(frame: ScoreFrame) -> Ints:
+    """Each preference as a place in SIDES, whatever its strength: (n,)."""
+    return sides(frame.label_values, float(frame.high.max()))
+
+
+def sides(values: Floats, highest: float) -> Ints:
+    """Places in SIDES of label values (ScoreFrame.label_values) on a scale that ends at `highest`: (n,)."""
+    return np.where(values > highest, 3, np.sign(values) + 1).astype(np.int64)
+
+
+def shares_of(frame: ScoreFrame) -> Floats:
+    """Values as shares of their criterion's scale, 0..1: (n,)."""
+    width = np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
+    return np.clip((frame.value - frame.low) / width, 0.0, 1.0)
+
+
+def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
+    """Accuracy against people's majority, outer leave-one-out and the table of confusions, on the pairs both have."""
+    theirs, own = preferences(people), preferences(judge)
+    tasks, place = np.unique(theirs.task, return_inverse=True)
+    own = own.select(np.isin(own.task, tasks))
+    if not len(own):
+        raise NothingToRead("people and this judge have no pair in common")
+    place, labels = place.reshape(-1).astype(np.int64), side_labels(theirs)
+    verdict = np.full(len(tasks), -1, dtype=np.int64)
+    verdict[np.searchsorted(tasks, own.task)] = side_labels(own)
+    shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
+    return {
+        "accuracy": part(partial(accuracy_against_majority, verdict, place, labels, **shared)),
+        "leave_one_out": part(partial(outer_leave_one_out, place, labels, verdict, **shared)),
+        "confusion": part(lambda: _confusion(verdict, majority_labels(place, labels))),
+    }
+
+
+def _confusion(verdict: Ints, majority: Ints) -> Plain:
+    """Counts by side: people in lines, judge in columns, in the order of SIDES."""
+    found = confusion(verdict, majority)
+    counts = np.zeros((len(SIDES), len(SIDES)), dtype=np.int64)
+    counts[: found.counts.shape[0], : found.counts.shape[1]] = found.counts
+    return {**plain(found), "counts": counts.tolist()}
+
+
+def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
+    """Graded preferences for response A against the mean of people's, by task."""
+    theirs, own = preferences(people), preferences(judge)
+    return _soft(theirs.task, shares_of(theirs), own.task, shares_of(own), own.instruction, draws, seed)
+
+
+def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
+    """Graded answers to the items (without items: overall scores) against the mean of people's, by response and item."""
+    for role in ("item", "overall"):
+        theirs, own = _single(people, role), _single(judge, role)
+        if len(theirs) and len(own):
+            keys = {key: code for code, key in enumerate(people.criterion_keys)}
+            code = np.array([keys.get(key, -1) for key in judge.criterion_keys], dtype=np.int64)[
+                own.criterion
+            ]
+            known, width = code >= 0, len(keys)
+            own, code = own.select(known), code[known]
+            return _soft(
+                theirs.response * width + theirs.criterion, shares_of(theirs), own.response * width + code,
+                shares_of(own), own.instruction, draws, seed,
+            )  # fmt: skip
+    raise NothingToRead("people and this judge have no response in common")
+
+
+def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
+    mask: Bools = (frame.role == ROLES.index(role)) & frame.applicable & (frame.response_b == 0)
+    return frame.select(mask)
+
+
+def _soft(
+    asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int
+) -> Any:
+    """By question: the judge's share (the mean where it was asked twice) against the mean of people's."""
+    questions, mean = _means(asked, people)
+    own, first = np.unique(judged, return_index=True)
+    _, said = _means(judged, verdict)
+    both, left, right = np.intersect1d(own, questions, return_indices=True)
+    if not both.size:
+        raise NothingToRead("people and this judge have nothing in common")
+    return soft_verdicts(said[left], mean[right], clusters=instruction[first[left]], draws=draws, seed=seed)
+
+
+def _means(codes: Ints, values: Floats) -> tuple[Ints, Floats]:
+    known, place = np.unique(codes, return_inverse=True)
+    place = place.reshape(-1)
+    return known, np.bincount(place, weights=values) / np.maximum(np.bincount(place), 1)
+
+
+def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> list[Plain]:
+    """Rows {"by", "group", **Correlation}: by criterion and (of the overall, else mean item) category and model means.
+
+    A response's score of a criterion is the mean of its raters'; the rows by category and of models take shares of
+    the overall criterion's scale. Raises NothingToRead.
+    """
+    rows: list[Plain] = []
+    for key in judge.criterion_keys:
+        if key in people.criterion_keys:
+            one, other = _one_criterion(judge, key), _one_criterion(people, key)
+            rows.append({"by": "criterion", "group": key, **_row(one, other, draws, seed)})
+    if not rows:
+        raise NothingToRead("people and this judge have no criterion in common")
+    own, theirs = _summary(judge), _summary(people)
+    categories = np.unique(theirs.category)
+    if len(categories) > 1:
+        for pk in categories.tolist():
+            name = people.category_names.get(pk, "all")
+            parts = own.select(own.category == pk), theirs.select(theirs.category == pk)
+            about = {"by": "category", "group": name, "category": name, "category_pk": pk}
+            rows.append({**about, **_row(*parts, draws, seed)})
+    rows.append({"by": "models", "group": "", **part(lambda: _models(own, theirs, draws, seed))})
+    return rows
+
+
+def _one_criterion(frame: ScoreFrame, key: str) -> ScoreFrame:
+    mask = (frame.criterion == frame.criterion_keys.index(key)) & frame.applicable & (frame.response_b == 0)
+    return frame.select(mask)
+
+
+def _summary(frame: ScoreFrame) -> ScoreFrame:
+    overall = _single(frame, "overall")
+    return overall if len(overall) else _single(frame, "item")
+
+
+def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
+    def found() -> Any:
+        responses, mean = _means(people.response, shares_of(people))
+        own, said = _means(judge.response, shares_of(judge))
+        first = np.unique(people.response, return_index=True)[1]
+        _, left, right = np.intersect1d(own, responses, return_indices=True)
+        return correlate(
+            said[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed
+        )
+
+    row: Plain = part(found)
+    return row
+
+
+def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Any:
+    """The models' mean scores on the responses both have scored; models are their own clusters."""
+    shared = np.intersect1d(judge.response, people.response)
+    own, theirs = (
+        judge.select(np.isin(judge.response, shared)),
+        people.select(np.isin(people.response, shared)),
+    )
+    models, said = _means(own.model, shares_of(own))
+    _, mean = _means(theirs.model, shares_of(theirs))
+    if len(models) < 3:
+        raise TooFewModelMeans("Fewer than three models were scored by people and judge.")
+    return correlate(said, mean, draws=draws, seed=seed)

@@ -1,0 +1,301 @@
+"""A study's judges in depth: what sways them beside people, gaps to people's scores, powered means, findings on them."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Max
+
+from annotation.models import Assignment, Rater, Score, Study, Task
+from calibration.data.circumstances import circumstances
+from calibration.data.datasets import (
+    EVERY_KIND,
+    ROLES,
+    Floats,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
+from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
+from calibration.reports.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
+from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
+from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
+from calibration.reports.swapped_verdicts import swap_part
+from calibration.statistics.judges.bias import score_gaps, self_preference
+from calibration.statistics.judges.prediction_powered import (
+    ModelScores,
+    labels_to_separate,
+    prediction_powered_difference,
+    prediction_powered_mean,
+)
+from calibration.statistics.report_reasons import NoFamily, NoJudge, NoPairs, TooFewModels
+from calibration.statistics.ties import descending
+from generation.models import LanguageModel
+
+DRAWS = 1000
+
+
+def judges_settings(
+    study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None
+) -> Plain:
+    """Two models by name to separate, '' for the two with the nearest means; judges' families by public id.
+
+    `beside` is the state of what the study's judges said elsewhere on its benchmark, on which powered means rest, and
+    `reviews` that of what people found when they reviewed these judges' verdicts.
+    """
+    return {
+        "one": one, "other": other, "families": dict(families or {}), "beside": _state_beside(study),
+        "reviews": review_state(study), "draws": DRAWS, "seed": 0,
+    }  # fmt: skip
+
+
+def judges_beside(study: Study) -> Any:
+    """What this study's judges answered anywhere on its benchmark, one answer a task."""
+    here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE)
+    judges = set(here.values_list("rater", flat=True)) | set(
+        judged_elsewhere(study).values_list("rater", flat=True)
+    )
+    return Assignment.objects.filter(
+        rater__in=judges, repeat=0, task__response_a__instruction__benchmark=study.benchmark_id
+    )
+
+
+def _state_beside(study: Study) -> dict[str, int]:
+    beside = judges_beside(study)
+    found = Score.objects.filter(assignment__in=beside).aggregate(n=Count("pk"), last=Max("pk"))
+    found["discredited"] = beside.filter(discredited=True).count()
+    return {name: value or 0 for name, value in found.items()}
+
+
+def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+    people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
+    hashed = data_hash(people)
+    draws, seed = int(settings["draws"]), int(settings["seed"])
+    pairs = kind_asked(study) == "pairs"
+    judges = [one.judge for one in judges_by_verdicts(study, elsewhere=not pairs) if one.verdicts]
+    if not judges and study.kind != Study.Kind.REVIEW:
+        return hashed, {
+            "why": "NoJudge",
+            "reason": str(NoJudge("no judge has judged responses of this study")),
+        }
+    report: Plain = {
+        "study": study.slug, "kind": kind_asked(study), "one": settings["one"], "other": settings["other"],
+        "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
+    }  # fmt: skip
+    if report["kind"] == "pairs":
+        report["people"] = _sways(study, None, draws, seed)
+        report["judges"] = [_on_pairs(study, people, judge, settings) for judge in judges]
+    elif report["kind"] == "scores":
+        report["judges"] = [_on_scores(study, people, judge, settings) for judge in judges]
+    return hashed, settled(report)
+
+
+def kind_asked(study: Study) -> str:
+    """What is asked here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses.
+
+    Tasks decide, so that the report is of the same kind before anybody has answered.
+    """
+    if study.kind == Study.Kind.REVIEW:
+        return "reviews"
+    pairs = study.kind == Study.Kind.PAIR or study.tasks.filter(response_b__isnull=False).exists()
+    return "pairs" if pairs else "scores"
+
+
+JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
+
+
+def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
+    draws, seed = int(settings["draws"]), int(settings["seed"])
+    frame = score_frame(kinds=[Task.Kind.PAIR], study=study, raters=[judge.pk], people=False)
+    return {
+        "judge": judge.name,
+        **_sways(study, judge, draws, seed),
+        "matches": part(lambda: pair_matches(people, frame, draws, seed)),
+        "soft": part(lambda: pair_shares(people, frame, draws, seed)),
+        "own_family": part(_own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)),
+    }  # fmt: skip
+
+
+def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
+    """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
+    kinds = [Task.Kind.PAIR]
+    frame = score_frame(
+        kinds=kinds,
+        study=study,
+        people=judge is None,
+        raters=[judge.pk] if judge else None,
+        judges=judge is not None,
+    )
+    twice = (
+        score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True)
+        if judge
+        else frame
+    )
+
+    def games(of: ScoreFrame) -> PlayedGames:
+        own = of.select((of.role == ROLES.index("preference")) & of.applicable)
+        if not len(own):
+            raise NoPairs("There are no pairs.")
+        return played_games(own, circumstances(study))
+
+    return {
+        "n": int(((frame.role == ROLES.index("preference")) & frame.applicable).sum()),
+        "position": part(lambda: position_part(games(twice), draws, seed)),
+        "swap": part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
+        "length": part(lambda: length_parts(games(frame), draws, seed)),
+    }
+
+
+def _own_family(
+    people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int
+) -> Callable[[], Any]:
+    """The judge's lift for models of its own family over people's mean preference on the same pairs."""
+
+    def found() -> Any:
+        if not family:
+            raise NoFamily("The judge's own family is not known.")
+        own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
+        if not len(own):
+            raise NoPairs("The judge has judged no pair.")
+        known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))
+        theirs = people.select((people.role == ROLES.index("preference")) & people.applicable)
+        tasks, place = np.unique(theirs.task, return_inverse=True)
+        mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(
+            place.reshape(-1)
+        )
+        own = own.select(np.isin(own.task, tasks))
+        mine = [
+            np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)
+        ]
+        return self_preference(
+            mine[0], mine[1], (1 + np.sign(own.value)) / 2, mean[np.searchsorted(tasks, own.task)],
+            clusters=own.instruction, draws=draws, seed=seed,
+        )  # fmt: skip
+
+    return found
+
+
+def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
+    draws, seed = int(settings["draws"]), int(settings["seed"])
+    frame = (
+        score_frame(
+            kinds=[study.task_kind],
+            benchmark=study.benchmark,
+            raters=[judge.pk],
+            people=False,
+            experiment=None,
+        )
+        if study.benchmark
+        else score_frame(kinds=[study.task_kind], study=study, raters=[judge.pk], people=False)
+    )
+    return {
+        "judge": judge.name,
+        "correlations": part(lambda: score_correlations(people, frame, draws, seed)),
+        "soft": part(lambda: item_shares(people, frame, draws, seed)),
+        "gaps": part(lambda: _gaps(people, frame, draws, seed)),
+        **_powered(people, frame, str(settings["one"]), str(settings["other"])),
+    }
+
+
+def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
+    """The judge's score of each response and criterion against the mean of people's."""
+    ours, theirs, names, clusters = [], [], [], []
+    for key in judge.criterion_keys:
+        if key not in people.criterion_keys:
+            continue
+        one, other = _by_response(judge, key), _by_response(people, key)
+        shared = sorted(one.keys() & other.keys())
+        ours += [one[pk][0] for pk in shared]
+        theirs += [other[pk][0] for pk in shared]
+        clusters += [one[pk][1] for pk in shared]
+        names += [key] * len(shared)
+    if not names:
+        raise NothingToRead("people and this judge have no response in common")
+    width = float((people.high - people.low).max())
+    limits = (1.0, 2.0, 3.0, 4.0) if width > 1 else (0.25, 0.5, 0.75, 1.0)
+    return score_gaps(
+        np.array(ours), np.array(theirs), names, at_least=limits, clusters=clusters, draws=draws, seed=seed
+    )
+
+
+def _by_response(frame: ScoreFrame, key: str) -> dict[int, tuple[float, int]]:
+    """Mean value and instruction of each response that has one."""
+    mask = (frame.criterion == frame.criterion_keys.index(key)) & frame.applicable & (frame.response_b == 0)
+    return _means(frame.select(mask), frame.value[mask])
+
+
+def _means(own: ScoreFrame, values: Floats) -> dict[int, tuple[float, int]]:
+    responses, first, place = np.unique(own.response, return_index=True, return_inverse=True)
+    counts = np.bincount(place.reshape(-1), minlength=len(responses))
+    mean = np.bincount(place.reshape(-1), weights=values, minlength=len(responses)) / np.maximum(counts, 1)
+    return {
+        int(pk): (float(value), int(own.instruction[at]))
+        for pk, value, at in zip(responses, mean, first, strict=True)
+    }
+
+
+def _overall(frame: ScoreFrame) -> ScoreFrame:
+    """Overall scores, or where a judge gives none, its items."""
+    for role in ("overall", "item"):
+        mask = (frame.role == ROLES.index(role)) & frame.applicable & (frame.response_b == 0)
+        if mask.any():
+            return frame.select(mask)
+    raise NothingToRead("there is neither an overall score nor an item score")
+
+
+def _points(frame: ScoreFrame) -> dict[int, tuple[float, int]]:
+    own = _overall(frame)
+    return _means(own, 10 * (own.value - own.low) / np.where(own.high > own.low, own.high - own.low, 1.0))
+
+
+def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScores]:
+    """Each model's human and judge scores on 0..10, and the judge's alone on responses nobody else scored."""
+    human, machine = _points(people), _points(judge)
+    model = dict(zip(judge.response.tolist(), judge.model.tolist(), strict=True))
+    found: dict[str, ModelScores] = {}
+    for pk in sorted({one for one in model.values() if one}):
+        own = [response for response in sorted(machine) if model[response] == pk]
+        both = [response for response in own if response in human]
+        alone = [response for response in own if response not in human]
+        if both:
+            found[judge.model_names[pk]] = ModelScores(
+                human=np.array([human[one][0] for one in both]),
+                judge=np.array([machine[one][0] for one in both]),
+                instructions=[human[one][1] for one in both],
+                judge_only=np.array([machine[one][0] for one in alone]),
+                judge_only_instructions=[machine[one][1] for one in alone],
+            )
+    return found
+
+
+def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Plain:
+    """Every model's powered mean beside the plain one, and the labels that would separate two models."""
+    scores: Any = part(lambda: {"n": len(_model_scores(people, judge))})
+    if "why" in scores:
+        return {"powered": scores, "separate": scores}
+    by_model = _model_scores(people, judge)
+    if not any(len(own.judge_only) for own in by_model.values()):
+        why = {"why": "NoFurtherVerdicts", "reason": "people scored every response that the judge did"}
+        return {"powered": why, "separate": why}
+    rows = [{"model": name, **part(partial(prediction_powered_mean, own))} for name, own in by_model.items()]
+    return {"powered": rows, "separate": part(lambda: _separate(by_model, one, other))}
+
+
+def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:
+    """Between two models: those asked for, else the two whose human means are nearest."""
+    if one not in by_model or other not in by_model or one == other:
+        names = list(by_model)
+        means = np.array([float(by_model[name].human.mean()) for name in names])
+        order = [names[place] for place in descending(means)]
+        if len(order) < 2:
+            raise TooFewModels("Fewer than two models were scored by people and judge.")
+        gaps = [float(by_model[a].human.mean() - by_model[b].human.mean()) for a, b in pairwise(order)]
+        place = int(np.argmin(gaps))
+        one, other = order[place], order[place + 1]
+    found = labels_to_separate(by_model[one], by_model[other])
+    difference = prediction_powered_difference(by_model[one], by_model[other])
+    return {"one": one, "other": other, **plain(found), "powered": plain(difference.powered)}

@@ -1,0 +1,21 @@
+"""Every kind of report there is: importing the rooms that make them registers them."""
+
+from calibration.reports import (
+    agreement_detail,
+    criterion_matches,
+    judges as judge_reports,
+    rankings as ranking_reports,
+    raters as rater_reports,
+    weights as weight_reports,
+)
+from calibration.reports.registry import report_kind
+
+__all__ = [
+    "agreement_detail",
+    "criterion_matches",
+    "judge_reports",
+    "ranking_reports",
+    "rater_reports",
+    "report_kind",
+    "weight_reports",
+]

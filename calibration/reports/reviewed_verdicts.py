@@ -1,0 +1,109 @@
+"""How many of a judge's verdicts people called reasonable: the answers of studies that review verdicts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import Count, Max, Q, QuerySet
+
+from annotation.models import Assignment, Rater, Score, Study
+from calibration.data.datasets import Bools, Floats, Ints
+from calibration.data.verdicts import judged_elsewhere
+from calibration.reports.registry import Plain, plain
+from calibration.statistics.report_reasons import NeverReviewed
+from calibration.statistics.shares import mean_shares
+
+REVIEWED = "task__reviews"
+
+
+def review_scores(study: Study) -> QuerySet[Score]:
+    """People's findings on verdicts given in this study, or elsewhere on its responses, or reviewed in this study."""
+    elsewhere = judged_elsewhere(study).values("pk")
+    about = Q(**{f"assignment__{REVIEWED}__task__study": study}) | Q(
+        **{f"assignment__{REVIEWED}__in": elsewhere}
+    )
+    return Score.objects.filter(
+        about | Q(assignment__task__study=study),
+        assignment__task__reviews__isnull=False,
+        assignment__status=Assignment.Status.SUBMITTED,
+        assignment__repeat=0,
+        assignment__rater__kind=Rater.Kind.PERSON,
+        value__isnull=False,
+    )
+
+
+def review_state(study: Study) -> dict[str, int]:
+    """What changes whenever a finding is added, or a reviewed verdict's run fails, for a report's settings."""
+    doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
+    found = review_scores(study).aggregate(
+        n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted)
+    )
+    return {name: value or 0 for name, value in found.items()}
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """Current findings as arrays (n,): the judge's pk, the verdict (an assignment), its instruction, the share."""
+
+    judge: Ints
+    verdict: Ints
+    instruction: Ints
+    share: Floats
+    criterion: list[str]
+
+
+def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
+    """A row for each judge and criterion, the judge's total first (criterion ""), by the judge's name.
+
+    {"judge", "criterion", "n" findings, "verdicts" (answers of the judge that were looked at), "raters", "rate": a
+    Share over whole instructions}. Verdicts of runs that failed their planted texts are left out. Raises NeverReviewed.
+    """
+    believed = review_scores(study).exclude(**{f"assignment__{REVIEWED}__discredited": True})
+    found, raters = _findings(believed)
+    if not found.criterion:
+        raise NeverReviewed("Nobody has reviewed a verdict of this study's judges.")
+    names = {row.pk: row.name for row in Rater.objects.filter(pk__in=np.unique(found.judge).tolist())}
+    keys = np.array(found.criterion)
+    rows: list[Plain] = []
+    for pk, name in sorted(names.items(), key=lambda pair: (pair[1], pair[0])):
+        own = found.judge == pk
+        for key in ["", *dict.fromkeys(keys[own].tolist())]:
+            mask = own & (keys == key) if key else own
+            (rate,) = mean_shares(
+                [_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed
+            )
+            rows.append(
+                {"judge": name, "criterion": key, "n": int(mask.sum()), "rate": plain(rate),
+                 "verdicts": len(np.unique(found.verdict[mask])), "raters": len(np.unique(raters[mask]))}
+            )  # fmt: skip
+    return rows
+
+
+def _as_hits(share: Floats) -> Floats | Bools:
+    """Whether each finding is "reasonable", where there is no third answer between yes and no."""
+    return share == 1 if np.isin(share, (0.0, 1.0)).all() else share
+
+
+def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:
+    """The latest revision of each finding, in a criterion's order, and who found it."""
+    columns = (
+        "assignment", "criterion", "criterion__key", "value", f"assignment__{REVIEWED}",
+        f"assignment__{REVIEWED}__rater", "assignment__task__response_a__instruction", "assignment__rater",
+    )  # fmt: skip
+    # The order of instructions decides which of them a bootstrap draws, so it hangs on the rows alone.
+    order = ("criterion__position", "criterion__key", "assignment", "criterion", "revision")
+    latest = {(row[0], row[1]): row for row in scores.order_by(*order).values_list(*columns)}
+    return _arrays(latest.values())
+
+
+def _arrays(rows: Iterable[tuple[int, int, str, float, int, int, int, int]]) -> tuple[_Findings, Ints]:
+    kept = list(rows)
+    numbers = np.array([row[4:] for row in kept], dtype=np.int64).reshape(-1, 4)
+    findings = _Findings(
+        judge=numbers[:, 1],
+        verdict=numbers[:, 0],
+        instruction=numbers[:, 2],
+        share=np.array([row[3] for row in kept], dtype=np.float64),
+        criterion=[row[2] for row in kept],
+    )
+    return findings, numbers[:, 3]

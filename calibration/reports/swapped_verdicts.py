@@ -1,0 +1,51 @@
+"""The same pair judged twice by one rater with its sides swapped: what a study's rows hold of it."""
+
+from typing import Any
+
+import numpy as np
+
+from annotation.models import Study, Task
+from calibration.data.circumstances import circumstances
+from calibration.data.datasets import ROLES, Floats, Ints, score_frame
+from calibration.statistics.judges.bias import swap_agreement
+from calibration.statistics.report_reasons import NeverSwapped
+
+
+def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
+    """Swap agreement of a judge (its rater's pk), or of people, over (rater, task) seen from both sides.
+
+    Of several answers from one side the first counts. Raises NeverSwapped where nobody saw a pair from both.
+    """
+    frame = score_frame(
+        kinds=[Task.Kind.PAIR], study=study, people=judge is None, judges=judge is not None,
+        raters=None if judge is None else [judge], keep_derived=False, repeats=True,
+    )  # fmt: skip
+    own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
+    around = circumstances(study)
+    side = around.first[around.rows(own.assignment)] if len(own) else np.zeros(0, dtype=np.int64)
+    points = (1 + np.sign(own.value)) / 2
+    first, once = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 1)
+    second, again = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 2)
+    _, left, right = np.intersect1d(first, second, return_indices=True)
+    if not left.size:
+        raise NeverSwapped("No pair was shown to the same rater from both sides.")
+    return swap_agreement(
+        _points(points, once[left]), 1 - _points(points, again[right]), clusters=own.instruction[once[left]],
+        draws=draws, seed=seed,
+    )  # fmt: skip
+
+
+def _points(points: Floats, places: Ints) -> Floats:
+    return np.asarray(points[places], dtype=np.float64)
+
+
+def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Any) -> tuple[Ints, Ints]:
+    """One key for each (rater, task, criterion) in `mask`, sorted, and the place of its earliest answer."""
+    places = np.flatnonzero(mask)
+    if not places.size:
+        return np.zeros(0, dtype=np.int64), places
+    places = places[np.argsort(repeat[places], kind="stable")]
+    width = int(criterion.max()) + 1
+    key = (rater[places] * (int(task.max()) + 1) + task[places]) * width + criterion[places]
+    keys, at = np.unique(key, return_index=True)
+    return keys, places[at]

@@ -1,0 +1,129 @@
+"""A proportion of answers that came out one way, with an interval that is honest at 0 and 1. PURE."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+from scipy.stats import norm
+
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.resampling import (
+    MIN_CLUSTERS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Labels,
+    cluster_codes,
+)
+
+ProportionInterval: TypeAlias = Literal["wilson95", "leave_one_out_range", "none"]
+
+REACH = float(norm.ppf(0.975))
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """`hits` of `n` in `clusters` clusters, value = hits/n in 0..1.
+
+    `interval_kind` "wilson95" is Wilson's 95 % interval: of n where every cluster holds one entry, otherwise of
+    `effective_n`, the number of independent entries that would be as uncertain. "leave_one_out_range" is the range
+    over leaving one cluster out, given under 20 clusters of several entries; "none": a single cluster of several
+    entries, the ends repeat the value.
+    """
+
+    value: float
+    low: float
+    high: float
+    interval_kind: ProportionInterval
+    hits: int
+    n: int
+    clusters: int
+    effective_n: float
+
+
+def wilson_ends(value: float, n: float) -> tuple[float, float]:
+    """Wilson's (1927) 95 % interval of a proportion of n > 0 independent entries; n need not be whole."""
+    squared = REACH**2
+    centre = (value + squared / (2 * n)) / (1 + squared / n)
+    half = REACH / (1 + squared / n) * float(np.sqrt(value * (1 - value) / n + squared / (4 * n * n)))
+    return min(value, max(0.0, centre - half)), max(value, min(1.0, centre + half))
+
+
+def plain_proportion(hits: int, n: int) -> Proportion:
+    """The proportion of n independent entries. Raises TooFewRatings when n is 0."""
+    if n < 1:
+        raise TooFewRatings(n, 1, "answers")
+    value = hits / n
+    low, high = wilson_ends(value, n)
+    return Proportion(value, low, high, "wilson95", int(hits), int(n), int(n), float(n))
+
+
+def clustered_proportions(hit: BoolArray, groups: Labels, clusters: Labels) -> dict[Hashable, Proportion]:
+    """The proportion of each group of entries, in order of first appearance; hit, groups and clusters are (n,).
+
+    With several entries in a cluster the variance of the ratio hits/n over whole clusters gives the effective
+    number of entries (never above n); at a proportion of 0 or 1, where that variance says nothing, it is the number
+    of clusters. Student's t with clusters - 1 degrees of freedom takes the place of the normal.
+    """
+    right = np.asarray(hit, dtype=np.float64)
+    if not len(groups) == len(clusters) == right.size:
+        raise ValueError(
+            f"{right.size} answers, {len(groups)} groups, {len(clusters)} clusters; give one for each answer."
+        )
+    if not right.size:
+        raise TooFewRatings(0, 1, "answers")
+    owner, count = cluster_codes(groups)
+    cluster, width = cluster_codes(clusters)
+    cells, cell_of = np.unique(owner * width + cluster, return_inverse=True)
+    cell_hits = sum_by(cell_of.reshape(-1), len(cells), right)
+    cell_n = sum_by(cell_of.reshape(-1), len(cells), np.ones_like(right))
+    ends = np.searchsorted(cells // width, np.arange(count + 1))
+    return {
+        name: _clustered(cell_hits[ends[code] : ends[code + 1]], cell_n[ends[code] : ends[code + 1]])
+        for name, code in first_labels(groups, owner, count)
+    }
+
+
+def clustered_proportion(hit: BoolArray, clusters: Labels) -> Proportion:
+    """The proportion of all entries together; see clustered_proportions."""
+    return clustered_proportions(hit, np.zeros(len(hit), dtype=np.int64), clusters)[0]
+
+
+def first_labels(labels: Labels, codes: IntArray, count: int) -> list[tuple[Hashable, int]]:
+    """Each label with its code, as cluster_codes numbered them."""
+    first = np.full(count, len(codes), dtype=np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    plain = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    return [(plain[int(place)], code) for code, place in enumerate(first)]
+
+
+def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[float, float]:
+    """Ends as in clustered_proportions, of `hits` of `entries` in each of 20 clusters or more, both (k,)."""
+    if len(entries) < MIN_CLUSTERS:
+        raise TooFewRatings(len(entries), MIN_CLUSTERS, "clusters")
+    found = _clustered(hits, entries)
+    return found.low, found.high
+
+
+def _clustered(hits: FloatArray, entries: FloatArray) -> Proportion:
+    """The proportion over clusters with `hits` of `entries` each, both (k,)."""
+    k, n, right = len(entries), float(entries.sum()), float(hits.sum())
+    value = right / n
+    if k == n:
+        return plain_proportion(int(right), int(n))
+    if k == 1:
+        return Proportion(value, value, value, "none", int(right), int(n), 1, 1.0)
+    effective = float(k)
+    if 0 < right < n:
+        variance = k / (k - 1) * float(((hits - value * entries) ** 2).sum()) / n**2
+        effective = max(1.0, min(n, value * (1 - value) / variance)) if variance > 0 else n
+    if k < MIN_CLUSTERS:
+        left = (right - hits) / (n - entries)
+        low, high = float(left.min()), float(left.max())
+        return Proportion(value, low, high, "leave_one_out_range", int(right), int(n), k, effective)
+    reach = float(stdtrit(k - 1, 0.975))
+    low, high = wilson_ends(value, effective * (REACH / reach) ** 2)
+    return Proportion(value, low, high, "wilson95", int(right), int(n), k, effective)

@@ -1,0 +1,354 @@
+"""A mean human score from a few human scores and many judge scores: prediction-powered inference. PURE.
+
+The PPI++ mean of Angelopoulos, Duchi and Zrnic (arXiv 2311.01453): mean(human - power * judge) over the scores a
+person gave plus power * mean(judge) over the others. It is as unbiased as the human scores alone however wrong the
+judge is, and `power` makes it at least as precise. Variance, power and interval are over whole clusters
+(instructions), whose scores are not independent. Own computation.
+
+With few clusters the large-sample variance is too small, by two causes. (1) Where the score is a mean of categories,
+each category's own mean costs a degree of freedom: every stratum of k clusters has its own factor k/(k - 1), and
+Student's t the degrees of freedom of Welch and Satterthwaite (Cochran 1977, Sampling Techniques, chapter 5). (2) The power
+is tuned on the clusters whose errors are measured: each cluster's error is taken with the power tuned without it, as
+a jackknife does (MacKinnon and White 1985, HC3).
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.stats import t as student
+
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.resampling import (
+    MIN_CLUSTERS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Labels,
+    cluster_codes,
+)
+
+EstimateInterval: TypeAlias = Literal["t95", "leave_one_out_range"]
+
+ROUNDING = 1e-12
+
+
+class NoDifference(NoStatistic):
+    """Two models' means are equal, so that no number of labels would separate them."""
+
+    def __init__(self) -> None:
+        super().__init__("The two models' means are equal; no number of labels would separate them.")
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """One model's scores. `human` and `judge` (n,) of the responses people scored, with their instruction labels;
+    `judge_only` (N,) of further responses only the judge scored, with theirs. All on the same scale. Where the mean is
+    one of categories of fixed size, `strata` (n,) and `judge_only_strata` (N,) label each score's category, the same
+    for all scores of an instruction.
+    """
+
+    human: FloatArray
+    judge: FloatArray
+    instructions: Labels
+    judge_only: FloatArray
+    judge_only_instructions: Labels
+    strata: Labels | None = None
+    judge_only_strata: Labels | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its clustered standard error and 95 % ends.
+
+    `interval_kind` "t95" uses Student's t (clusters - 1 degrees of freedom or, with strata, Satterthwaite's); under 20
+    clusters of human scores, and where a stratum has a single one, it is "leave_one_out_range", the range over leaving
+    one cluster out.
+    """
+
+    value: float
+    error: float
+    low: float
+    high: float
+    interval_kind: EstimateInterval
+
+
+@dataclass(frozen=True)
+class PredictionPowered:
+    """`powered`: the prediction-powered mean or difference; `human_only`: the same from the human scores alone.
+
+    `power` in 0..1 is the weight on the judge. `effective_n` is the number of human scores that would be as
+    precise alone; `n` human, `n_judge_only` further judge scores, over `clusters` clusters of human scores.
+    """
+
+    powered: Estimate
+    human_only: Estimate
+    power: float
+    effective_n: float
+    n: int
+    n_judge_only: int
+    clusters: int
+
+
+@dataclass(frozen=True)
+class LabelsNeeded:
+    """How many human scores of each model make the 95 % interval of their `difference` leave 0 out.
+
+    That is stated from 20 clusters on, so that fewer are never enough. `total` is that number of each model, `more`
+    what is still to collect (0: already `separated`); `alone` is the total that human scores without a judge would
+    take. They hold if the difference is as estimated.
+    """
+
+    difference: float
+    separated: bool
+    total: int
+    more: int
+    alone: int
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Each cluster's share (k,) in the estimate's error: human, judge on the same scores, judge on the others.
+
+    `labelled` (k,) are the clusters with human scores, `stratum` (k,) the codes of their strata.
+    """
+
+    human: FloatArray
+    judge: FloatArray
+    other: FloatArray
+    labelled: BoolArray
+    stratum: IntArray
+    value: float
+    shift: float
+
+    @property
+    def apart(self) -> FloatArray:
+        """What a power of 1 takes off each cluster's human share."""
+        return self.judge - self.other
+
+    @property
+    def alone(self) -> bool:
+        """Whether some stratum has a single cluster of human scores, which shows no spread."""
+        return bool((np.bincount(self.stratum[self.labelled]) == 1).any())
+
+
+def prediction_powered_mean(scores: ModelScores, *, power: float | None = None) -> PredictionPowered:
+    """A model's mean human score. Without `power` it is tuned to the least clustered variance, within 0..1.
+
+    Raises TooFewRatings under two clusters of human scores in any stratum there is, or without further judge scores.
+    """
+    return _powered([(scores, 1.0)], power)
+
+
+def prediction_powered_difference(
+    one: ModelScores, other: ModelScores, *, power: float | None = None
+) -> PredictionPowered:
+    """Mean of one less mean of the other, paired by instruction: what the two share cancels. One power for both."""
+    return _powered([(one, 1.0), (other, -1.0)], power)
+
+
+def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
+    """How many more human labels would separate two models.
+
+    The variance falls as 1/labels in its human part, stays in its judge part, and the power is tuned anew for each
+    number; human and further judge scores are taken to be of different instructions. Raises NoDifference.
+    """
+    now = prediction_powered_difference(one, other)
+    difference = now.powered.value
+    if difference == 0:
+        raise NoDifference
+    parts = _parts([(one, 1.0), (other, -1.0)])
+    labels = min(len(one.human), len(other.human))
+    k = int(parts.labelled.sum())
+    human, judge = parts.human[parts.labelled], parts.judge[parts.labelled]
+    factor = _factors(parts.stratum[parts.labelled])
+    squares = [float(factor @ part) for part in (human * human, human * judge, judge * judge)]
+    kept = _others_variance(parts)
+    stated = now.powered.interval_kind == "t95"
+    separated = stated and (now.powered.low > 0 or now.powered.high < 0)
+    strata = np.unique(parts.stratum[parts.labelled]).size
+    # From so many scores on, at as many a cluster as now, a 95 % interval is stated at all.
+    least = -(-MIN_CLUSTERS * labels // k)
+
+    def needed(with_judge: bool) -> int:
+        def separates(total: int) -> bool:
+            ratio = labels / total
+            a, b, c = (ratio * square for square in squares)
+            power = min(1.0, max(0.0, b / (c + kept))) if with_judge and c + kept > 0 else 0.0
+            variance = max(a - 2 * power * b + power**2 * (c + kept), 0.0)
+            reach = float(student.ppf(0.975, max(k * total / labels - strata, 1.0)))
+            return bool(abs(difference) > reach * variance**0.5)
+
+        low, high = 1, 2
+        while not separates(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if separates(middle) else (middle, high)
+        return max(high, least)
+
+    total = labels if separated else max(needed(True), labels + 1)
+    return LabelsNeeded(difference, separated, total, total - labels, needed(False))
+
+
+def _powered(signed: list[tuple[ModelScores, float]], power: float | None) -> PredictionPowered:
+    parts = _parts(signed)
+    k = int(parts.labelled.sum())
+    tuned, without = _tuned(parts)
+    used = tuned if power is None else power
+    classical = _estimate(parts, 0.0, np.zeros(parts.human.size), signed)
+    powered = _estimate(parts, used, without if power is None else np.full(without.size, used), signed)
+    n = min(len(scores.human) for scores, _ in signed)
+    gain = (classical.error / powered.error) ** 2 if powered.error > 0 else inf
+    return PredictionPowered(
+        powered=powered,
+        human_only=classical,
+        power=used,
+        effective_n=n * gain if classical.error > 0 else float(n),
+        n=n,
+        n_judge_only=min(len(scores.judge_only) for scores, _ in signed),
+        clusters=k,
+    )
+
+
+def _tuned(parts: _Parts) -> tuple[float, FloatArray]:
+    """The power of least variance, cov(human, apart)/var(apart) within 0..1, and the same without each cluster (k,).
+
+    Clusters without human scores leave it as it is: the power is tuned to what people say.
+    """
+    shared, spread = parts.human * parts.apart, parts.apart**2
+    top, under = float(shared.sum()), float(spread.sum())
+    less = np.where(parts.labelled, under - spread, under)
+    usable = less > ROUNDING * under
+    without = np.where(usable, (top - shared) / np.where(usable, less, 1.0), 0.0)
+    return min(1.0, max(0.0, top / under)) if under > 0 else 0.0, np.clip(without, 0.0, 1.0)
+
+
+def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
+    labels: list[Hashable] = []
+    strata: list[Hashable] = []
+    for scores, _ in signed:
+        for group, own_strata in (
+            (scores.instructions, scores.strata),
+            (scores.judge_only_instructions, scores.judge_only_strata),
+        ):
+            labels += _plain(group)
+            strata += [None] * len(group) if own_strata is None else _plain(own_strata)
+    codes, k = cluster_codes(labels)
+    if len(strata) != len(labels):
+        raise ValueError(f"{len(strata)} strata for {len(labels)} scores; give one for each.")
+    by_row, _ = cluster_codes(strata)
+    stratum = np.zeros(k, dtype=np.int64)
+    stratum[codes] = by_row
+    if (stratum[codes] != by_row).any():
+        raise ValueError("Scores of one instruction carry different strata; an instruction belongs to one.")
+    human, judge, other = np.zeros(k), np.zeros(k), np.zeros(k)
+    labelled = np.zeros(k, dtype=np.bool_)
+    value, shift, place = 0.0, 0.0, 0
+    for scores, sign in signed:
+        y, f, rest = (_numbers(part) for part in (scores.human, scores.judge, scores.judge_only))
+        if (
+            y.size != f.size
+            or len(scores.instructions) != y.size
+            or len(scores.judge_only_instructions) != rest.size
+        ):
+            raise ValueError(
+                "Human scores, judge scores and instructions differ in number; give one of each."
+            )
+        if not rest.size:
+            raise TooFewRatings(0, 1, "further judge scores")
+        own, beyond = codes[place : place + y.size], codes[place + y.size : place + y.size + rest.size]
+        place += y.size + rest.size
+        if np.unique(own).size < 2:
+            raise TooFewRatings(int(np.unique(own).size), 2, "instructions with human scores")
+        human += sign * sum_by(own, k, _centred(y, stratum[own])) / y.size
+        judge += sign * sum_by(own, k, _centred(f, stratum[own])) / y.size
+        other += sign * sum_by(beyond, k, _centred(rest, stratum[beyond])) / rest.size
+        labelled[own] = True
+        value += sign * float(y.mean())
+        shift += sign * float(rest.mean() - f.mean())
+    return _Parts(human, judge, other, labelled, stratum, value, shift)
+
+
+def _estimate(
+    parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]]
+) -> Estimate:
+    """The estimate at `power`; each cluster's error is the one at its own power of `without` (k,)."""
+    squares = (parts.human - without * parts.apart) ** 2
+    variance, unsure = 0.0, 0.0
+    for group in (parts.labelled, ~parts.labelled):
+        factor = _factors(parts.stratum[group])
+        size = np.bincount(parts.stratum[group])
+        by_stratum = sum_by(parts.stratum[group], size.size, factor * squares[group])
+        variance += float(by_stratum.sum())
+        unsure += float((by_stratum**2 / np.maximum(size - 1, 1)).sum())
+    value, spread = parts.value + power * parts.shift, float(np.sqrt(variance))
+    k = int(parts.labelled.sum())
+    if k < MIN_CLUSTERS or parts.alone:
+        low, high = _leave_one_out(parts, signed, power)
+        return Estimate(value, spread, low, high, "leave_one_out_range")
+    freedom = variance**2 / unsure if unsure > 0 else float(k - 1)
+    reach = float(student.ppf(0.975, freedom)) * spread
+    return Estimate(value, spread, value - reach, value + reach, "t95")
+
+
+def _factors(strata: IntArray) -> FloatArray:
+    """size/(size - 1) of each cluster's stratum (k,); 1 where it is alone, which shows no spread."""
+    size = np.bincount(strata)[strata].astype(np.float64)
+    return np.asarray(size / np.maximum(size - 1, 1.0), dtype=np.float64)
+
+
+def _leave_one_out(
+    parts: _Parts, signed: list[tuple[ModelScores, float]], power: float
+) -> tuple[float, float]:
+    """Smallest and largest value when one instruction's human scores are left out; every stratum keeps its share."""
+    moves: dict[Hashable, float] = {}
+    needed: set[Hashable] = set()
+    for scores, sign in signed:
+        labels = list(dict.fromkeys(_plain(scores.instructions)))
+        codes, k = cluster_codes(scores.instructions)
+        rest = np.asarray(scores.human, dtype=np.float64) - power * np.asarray(scores.judge, dtype=np.float64)
+        own = (
+            np.zeros(rest.size, dtype=np.int64) if scores.strata is None else cluster_codes(scores.strata)[0]
+        )
+        size = np.bincount(own)[own].astype(np.float64)
+        # Over the scores of a cluster, all of one stratum: their number, and what they add to the stratum's sum.
+        inside, above = np.bincount(codes, minlength=k), sum_by(codes, k, _centred(rest, own))
+        of_stratum = sum_by(codes, k, size) / inside
+        left = of_stratum - inside
+        moved = -sign * above / np.maximum(left, 1.0) * of_stratum / rest.size
+        for label, others, by in zip(labels, left.tolist(), moved.tolist(), strict=True):
+            moves[label] = moves.get(label, 0.0) + by
+            if others <= 0:
+                needed.add(label)
+    value = parts.value + power * parts.shift
+    found = [value + by for label, by in moves.items() if label not in needed]
+    if not found:
+        raise TooFewRatings(1, 2, "instructions with human scores in any one category")
+    return min(found), max(found)
+
+
+def _others_variance(parts: _Parts) -> float:
+    other = parts.other
+    used = int(np.count_nonzero(other))
+    return used / max(used - 1, 1) * float(other @ other)
+
+
+def _centred(values: FloatArray, strata: IntArray) -> FloatArray:
+    """Values (n,) less the mean of their stratum."""
+    size = np.maximum(np.bincount(strata), 1)
+    return np.asarray(values - (np.bincount(strata, weights=values) / size)[strata], dtype=np.float64)
+
+
+def _numbers(scores: FloatArray) -> FloatArray:
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise NoStatistic("Scores must be finite numbers; leave out the ones that are missing.")
+    return values
+
+
+def _plain(labels: Labels) -> list[Hashable]:
+    return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)

@@ -1,0 +1,83 @@
+"""Why a report of this program has nothing to say of a study, beside the reasons of the statistics themselves. PURE."""
+
+from calibration.statistics.errors import NoStatistic
+
+
+class NoPositions(NoStatistic):
+    """It is not recorded which side was shown first."""
+
+
+class NoLengths(NoStatistic):
+    """The texts are not stored."""
+
+
+class NoTimes(NoStatistic):
+    """No time on task was recorded."""
+
+
+class NoControls(NoStatistic):
+    """Nothing with a known answer was rated."""
+
+
+class NoPairs(NoStatistic):
+    """Two models were never compared."""
+
+
+class AllTied(NoStatistic):
+    """No comparison was decided for a side."""
+
+
+class NoCategories(NoStatistic):
+    """The scale is ordered, where labels without order are asked for."""
+
+
+class OnlyJudges(NoStatistic):
+    """No person has answered, so nothing can be said of raters."""
+
+
+class OnlySlots(NoStatistic):
+    """The raters are positions in a data set, not persons."""
+
+
+class TooFewModels(NoStatistic):
+    """Fewer than two models."""
+
+
+class TooFewModelMeans(NoStatistic):
+    """Fewer than three models, of which no correlation is computed."""
+
+
+class TooFewAnswers(NoStatistic):
+    """Nobody has answered enough for a rate of their own."""
+
+
+class NeverRepeated(NoStatistic):
+    """Nobody was asked the same thing twice."""
+
+
+class AboutVerdicts(NoStatistic):
+    """The study reviews a judge's verdicts, which ranks no model."""
+
+
+class NoSharedTasks(NoStatistic):
+    """Fewer than two instructions were answered by every model."""
+
+
+class NoPooling(NoStatistic):
+    """One category has no family to be drawn toward."""
+
+
+class NoJudge(NoStatistic):
+    """Nobody but people has rated."""
+
+
+class NeverSwapped(NoStatistic):
+    """No pair was shown to the same rater from both sides."""
+
+
+class NeverReviewed(NoStatistic):
+    """Nobody has said whether a judge's verdicts are reasonable."""
+
+
+class NoFamily(NoStatistic):
+    """It is not known which model a judge is, or of which family."""

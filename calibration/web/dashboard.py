@@ -1,0 +1,169 @@
+"""What the newest stored reports say of a study's raters, for its live desk.
+
+A small study's reports are computed at once. A large one's are never computed while the desk waits: the figures say how
+old they are, and a report older than the last answer is asked for again from a worker, at most once in a while.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.permissions import results_page
+from annotation.models import Assignment, DeskTally, Score, Study
+from annotation.monitoring.stored_progress import is_large
+from calibration.data.datasets import NothingToRead
+from calibration.models import Report
+from calibration.reports.agreement import DRAWS, AmbiguousCriterion, agreement_report
+from calibration.reports.cache import SHAPE, SLOW_SCORES
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import Plain, missing, report_of
+from calibration.statistics.errors import NoStatistic
+from calibration.web.agreement.page import opening as agreement_opening
+from calibration.web.answers import readable_study
+from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.statistics import by_items
+from calibration.web.weights.page import earlier_fits, fit_page
+from core.background import send_after_commit
+
+AGAIN_AFTER = timedelta(minutes=2)
+MOST_NAMED = 5
+FLAT_FROM, FIRST_SIDE_P, FAST_FROM = 0.5, 0.01, 0.2
+"""A rater is named who answers half of the tasks alike, prefers a side at p < 0.01, or is fast in a fifth of them."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A quantity with its interval in words."""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True)
+class DeskFigures:
+    """`named` are raters to look at, and why; `since` is when the figures were computed, None before the first.
+
+    `weights` is the newest fit's sentence, '' where there is none.
+    """
+
+    figures: list[Figure]
+    weights: str
+    named: list[tuple[str, str]]
+    since: datetime | None
+    outdated: bool
+
+
+def newest(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+    """The last stored report of these settings, whatever has been answered since."""
+    wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
+    return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
+
+
+def refresh_small(study: Study) -> None:
+    """Compute what is computed in a moment; counts no more scores than decide that."""
+    if is_large(study):
+        return
+    scores = Score.objects.filter(assignment__task__study=study)[: SLOW_SCORES + 1].count()
+    if not scores:
+        return
+    if scores <= SLOW_SCORES:
+        with suppress(NothingToRead, NoStatistic, AmbiguousCriterion):
+            agreement_report(study)
+    if scores <= RATERS.slow_from:
+        report_of(study, RATERS, rater_settings())
+
+
+def desk_figures_of(study: Study) -> DeskFigures:
+    """What is stored, in a few queries, none of them over scores."""
+    agreement = newest(study, "agreement", {"criterion": "", "draws": DRAWS, "seed": 0})
+    raters = newest(study, RATERS.name, rater_settings())
+    figures: list[Figure] = []
+    if agreement is not None:
+        figures.append(
+            Figure(_("Agreement"), agreement_opening(dict(agreement.result), items=by_items(study)))
+        )
+    report = dict(raters.result) if raters is not None else {}
+    for key, name in (("accuracy", _("Accuracy")), ("consistency", _("Consistency"))):
+        found = report.get(key)
+        if found and not missing(found):
+            one = found["overall"]
+            words = ends_words(one["value"], one["low"], one["high"], one["interval_kind"])
+            figures.append(Figure(name, words))
+    stored = [one.created_at for one in (agreement, raters) if one is not None]
+    since = min(stored) if stored else None
+    last = _last_answer(study)
+    complete = agreement is not None and raters is not None
+    outdated = last is not None and (not complete or since is None or last > since)
+    fit = next(iter(earlier_fits(study)), None)
+    return DeskFigures(figures, fit_page(fit).opening if fit else "", _named(report), since, outdated)
+
+
+def _last_answer(study: Study) -> datetime | None:
+    """When the study was last answered, as far as its kept counts know where it is large."""
+    kept = DeskTally.objects.filter(study=study).first()
+    if kept is None:
+        found = Assignment.objects.filter(rater__study=study).aggregate(last=Max("submitted_at"))["last"]
+        return found if isinstance(found, datetime) else None
+    times = [row["last"] for _rater, row in kept.counts["work"] if row["last"]]
+    return parse_datetime(max(times)) if times else None
+
+
+def _named(report: Plain) -> list[tuple[str, str]]:
+    """Raters whose habits a lead should look at, with the reason."""
+    rows: list[tuple[str, str]] = []
+    for row in _rows(report, "same_answers"):
+        if row["tasks"] >= 10 and row["flat_tasks"] >= FLAT_FROM * row["tasks"]:
+            share = {"n": row["flat_tasks"], "m": row["tasks"]}
+            rows.append((row["rater"], _("one answer to every item in %(n)d of %(m)d tasks") % share))
+    for row in _rows(report, "sides"):
+        if row["p"] < FIRST_SIDE_P:
+            rows.append((row["rater"], _("prefers the side shown first in %(share)d %% of pairs") % {
+                "share": round(100 * row["value"])}))  # fmt: skip
+    for row in _rows(report, "pace"):
+        if row["fast"] >= FAST_FROM:
+            rows.append((row["rater"], _("reads %(share)d %% of tasks in under a quarter of the usual time") % {
+                "share": round(100 * row["fast"])}))  # fmt: skip
+    for row in _rows(report, "controls"):
+        if row["low"] is not None and row["low"] > 0.2:
+            rows.append(
+                (row["rater"], _("fails %(share)d %% of checks") % {"share": round(100 * row["value"])})
+            )
+    return rows[: MOST_NAMED * 2]
+
+
+def _rows(report: Plain, part: str) -> list[dict[str, Any]]:
+    found = report.get(part)
+    return [] if not found or missing(found) else list(found["raters"])
+
+
+def ask_again(study: Study) -> None:
+    """Have a worker compute the reports, unless it was asked a moment ago."""
+    if not cache.add(f"desk-figures:{study.pk}", timezone.now().isoformat(), AGAIN_AFTER.total_seconds()):
+        return
+    send_after_commit("calibration.report_agreement", study.pk, "")
+    send_after_commit("calibration.build_report", study.pk, RATERS.name, rater_settings())
+
+
+@require_safe
+@results_page
+@never_cache
+def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
+    """Agreement, accuracy and consistency as last computed, and raters to look at."""
+    study = readable_study(request, slug)
+    refresh_small(study)
+    found = desk_figures_of(study)
+    if found.outdated and (found.since is None or timezone.now() - found.since > AGAIN_AFTER):
+        ask_again(study)
+    return render(request, "calibration/_desk_figures.html", {"study": study, "found": found})

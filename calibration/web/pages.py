@@ -1,0 +1,105 @@
+"""Serving a result page: the report from the cache or a worker, the page made of it, and its files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext
+
+from annotation.models import Score, Study
+from annotation.studies.provenance import provenance_of
+from calibration.data.verdicts import discredited_judges
+from calibration.figures.export import png, standalone_svg
+from calibration.reports.registry import Plain, ReportKind, known, report_of
+from calibration.web.blocks import Block, ResultPage
+from core.background import send_after_commit
+
+SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
+
+
+@dataclass(frozen=True)
+class PageKind:
+    """A page: its report, the settings that the address asks for, and how a report becomes a page.
+
+    `build` is the background task that computes the report where a worker must, by default this room's; `links` are
+    addresses beside the page, (name of the address, words). A page `about_judges` says whose verdicts it leaves out.
+    """
+
+    report: ReportKind
+    settings: Callable[[Study, Mapping[str, str]], Plain]
+    page: Callable[[Study, Plain], ResultPage]
+    title: Callable[[], str]
+    build: str = "calibration.build_report"
+    links: Callable[[], Sequence[tuple[str, str]]] = tuple
+    about_judges: bool = False
+
+
+def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
+    """The page of a study's report, one of its files with ?file=, or a note that a worker is at it."""
+    settings = kind.settings(study, request.GET.dict())
+    report = ready_report(
+        study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build
+    )
+    page = kind.page(study, report) if report is not None else None
+    if page is not None and "file" in request.GET:
+        return file_of(page, request.GET["file"], study)
+    query = request.GET.copy()
+    for name in ("waiting", "file"):
+        query.pop(name, None)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "page": page,
+        "page_title": kind.title(),
+        "query": query.urlencode(),
+        "path": request.path,
+        "links": [(reverse(name, args=[study.slug]), words) for name, words in kind.links()],
+        "discredited": discredited_judges(study) if kind.about_judges else [],
+    }
+    template = "calibration/result.html"
+    if request.htmx:  # type: ignore[attr-defined]
+        template += "#result"
+    return render(request, template, context)
+
+
+def ready_report(
+    study: Study,
+    kind: ReportKind,
+    settings: Plain,
+    *,
+    asked_before: bool,
+    build: str = "calibration.build_report",
+) -> Plain | None:
+    """The report, computed here where that is quick; None while a worker computes it."""
+    found = known(study, kind, settings)
+    if found is not None:
+        return found
+    if Score.objects.filter(assignment__task__study=study).count() > kind.slow_from:
+        if not asked_before:
+            send_after_commit(build, study.pk, kind.name, settings)
+        return None
+    return report_of(study, kind, settings)
+
+
+def file_of(page: ResultPage, name: str, study: Study) -> HttpResponse:
+    """'<block>.svg', '.png' or '.csv' as a download; 404 where there is no such figure or table."""
+    key, _, suffix = name.rpartition(".")
+    block = page.block(key)
+    content = _content(block, suffix) if block and suffix in SUFFIXES else None
+    if content is None:
+        raise Http404(gettext("This page has no such file."))
+    response = HttpResponse(content, content_type=SUFFIXES[suffix])
+    stem = slugify(f"{study.slug}-{key}") or "figure"
+    response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
+    return response
+
+
+def _content(block: Block, suffix: str) -> str | bytes | None:
+    if suffix == "csv":
+        return "\ufeff" + block.table.as_csv() if block.table else None
+    if not block.figure:
+        return None
+    return standalone_svg(block.figure) if suffix == "svg" else png(block.figure)

@@ -1,0 +1,143 @@
+"""What a draft study will be able to say, what it takes and what it costs: beside the form of its set-up page."""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.permissions import results_page
+from annotation.assignment.slots import overlap_of
+from annotation.models import Study
+from annotation.policies.quality_checks import BadPolicy, plan_of
+from annotation.studies.selection import StudySize, size_of
+from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
+from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.web.answers import readable_study
+from core.messages.reader_language import for_reader
+
+MOST_ITEMS = 20
+
+
+@dataclass(frozen=True)
+class Width:
+    """One figure of the plan: what is expected and between which ends."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def digits(self) -> int:
+        """Digits after the point, no finer than the interval warrants."""
+        return 0 if self.high > 1.5 else 2
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The figures of the fragment; `widths` are empty where nothing of the kind can be said.
+
+    `expected` raters are what the lead said where they are fewer than the answers a task and so `raters` had to be
+    counted; 0 otherwise.
+    """
+
+    size: StudySize
+    plan: Plan
+    overlap: int
+    raters: int
+    assumed_raters: bool
+    currency: str
+    short: int
+    expected: int
+    widths: list[Width]
+
+    @property
+    def minutes_a_task(self) -> float:
+        return self.plan.seconds / 60
+
+
+def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bool]:
+    """(raters, whether that is our guess): what the lead expects, else what the quota makes necessary, else overlap."""
+    expected = study.policies.get("plan", {}).get("raters")
+    if expected:
+        return max(int(expected), overlap), False
+    quota = study.policies.get("quota")
+    if quota:
+        return max(overlap, -(-assignments // int(quota))), True
+    return max(overlap, 5), True
+
+
+def plan_of_study(study: Study) -> StudyPlan | None:
+    """The plan of the study as it is saved; None where its choices make no task.
+
+    Raises BadPolicy, and NoStatistic for choices that no study can have.
+    """
+    size = size_of(study)
+    if not size.tasks:
+        return None
+    overlap = overlap_of(study)
+    raters, guessed = raters_needed(study, size.tasks * overlap, overlap)
+    plan = plan_study(_planned(study, size, overlap, raters), simulations=8, draws=100)
+    quota = study.policies.get("quota")
+    short = max(0, size.tasks * overlap - raters * int(quota)) if quota else 0
+    said = int(study.policies.get("plan", {}).get("raters") or 0)
+    return StudyPlan(
+        size, plan, overlap, raters, guessed, str(study.policies.get("plan", {}).get("currency", "")), short,
+        said if said < raters and not guessed else 0, _widths(study, plan),
+    )  # fmt: skip
+
+
+def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> PlannedStudy:
+    """The study as the planner knows one: every model answers every instruction."""
+    try:
+        pay = Decimal(str(study.policies.get("plan", {}).get("hourly_pay", "0")))
+    except InvalidOperation:
+        pay = Decimal(0)
+    a_instruction = max(1, round(size.tasks / size.instructions))
+    return PlannedStudy(
+        instructions=max(1, round(size.tasks / a_instruction)),
+        models=a_instruction,
+        raters=raters,
+        overlap=overlap,
+        items=min(MOST_ITEMS, size.items),
+        repeat_share=float(plan_of(study).rates["probe"]),
+        words_per_response=size.words_a_task,
+        words_per_instruction=size.words_an_instruction,
+        hourly_pay=pay,
+    )
+
+
+def _widths(study: Study, plan: Plan) -> list[Width]:
+    def width(name: str, one: Expected) -> Width:
+        return Width(name, one.value, one.low, one.high)
+
+    names = {"leave_one_out": _("Agreement of raters"), "alpha": _("Krippendorff's alpha")}
+    found = [width(names[name], one) for name, one in plan.agreement.items()]
+    found += [width(_("Consistency of the study"), one) for one in plan.consistency]
+    found += [width(_("Consistency of one rater"), one) for one in plan.consistency_of_rater]
+    if study.kind == Study.Kind.CHECKLIST and plan.weights:
+        widest = max(plan.weights, key=lambda one: one.width)
+        found.append(width(_("Weight of an item, points of 100"), widest))
+    return found
+
+
+@require_safe
+@results_page
+@never_cache
+def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
+    """The plan of a study as it is saved now: tasks, hours, cost, and how wide its intervals will be."""
+    study = readable_study(request, slug)
+    context: dict[str, object] = {"study": study}
+    try:
+        context["found"] = plan_of_study(study)
+    except BadPolicy as problem:
+        context["problem"] = for_reader(problem)
+    except (NoStatistic, OutOfRange):
+        context["problem"] = _(
+            "No plan can be made of these numbers; check the answers a task, the raters expected and the shares."
+        )
+    return render(request, "calibration/_plan.html", context)

@@ -1,0 +1,297 @@
+"""The page that plans a study: what is asked, and what the planned study would show, take and cost."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext, gettext_lazy
+
+from annotation.models import Study
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.curves import Curve, curves
+from calibration.figures.drawing import number
+from calibration.reports.cache import known_report
+from calibration.statistics.design.planner import Assumptions, Expected, Plan, PlannedStudy, plan_study
+from calibration.statistics.errors import NoStatistic
+from calibration.web.blocks import Block, Column, ResultPage, Table
+from calibration.web.messages.intervals import ends_words
+from calibration.web.weights.page import earlier_fits
+
+MOST_RATINGS = 200_000
+SIMULATIONS = 10
+OVERLAPS = (1, 2, 3, 4, 5, 6, 8, 10)
+
+
+def _whole(label: Any, low: int, high: int, help_text: Any = "") -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=low, max_value=high, help_text=help_text)
+
+
+def _share(label: Any, help_text: Any = "") -> forms.FloatField:
+    return forms.FloatField(label=label, min_value=0, max_value=1, help_text=help_text)
+
+
+class PlannerForm(forms.Form):
+    """What a lead plans, and how ratings are assumed to vary."""
+
+    instructions = _whole(gettext_lazy("Instructions"), 1, 5000)
+    models = _whole(gettext_lazy("Models"), 1, 100)
+    raters = _whole(
+        gettext_lazy("Raters"), 1, 5000, gettext_lazy("At least as many as the raters of each response.")
+    )
+    overlap = _whole(gettext_lazy("Raters of each response"), 1, 50)
+    items = _whole(gettext_lazy("Checklist items"), 1, 40)
+    repeat_share = _share(gettext_lazy("Share of tasks asked again"), gettext_lazy("From 0 to 1."))
+    words_per_response = _whole(gettext_lazy("Words of a response"), 0, 100_000)
+    words_per_instruction = _whole(gettext_lazy("Words of an instruction"), 0, 100_000)
+    seconds_per_answer = forms.FloatField(
+        label=gettext_lazy("Seconds to answer one question"), min_value=0, max_value=600
+    )
+    hourly_pay = forms.DecimalField(
+        label=gettext_lazy("Pay for an hour"), min_value=0, max_value=10_000, decimal_places=2
+    )
+    agreement = _share(
+        gettext_lazy("Correlation of two raters"),
+        gettext_lazy("Of their overall scores of the same response, 0 to 1."),
+    )
+    repeat_agreement = _share(
+        gettext_lazy("Share of repeats answered alike"), gettext_lazy("By the same rater, from 0 to 1.")
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        if values["overlap"] > values["raters"]:
+            self.add_error(
+                "overlap", gettext("There cannot be more raters of a response than raters in all.")
+            )
+            return values
+        total = values["instructions"] * values["models"] * values["overlap"]
+        if total > MOST_RATINGS:
+            raise forms.ValidationError(
+                gettext(
+                    "This plan has %(n)d ratings; the planner simulates up to %(most)d. Plan a part of it."
+                )
+                % {"n": total, "most": MOST_RATINGS}
+            )
+        return values
+
+    def planned(self) -> PlannedStudy:
+        names = set(PlannedStudy.__dataclass_fields__)
+        values = {name: value for name, value in self.cleaned_data.items() if name in names}
+        return PlannedStudy(**{**values, "hourly_pay": Decimal(values["hourly_pay"])})
+
+    def assumed(self) -> Assumptions:
+        return Assumptions(
+            agreement=self.cleaned_data["agreement"], repeat_agreement=self.cleaned_data["repeat_agreement"]
+        )
+
+
+def starting_values(study: Study) -> dict[str, Any]:
+    """The study as it stands: its sizes, and agreement as measured where it has been."""
+    found: dict[str, Any] = {
+        "instructions": 40, "models": 5, "raters": 10, "overlap": 3, "items": 6, "repeat_share": 0.02,
+        "words_per_response": 600, "words_per_instruction": 100, "seconds_per_answer": 6, "hourly_pay": 0,
+        "agreement": 0.5, "repeat_agreement": 0.8,
+    }  # fmt: skip
+    tasks = study.tasks.filter(gold__isnull=True)
+    instructions = tasks.values("response_a__instruction").distinct().count()
+    models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
+    raters = study.raters.filter(kind="person").count()
+    found |= {name: value for name, value in (("instructions", instructions), ("models", models)) if value}
+    overlap = int((study.policies or {}).get("overlap", 0) or 0)
+    if overlap:
+        found["overlap"] = overlap
+    found["raters"] = max(raters, found["overlap"], 1) if raters else max(found["raters"], found["overlap"])
+    words = [one for one in tasks.values_list("response_a__words", flat=True)[:500] if one]
+    if words:
+        found["words_per_response"] = round(sum(words) / len(words))
+    fit = next(iter(earlier_fits(study)), None)
+    category = fit.categories.order_by("position").first() if fit else None
+    if category is not None:
+        found["items"] = category.weights.count()
+    return found | _measured(study)
+
+
+def _measured(study: Study) -> dict[str, Any]:
+    """Agreement of two raters and of repeats, from reports that pages have already made."""
+    measured: dict[str, Any] = {}
+    for settings in ({"criterion": "", "draws": 1000, "seed": 0},):
+        agreement = known_report(study, "agreement", settings)
+        interval = (agreement or {}).get("alpha", {}).get("interval", {}).get("value")
+        if interval is not None and 0 <= interval <= 1:
+            measured["agreement"] = round(interval, 2)
+        raters = known_report(study, "raters", settings)
+        again = (raters or {}).get("consistency", {}).get("first_repeat", {}).get("value")
+        if again is not None:
+            measured["repeat_agreement"] = round(again, 2)
+    return measured
+
+
+def plan_page(form: PlannerForm) -> ResultPage | str:
+    """The plan as a page, or why it cannot be made. Raises nothing."""
+    study, assumed = form.planned(), form.assumed()
+    try:
+        plan = plan_study(study, assumed, simulations=SIMULATIONS)
+        by_overlap = _by_overlap(study, assumed)
+    except NoStatistic:
+        return gettext("This plan cannot be simulated; plan more responses or more raters of each.")
+    return ResultPage(
+        title=planner_title(),
+        opening=_opening(plan),
+        about=_about(plan),
+        blocks=[_intervals(plan), _weights(plan), _work(plan), _overlap_block(by_overlap, study.raters)],
+        method=_method(),
+        sources=["Brysbaert (2019)", "HelloBench (arXiv 2409.16191)"],
+        code=["calibration.statistics.design.planner", "calibration.statistics.design.simulation"],
+    )
+
+
+def planner_title() -> str:
+    return gettext("What would a study show, take and cost?")
+
+
+def _opening(plan: Plan) -> str:
+    words = {
+        "assignments": plan.assignments, "hours": number(plan.hours, 0.1 if plan.hours < 100 else 1),
+        "each": number(plan.hours_per_rater, 0.1), "cost": f"{plan.cost:,.2f}",
+    }  # fmt: skip
+    said = (
+        gettext("%(assignments)d answers take %(hours)s hours, %(each)s for each rater, and cost %(cost)s.")
+        % words
+    )
+    alpha = plan.agreement.get("alpha")
+    if alpha is not None:
+        said += " " + gettext("Agreement (alpha) would be known as %(alpha)s.") % {"alpha": _said(alpha)}
+    return said
+
+
+def _about(plan: Plan) -> str:
+    return gettext("Means over %(n)d simulated studies; %(repeats)d of the answers are repeats.") % {
+        "n": plan.simulations, "repeats": plan.repeats,
+    }  # fmt: skip
+
+
+def _said(one: Expected) -> str:
+    return ends_words(one.value, one.low, one.high, one.interval_kind)
+
+
+def _intervals(plan: Plan) -> Block:
+    title = gettext("Intervals to expect")
+    rows: list[tuple[str, Expected]] = []
+    if "alpha" in plan.agreement:
+        rows.append((gettext("Agreement, alpha"), plan.agreement["alpha"]))
+        rows.append((gettext("Agreement, leave-one-out"), plan.agreement["leave_one_out"]))
+    rows += [(gettext("Repeats answered alike, all raters"), one) for one in plan.consistency]
+    rows += [(gettext("Repeats answered alike, one rater"), one) for one in plan.consistency_of_rater]
+    rows += [(gettext("R² of the weights"), one) for one in plan.r2]
+    if not rows:
+        return Block("intervals", title, reason=gettext(
+            "With one rater of each response and no repeats, nothing about agreement can be known."
+        ))  # fmt: skip
+    return Block(
+        "intervals", title,
+        figure=interval_bars([Bar(name, *_ends(one)) for name, one in rows], title=title, x_title=gettext("Value")),
+        caption=gettext("Lines are the ends to expect, 95 %% intervals where there are 20 instructions or more.") % {},
+        table=_table(gettext("Quantity"), rows),
+    )  # fmt: skip
+
+
+def _ends(one: Expected) -> tuple[float, float | None, float | None]:
+    return (one.value, None, None) if one.interval_kind == "none" else (one.value, one.low, one.high)
+
+
+def _table(head: str, rows: list[tuple[str, Expected]]) -> Table:
+    return Table(
+        [Column(head), Column(gettext("Expected"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2),
+         Column(gettext("Width"), 2)],
+        [[name, *_ends(one), None if one.interval_kind == "none" else one.width] for name, one in rows],
+    )  # fmt: skip
+
+
+def _weights(plan: Plan) -> Block:
+    title = gettext("Checklist weights to expect")
+    if not plan.weights:
+        return Block(
+            "weights", title, reason=gettext("Fewer ratings than items: no weights could be fitted.")
+        )
+    rows = [(gettext("Item %(n)d") % {"n": place}, one) for place, one in enumerate(plan.weights, start=1)]
+    figure = interval_bars(
+        [Bar(name, *_ends(one)) for name, one in rows],
+        title=title,
+        x_title=gettext("Share of the weight, of 100"),
+    )
+    return Block("weights", title, figure=figure, table=_table(gettext("Item"), rows), folded=True)
+
+
+def _work(plan: Plan) -> Block:
+    rows = [
+        [gettext("Answers in all"), plan.assignments], [gettext("of them repeats"), plan.repeats],
+        [gettext("The most any rater gets"), plan.per_rater], [gettext("Seconds for one"), round(plan.seconds)],
+        [gettext("Hours in all"), round(plan.hours, 1)],
+        [gettext("Hours for each rater"), round(plan.hours_per_rater, 1)],
+        [gettext("Cost"), float(plan.cost)],
+    ]  # fmt: skip
+    table = Table([Column(gettext("Work")), Column(gettext("Amount"), 1)], rows)
+    return Block("work", gettext("Hours and cost"), table=table)
+
+
+def _by_overlap(study: PlannedStudy, assumed: Assumptions) -> list[tuple[int, Plan]]:
+    """The same plan with other numbers of raters of each response, roughly simulated."""
+    found = []
+    for overlap in OVERLAPS:
+        one = replace(study, overlap=overlap, raters=max(study.raters, overlap))
+        if one.instructions * one.models * overlap <= MOST_RATINGS // 4:
+            found.append((overlap, plan_study(one, assumed, simulations=3, draws=100)))
+    return found
+
+
+def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
+    """Widths and cost by raters of a response; says where that takes more raters than the `raters` planned."""
+    title = gettext("What more raters of each response buy")
+    known = [(overlap, plan) for overlap, plan in plans if "alpha" in plan.agreement]
+    if not known:
+        return Block("overlap", title, reason=gettext("The plan is too large to be varied here."))
+    series = [
+        Curve(gettext("agreement (alpha)"), [(overlap, plan.agreement["alpha"].width) for overlap, plan in known]),
+        Curve(
+            gettext("R² of the weights"), [(overlap, plan.r2[0].width) for overlap, plan in known if plan.r2]
+        ),
+    ]  # fmt: skip
+    figure = curves(
+        [one for one in series if one.points],
+        title=title,
+        x_title=gettext("Raters of each response"),
+        y_title=gettext("Width of the interval to expect"),
+    )
+    table = Table(
+        [Column(gettext("Raters of each response"), 0), Column(gettext("Width for alpha"), 3),
+         Column(gettext("Width for R²"), 3), Column(gettext("Hours"), 1), Column(gettext("Cost"), 2)],
+        [[overlap, plan.agreement["alpha"].width if "alpha" in plan.agreement else None,
+          plan.r2[0].width if plan.r2 else None, plan.hours, float(plan.cost)] for overlap, plan in plans],
+    )  # fmt: skip
+    more = [overlap for overlap, _ in plans if overlap > raters]
+    notes = []
+    if more:
+        notes.append(
+            gettext(
+                "Each response is rated by different raters: from %(first)d a response on, that many raters are "
+                "counted and not the %(n)d planned."
+            )
+            % {"first": more[0], "n": raters}
+        )
+    return Block("overlap", title, figure=figure, table=table, notes=notes)
+
+
+def _method() -> list[str]:
+    return [
+        gettext(
+            "The study is simulated as planned, with raters who agree as assumed, and measured as a real one would be; "
+            "the ends are means over the simulations. Instructions, models and responses differ in quality; raters "
+            "see that quality with an error of their own that gives the assumed correlation."
+        ),
+        gettext(
+            "Reading takes 238 words a minute; answering takes the stated seconds for every item and the overall one."
+        ),
+    ]

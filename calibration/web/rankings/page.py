@@ -1,0 +1,214 @@
+"""The page "which model is better?": the answer, what it rests on, and where to find pairs' and scores' blocks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Study
+from calibration.figures.drawing import number
+from calibration.reports.rankings import ALL, PEOPLE, RANKINGS, ranking_settings
+from calibration.reports.registry import Plain, missing
+from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.web.blocks import Choice, ResultPage
+from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.names import criterion_name
+from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.statistics import by_items, cluster_words
+from calibration.web.pages import PageKind
+from calibration.web.rankings.pairs import pair_blocks
+from calibration.web.rankings.scores import score_blocks
+
+EVEN = 1e-6
+"""Strengths and means closer than this are equal: they differ by rounding only."""
+NAMED = 4
+"""Of more models than this that share a place, only so many are named."""
+
+
+def rankings_title() -> str:
+    return gettext("Which model is better?")
+
+
+def rankings_page(study: Study, report: Plain) -> ResultPage:
+    if missing(report):
+        return ResultPage(rankings_title(), reason_of(report), [], [])
+    pairs, clusters, items = report["kind"] == "pairs", cluster_words(study), by_items(study)
+    return ResultPage(
+        title=rankings_title(),
+        opening=_pairs_opening(report, items=items) if pairs else _scores_opening(report, items=items),
+        about=_about(report),
+        choices=_choices(study, report),
+        blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
+        method=_pairs_method(clusters) if pairs else _scores_method(clusters),
+        sources=_sources(pairs),
+        code=["calibration.statistics.ranking.pairs", "calibration.statistics.ranking.bradley_terry", "calibration.statistics.ranking.davidson", "calibration.statistics.ranking.elo",
+              "calibration.statistics.ranking.paired_effects", "calibration.statistics.judges.bias"]
+        if pairs else ["calibration.statistics.ranking.scores", "calibration.statistics.ranking.power"],
+    )  # fmt: skip
+
+
+RANKINGS_PAGE = PageKind(
+    about_judges=True,
+    report=RANKINGS,
+    settings=lambda study, query: ranking_settings(query.get("criterion", ""), query.get("by", "")),
+    page=rankings_page,
+    title=rankings_title,
+)
+
+
+def _pairs_opening(report: Plain, *, items: bool) -> str:
+    found = report["strength"]
+    if missing(found):
+        return reason_of(found)
+    rows, lead = found["models"], found["lead"]
+    level = _level(rows, "strength")
+    if len(level) > 1:
+        return gettext(
+            "%(n)d models share the first place: %(models)s, each with a strength of %(value)s Elo points."
+        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["strength"], 1)}
+    clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
+    unclear = gettext(
+        "No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s."
+    )
+    said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
+        "first": rows[0]["model"], "second": rows[1]["model"],
+        "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1, items=items),
+    }  # fmt: skip
+    return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _level(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """The first and those that are exactly even with it."""
+    return [row for row in rows if abs(rows[0][name] - row[name]) <= EVEN]
+
+
+def _named(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = ", ".join(row["model"] for row in rows[:NAMED])
+    return f"{names}, …" if len(rows) > NAMED else names
+
+
+def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
+    """How sure the first place is, from the chance of being ahead of the second and the possible ranks."""
+    if missing(found["ahead"]) or found["ahead"][0][1] is None:
+        return ""
+    chance = found["ahead"][0][1]
+    low, high = rows[0]["rank_low"], rows[0]["rank_high"]
+    shown = number(chance, 0.01) if chance < 0.995 else "> 0.99"
+    if low == high:
+        return gettext(
+            "The probability that it is truly ahead is %(chance)s, and its true rank is 1 with 95 %% confidence."
+        ) % {"chance": shown}
+    return gettext(
+        "The probability that it is truly ahead is %(chance)s; its true rank lies between %(low)d and %(high)d."
+    ) % {"chance": shown, "low": low, "high": high}
+
+
+def _scores_opening(report: Plain, *, items: bool) -> str:
+    found = report["scores"]
+    if missing(found):
+        return reason_of(found)
+    rows = found["models"]
+    level = _level(rows, "mean")
+    if len(level) > 1:
+        return gettext(
+            "%(n)d models share the first place: %(models)s, each with a mean score of %(value)s."
+        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["mean"])}
+    clear = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.")
+    unclear = gettext(
+        "No model clearly leads: %(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s."
+    )
+    said = (clear if _leads(rows) else unclear) % {
+        "first": rows[0]["model"], "second": rows[1]["model"],
+        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], rows[0]["interval_kind"], items=items),
+        "other": number(rows[1]["mean"]),
+    }  # fmt: skip
+    return f"{said} {_certainty(rows, found)}".strip()
+
+
+def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the first is ahead of every model of whose mean anything is known; the others stand in a note."""
+    unknown = sum(row["interval_kind"] == "none" for row in rows[1:])
+    ahead = bool(rows[0]["rank_high"] - unknown <= 1)
+    return rows[0]["interval_kind"] != "none" and unknown < max(1, len(rows) - 1) and ahead
+
+
+def _about(report: Plain) -> str:
+    judge = next((name for public, name in report["judges"] if public == report["by"]), "")
+    if report["kind"] == "pairs":
+        by_people = gettext("%(games)d comparisons by %(raters)d raters.")
+        by_judge = gettext("%(games)d comparisons by the judge %(judge)s.")
+        said = (by_judge if judge else by_people) % {
+            "games": report["n_games"], "raters": report["n_raters"], "judge": judge,
+        }  # fmt: skip
+        if report["n_left_out"]:
+            said += " " + gettext("%(n)d without two different models are left out.") % {
+                "n": report["n_left_out"]
+            }
+        return said
+    low, high = report["scale"]
+    by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
+    by_judge = gettext("%(answers)d answers by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
+    return (by_judge if judge else by_people) % {
+        "answers": report["n_answers"], "raters": report["n_raters"], "judge": judge, "low": number(low, 1),
+        "high": number(high, 1),
+    }  # fmt: skip
+
+
+def _choices(study: Study, report: Plain) -> list[Choice]:
+    found = []
+    if len(report["criteria"]) > 1:
+        named = [(key, gettext("Mean of all criteria") if key == ALL else criterion_name(study, key))
+                 for key in report["criteria"]]  # fmt: skip
+        found.append(Choice("criterion", gettext("Criterion"), named, report["criterion"]))
+    if report["judges"]:
+        options = [(PEOPLE, gettext("People")), *((public, name) for public, name in report["judges"])]
+        found.append(Choice("by", gettext("Rated by"), options, report["by"]))
+    return found
+
+
+def _pairs_method(clusters: str) -> list[str]:
+    return [
+        gettext(
+            "Points: 1 for a win, 0.5 for a tie (also where both are bad), 0 for a loss. Bradley-Terry: strengths of "
+            "most likelihood, a tie as half a win each way, on the scale of Elo points (400 points are odds of 10 to "
+            "1) around 1500. Davidson: the same with ties as an ending of their own."
+        ),
+        gettext(
+            "Intervals draw whole %(of)s with replacement. True ranks: models count as ahead or behind where "
+            "their difference leaves 0 outside an interval that is simultaneous over all rivals. The probability of "
+            "being truly ahead is the share of draws."
+        )
+        % {"of": clusters},
+        gettext(
+            "Elo: every model starts at 1500, K is 32, one pass over the games in the order played. What it says "
+            "depends on that order: the figure shows the spread over 200 shuffled orders and over its last 100 games."
+        ),
+        gettext(
+            "Effects of position and length are covariates of the Bradley-Terry model: what being shown first, or "
+            "being longer, adds to the log-odds when the models are equal."
+        ),
+    ]
+
+
+def _scores_method(clusters: str) -> list[str]:
+    return [
+        gettext(
+            "A model's score is the mean of all its answers on the criterion. Intervals draw whole %(of)s with "
+            "replacement, all models together, so that a hard one moves them all; how much is stated of a model depends "
+            "on how many it has itself: an interval from %(least)d on, a range from 2 on, else nothing."
+        )
+        % {"of": clusters, "least": MIN_CLUSTERS},
+        gettext(
+            "Shared ranks: going down the means, a model shares its leader's rank while their paired t test over "
+            "%(of)s has p of 0.05 or more. Power: the same tests over all pairs of models at growing numbers of %(of)s, "
+            "averaged over 20 random orders."
+        )
+        % {"of": clusters},
+    ]
+
+
+def _sources(pairs: bool) -> list[str]:
+    if pairs:
+        return ["LLMEval (arXiv 2312.07398), Eq. 1 to 4, table 3", "Bradley & Terry (1952)", "Davidson (1970)",
+                "Mogstad, Romano, Shaikh & Wilhelm (2024)", "HREF (arXiv 2412.15524), appendix J"]  # fmt: skip
+    return ["HREF (arXiv 2412.15524), table 3 and figure 4", "Mogstad, Romano, Shaikh & Wilhelm (2024)"]

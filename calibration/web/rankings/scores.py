@@ -1,0 +1,216 @@
+"""Mean scores as blocks: means with ranks, who is ahead of whom, shared ranks, and how many tasks separate models."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from calibration.figures.curves import Curve, curves
+from calibration.figures.drawing import number
+from calibration.figures.spreads import RangeRow, Span, ranges
+from calibration.reports.registry import Plain, missing
+from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.web.blocks import Block, Column, Table
+from calibration.web.messages.intervals import ends_meaning, stated
+from calibration.web.messages.names import category_names
+from calibration.web.messages.reasons import reason_of
+from calibration.web.rankings.pairs import ahead_block, rank_words
+
+KINDS = ("bootstrap95", "leave_one_out_range", "none")
+
+
+def score_blocks(report: Plain, clusters: str, *, items: bool) -> list[Block]:
+    """`clusters` is what the intervals draw whole, in the reader's language."""
+    return [
+        _means(report["scores"], clusters), ahead_block(report["scores"], clusters),
+        _shared(report["shared"], clusters, items=items), power_block(report["power"], clusters),
+        *_categories(report["by_category"]),
+    ]  # fmt: skip
+
+
+def _means(found: Mapping[str, Any], clusters: str) -> Block:
+    title = gettext("Mean scores")
+    if missing(found):
+        return Block("means", title, reason=reason_of(found))
+    rows = found["models"]
+    figure = ranges(
+        [
+            RangeRow(
+                row["model"],
+                [Span(row["mean"], row["low"], row["high"])],
+                note=rank_words(row, row["interval_kind"]),
+            )
+            for row in rows
+        ],
+        title=title,
+        x_title=gettext("Mean score"),
+        series=[gettext("mean")],
+        step=0.01,
+    )
+    table = Table(
+        [Column(gettext("Model")), Column(gettext("Answers"), 0), Column(clusters.capitalize(), 0),
+         Column(gettext("Mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Rank"), 0),
+         Column(gettext("Best rank"), 0), Column(gettext("Worst rank"), 0)],
+        [[row["model"], row["n"], row["clusters"], row["mean"], *stated(row), row["rank"], *stated(row, "rank_")]
+         for row in rows],
+    )  # fmt: skip
+    caption, *notes = means_notes(rows, clusters)
+    return Block("means", title, figure=figure, caption=caption, table=table, notes=notes)
+
+
+def means_notes(rows: Sequence[Mapping[str, Any]], clusters: str) -> list[str]:
+    """What the lines mean, kind by kind, of models that may each stand on another number of clusters."""
+    by_kind = {kind: [row for row in rows if row["interval_kind"] == kind] for kind in KINDS}
+    counts = {row["clusters"] for row in rows}
+    if len(counts) == 1 and len([own for own in by_kind.values() if own]) == 1:
+        return [ends_meaning(rows[0]["interval_kind"], counts.pop(), clusters)]
+    said, of = [], {"of": clusters, "least": MIN_CLUSTERS}
+    if by_kind["bootstrap95"]:
+        said.append(
+            gettext(
+                "Of models with %(least)d %(of)s or more, lines are 95 %% intervals by a bootstrap over the model's own "
+                "%(of)s."
+            )
+            % of
+        )
+    if by_kind["leave_one_out_range"]:
+        said.append(
+            gettext(
+                "Too few %(of)s for a 95 %% interval: %(models)s. Their lines, and their best and worst ranks, span what "
+                "comes out when any one is left out."
+            )
+            % {**of, "models": _counted(by_kind["leave_one_out_range"])}
+        )
+    if by_kind["none"]:
+        said.append(
+            gettext(
+                "Too few %(of)s for any interval: %(models)s. They may stand at any rank, and the ranks of the others "
+                "leave room for them."
+            )
+            % {**of, "models": _counted(by_kind["none"])}
+        )
+    if by_kind["bootstrap95"] and by_kind["leave_one_out_range"]:
+        said.append(
+            gettext("The ranks of models with an interval leave room for those that have only a range.")
+        )
+    return said
+
+
+def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
+    """'model1 (10), model2 (1)': each with its number of clusters."""
+    return ", ".join(f"{row['model']} ({row['clusters']})" for row in rows)
+
+
+def _shared(found: Mapping[str, Any], clusters: str, *, items: bool) -> Block:
+    title = gettext("Shared ranks")
+    if missing(found):
+        return Block("shared-ranks", title, reason=_nothing_shared(found, clusters))
+    rows = list(zip(found["models"], found["mean"], found["rank"], found["leader_p"], strict=True))
+    table = Table(
+        [Column(gettext("Model")), Column(gettext("Mean over %(of)s") % {"of": clusters}, 3), Column(gettext("Rank"), 0),
+         Column(gettext("p against the leader of its rank"), 3)],
+        [list(row) for row in rows],
+    )  # fmt: skip
+    leaders = [row[0] for row in rows if row[2] == 1]
+    if items:
+        answer = gettext("%(models)s share the first rank (%(n)d items that every model answered).") if (
+            len(leaders) > 1
+        ) else gettext("%(models)s holds the first rank alone (%(n)d items that every model answered).")  # fmt: skip
+    else:
+        answer = gettext("%(models)s share the first rank (%(n)d instructions that every model answered).") if (
+            len(leaders) > 1
+        ) else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")  # fmt: skip
+    return Block(
+        "shared-ranks",
+        title,
+        answer=answer % {"models": ", ".join(leaders), "n": found["tasks"]},
+        table=table,
+    )
+
+
+def _nothing_shared(found: Mapping[str, Any], clusters: str) -> str:
+    if found["why"] != "NoSharedTasks":
+        return reason_of(found)
+    return gettext(
+        "Fewer than two %(of)s have an answer of every model, so models cannot be compared on the same ones."
+    ) % {"of": clusters}
+
+
+def power_block(found: Mapping[str, Any], clusters: str) -> Block:
+    """HREF's figure 4 for any study: quantiles of p over all pairs of models, by number of clusters."""
+    title = gettext("How many %(of)s separate the models") % {"of": clusters}
+    if missing(found):
+        return Block("power", title, reason=_nothing_shared(found, clusters))
+    shares = found["shares"]
+    series = [Curve(gettext("mean p"), list(zip(found["sizes"], found["mean"], strict=True)))]
+    series += [
+        Curve(
+            gettext("p that %(share)d %% of the pairs stay below") % {"share": round(100 * share)},
+            [(size, line[column]) for size, line in zip(found["sizes"], found["quantiles"], strict=True)],
+        )
+        for column, share in enumerate(shares)
+    ]
+    level = found["significant"]
+    figure = curves(
+        series,
+        title=title,
+        x_title=clusters.capitalize(),
+        y_title=gettext("p of paired t tests"),
+        rule=level,
+        rule_label=number(level),
+        step=0.001,
+    )
+    columns = [Column(clusters.capitalize(), 0), Column(gettext("Mean p"), 4)]
+    columns += [Column(gettext("%(share)d %%") % {"share": round(100 * share)}, 4) for share in shares]
+    table = Table(
+        columns,
+        [[size, mean, *line]
+         for size, mean, line in zip(found["sizes"], found["mean"], found["quantiles"], strict=True)],
+    )  # fmt: skip
+    return Block(
+        "power", title, answer=_separation(found, clusters), figure=figure, table=table, folded=True,
+        caption=gettext("%(pairs)d pairs of %(models)d models; each size averages %(repeats)d random choices.") % {
+            "pairs": found["pairs"], "models": found["models"], "repeats": found["repeats"]
+        },
+    )  # fmt: skip
+
+
+def _separation(found: Mapping[str, Any], clusters: str) -> str:
+    said = []
+    for share in found["shares"]:
+        words = {"share": round(100 * share), "of": clusters}
+        here, later = found["separating"].get(str(share)), found["projected"].get(str(share))
+        if here is not None:
+            said.append(gettext("%(n)d %(of)s separate %(share)d %% of the pairs.") % {**words, "n": here})
+        elif later is not None:
+            said.append(
+                gettext("To separate %(share)d %% of the pairs, about %(n)d %(of)s would be needed.")
+                % {**words, "n": later}
+            )
+        else:
+            said.append(
+                gettext("No number of %(of)s separates %(share)d %% of the pairs: some models do not differ.")
+                % words
+            )
+    return " ".join(said)
+
+
+def _categories(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
+    if not rows:
+        return []
+    names = category_names(rows)
+    table = Table(
+        [Column(gettext("Category")), Column(gettext("Model")), Column(gettext("Answers"), 0),
+         Column(gettext("Mean"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2), Column(gettext("Rank"), 0)],
+        [[names[row["category_pk"]], one["model"], one["n"], one["mean"],
+          *stated(one), one["rank"]]
+         for row in rows if "models" in row for one in row["models"]],
+        caption=gettext("Mean score"),
+    )  # fmt: skip
+    silent = [names[row["category_pk"]] for row in rows if "models" not in row]
+    notes = (
+        [gettext("Only one model has been rated in: %(names)s.") % {"names": ", ".join(silent)}]
+        if silent
+        else []
+    )
+    return [Block("categories", gettext("By category"), table=table, notes=notes)]

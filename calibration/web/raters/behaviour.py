@@ -1,0 +1,128 @@
+"""Pace, straight-lining, sides and controls, as blocks of the page on raters. Signs to look at, not verdicts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.drawing import number
+from calibration.figures.spreads import Distribution, distributions
+from calibration.reports.registry import Plain, missing
+from calibration.web.blocks import Block, Column, Table
+from calibration.web.messages.intervals import stated
+from calibration.web.messages.reasons import reason_of
+
+MOST_BARS = 30
+
+
+def habit_blocks(report: Plain) -> list[Block]:
+    return [
+        _pace(report["pace"]), _same(report["same_answers"]), _sides(report["sides"]), _controls(report["controls"]),
+    ]  # fmt: skip
+
+
+def _pace(found: Mapping[str, Any]) -> Block:
+    title = gettext("Speed")
+    if missing(found):
+        return Block("pace", title, reason=reason_of(found))
+    rows = found["raters"]
+    medians = [row["median"] for row in rows]
+    figure = distributions(
+        [Distribution(gettext("raters"), medians, sum(medians) / len(medians))],
+        title=title,
+        x_title=gettext("Median seconds per 100 words of the responses shown"),
+        mean_word=gettext("mean"),
+        minimum_word=gettext("minimum"),
+        bounds=(0.0, max(medians)),
+    )
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Answers"), 0), Column(gettext("Median s per 100 words"), 1),
+         Column(gettext("Total s per 100 words"), 1), Column(gettext("Fast answers"), 2),
+         Column(gettext("Faster than can be read"), 2)],
+        [[row["rater"], row["n"], row["median"], row["total"], row["fast"], row["unread"]] for row in rows],
+    )  # fmt: skip
+    answer = gettext(
+        "The middle answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers took "
+        "less than a quarter of that. %(unread)s of the answers came sooner than their texts can be read, at over "
+        "%(limit)d words a minute."
+    ) % {
+        "seconds": number(found["median"], 1), "n": found["n"], "fast": number(found["fast"]),
+        "unread": number(found["unread"]), "limit": found["limit"],
+    }  # fmt: skip
+    return Block("pace", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _same(found: Mapping[str, Any]) -> Block:
+    title = gettext("The same answer throughout")
+    if missing(found):
+        return Block("same-answers", title, reason=reason_of(found))
+    rows = found["raters"]
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Answers"), 0), Column(gettext("Share of its commonest answer"), 2),
+         Column(gettext("Flat tasks"), 0), Column(gettext("Tasks with several answers"), 0)],
+        [[row["rater"], row["n"], row["most_common"], row["flat_tasks"], row["tasks"]] for row in rows],
+    )  # fmt: skip
+    if not found["tasks"]:
+        answer = gettext("Each task asks one question only, so no task can be answered flat.")
+        figure = ""
+    else:
+        share = found["flat_tasks"] / found["tasks"]
+        answer = gettext("%(flat)d of %(tasks)d tasks (%(share)s) were given the same answer on every question.") % {
+            "flat": found["flat_tasks"], "tasks": found["tasks"], "share": number(share),
+        }  # fmt: skip
+        shares = [row["flat_tasks"] / row["tasks"] for row in rows if row["tasks"]]
+        figure = distributions(
+            [Distribution(gettext("raters"), shares, sum(shares) / len(shares))],
+            title=title,
+            x_title=gettext("Share of a rater's tasks answered flat"),
+            mean_word=gettext("mean"),
+            minimum_word=gettext("minimum"),
+            bounds=(0.0, 1.0),
+        )
+    return Block("same-answers", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _sides(found: Mapping[str, Any]) -> Block:
+    title = gettext("Preference for a side")
+    if missing(found):
+        return Block("sides", title, reason=reason_of(found))
+    rows = found["raters"]
+    figure = interval_bars(
+        [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
+        title=title,
+        x_title=gettext("Share of decided comparisons won by the side shown first"),
+        rule=0.5,
+        rule_label=gettext("no preference"),
+    )
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Decided"), 0), Column(gettext("First side wins"), 3),
+         Column(gettext("From"), 3), Column(gettext("To"), 3), Column("p", 3), Column(gettext("Ties"), 0)],
+        [[row["rater"], row["n"], row["value"], *stated(row), row["p"], row["ties"]] for row in rows],
+    )  # fmt: skip
+    doubtful = sum(row["p"] < 0.01 / len(rows) for row in rows)
+    answer = gettext(
+        "%(n)d of %(all)d raters prefer a side more than chance explains (p below 0.01 shared among the raters)."
+    ) % {"n": doubtful, "all": len(rows)}
+    return Block("sides", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _controls(found: Mapping[str, Any]) -> Block:
+    title = gettext("Controls missed")
+    if missing(found):
+        return Block("controls", title, reason=reason_of(found))
+    rows = found["raters"]
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Controls"), 0), Column(gettext("Missed"), 0),
+         Column(gettext("Share missed"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [[row["rater"], row["n"], row["hits"], row["value"], *stated(row)] for row in rows],
+    )  # fmt: skip
+    figure = interval_bars(
+        [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
+        title=title,
+        x_title=gettext("Share of controls and known answers missed"),
+    )
+    answer = gettext("%(failed)d of %(n)d controls and tasks with a known answer were missed.") % {
+        "failed": found["failed"], "n": found["n"],
+    }  # fmt: skip
+    return Block("controls", title, answer=answer, figure=figure, table=table, folded=True)

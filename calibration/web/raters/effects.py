@@ -1,0 +1,279 @@
+"""Severity, drift, the split of variance and consensus labels, as blocks of the page on raters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Criterion, Study, Task
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.curves import Curve, curves
+from calibration.figures.drawing import number
+from calibration.reports.registry import Plain, missing
+from calibration.web.blocks import Block, Column, Table
+from calibration.web.messages.names import criterion_name
+from calibration.web.messages.reasons import reason_of
+from core.messages.localized import localized
+
+MOST_BARS = 30
+
+
+def severity_block(report: Plain) -> Block:
+    title = gettext("Severity and drift")
+    found = report["severity"]
+    if missing(found):
+        return Block("severity", title, reason=reason_of(found))
+    rows = found["raters"]
+    if not rows:
+        return Block("severity", title, reason=reason_of({"why": "OnlySlots"}))
+    alike = _alike(found)
+    figure = "" if alike else interval_bars(
+        [
+            Bar(row["rater"], row["severity"], row["severity_low"], row["severity_high"])
+            for row in rows[:MOST_BARS]
+        ],
+        title=title,
+        x_title=gettext("Points below the average rater (negative: lenient)"),
+    )  # fmt: skip
+    columns = [Column(gettext("Rater")), Column(gettext("Scores"), 0), Column(gettext("Severity"), 2),
+               Column(gettext("From"), 2), Column(gettext("To"), 2)]  # fmt: skip
+    if found["drifting"]:
+        columns += [Column(gettext("Drift"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2)]
+    table = Table(
+        columns,
+        [
+            [row["rater"], row["n"], row["severity"], row["severity_low"], row["severity_high"]]
+            + ([row["drift"], row["drift_low"], row["drift_high"]] if found["drifting"] else [])
+            for row in rows
+        ],
+    )
+    return Block(
+        "severity", title, answer=_severity_answer(found), figure=figure, table=table, folded=True,
+        caption="" if alike else gettext(
+            "Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average."
+        ) % {"n": min(len(rows), MOST_BARS)},
+        notes=[
+            gettext(
+                "score = mean + drift over the session + severity of the rater + item + error, raters and items "
+                "crossed; variances by %(how)s, raters' effects as best linear unbiased predictions."
+            ) % {"how": _estimator(found["estimator"])}
+        ],
+    )  # fmt: skip
+
+
+def _estimator(name: str) -> str:
+    return gettext("restricted maximum likelihood") if name == "reml" else gettext("moments")
+
+
+def _least(found: Mapping[str, Any]) -> float:
+    """The smallest difference in severity that is told: a thousandth of the scale."""
+    return float(found["scale"][1] - found["scale"][0]) / 1000
+
+
+def _alike(found: Mapping[str, Any]) -> bool:
+    """Whether the variance between raters is 0 for all that can be told, so that an axis would show only noughts."""
+    return bool(found["rater_variance"] ** 0.5 < _least(found))
+
+
+def _severity_answer(found: Mapping[str, Any]) -> str:
+    ends = {"low": number(found["scale"][0], 1), "high": number(found["scale"][1], 1)}
+    if _alike(found):
+        said = gettext(
+            "Raters do not differ in severity beyond chance: by less than a standard deviation of %(limit)s points on a "
+            "scale of %(low)s to %(high)s, under which nothing is told apart."
+        ) % {"limit": f"{_least(found):g}", **ends}
+    else:
+        said = gettext(
+            "Raters differ in severity by a standard deviation of %(sd)s points on a scale of %(low)s to %(high)s."
+        ) % {"sd": number(found["rater_variance"] ** 0.5), **ends}
+    if found["drifting"]:
+        said += " " + gettext(
+            "From the first to the last answer of a session scores change by %(drift)s points (%(low)s to %(high)s)."
+        ) % {
+            "drift": number(found["common_drift"]), "low": number(found["common_drift_low"]),
+            "high": number(found["common_drift_high"]),
+        }  # fmt: skip
+    return said
+
+
+def source_name(source: str) -> str:
+    names = {
+        "model": gettext("model"),
+        "item": gettext("instruction"),
+        "response": gettext("response"),
+        "rater": gettext("rater's severity"),
+        "order": gettext("order shown"),
+        "repeat": gettext("same rater again"),
+        "residual": gettext("rater and response together, and the rest"),
+    }
+    return names.get(source, source)
+
+
+def variance_block(report: Plain) -> Block:
+    title = gettext("Where the scores' variance comes from")
+    found = report["variance"]
+    if missing(found):
+        return Block("variance", title, reason=reason_of(found))
+    total = found["total"] or 1.0
+    parts = found["components"]
+    ends = found["interval_kind"] != "none"
+    figure = interval_bars(
+        [
+            Bar(source_name(name), 100 * one["share"], *_of_total(one, total, ends))
+            for name, one in parts.items()
+        ],
+        title=title,
+        x_title=gettext("Share of the variance of a single score, of 100"),
+    )
+    table = Table(
+        [Column(gettext("Source")), Column(gettext("Variance"), 3), Column(gettext("From"), 3),
+         Column(gettext("To"), 3), Column(gettext("Share"), 3), Column(gettext("Unbiased estimate"), 3),
+         Column(gettext("Levels"), 0)],
+        [[source_name(name), one["variance"], one["low"] if ends else None, one["high"] if ends else None,
+          one["share"], one["raw"], one["levels"]] for name, one in parts.items()],
+    )  # fmt: skip
+    design = found["design"]
+    answer = reason_of(design) if missing(design) else _recommendation(design, "repeat" in parts)
+    notes = [] if missing(design) else _design_notes(design)
+    return Block(
+        "variance", title, answer=answer, figure=figure, table=table, notes=notes,
+        caption=gettext("Lines are the middle 95 %% of estimates from scores simulated with these variances.") % {}
+        if ends else "",
+    )  # fmt: skip
+
+
+def _of_total(one: Mapping[str, Any], total: float, ends: bool) -> tuple[float | None, float | None]:
+    return (100 * one["low"] / total, 100 * one["high"] / total) if ends else (None, None)
+
+
+def _recommendation(design: Mapping[str, Any], repeated: bool) -> str:
+    best = design["best"]
+    if not repeated:
+        return gettext(
+            "A second rater raises the reliability of a response's score by %(rater)s, and five raters reach "
+            "%(reliability)s; what a repeat by the same rater buys is not known, because nobody was asked twice."
+        ) % {"rater": number(design["gain_of_rater"]), "reliability": number(best["reliability"])}
+    better = (
+        gettext("Another rater buys more than asking the same rater again")
+        if design["gain_of_rater"] >= design["gain_of_repeat"]
+        else gettext("Asking the same rater again buys more than another rater")
+    )
+    return gettext(
+        "%(better)s: from a single answer, reliability grows by %(rater)s with a second rater and by %(repeat)s with a "
+        "repeat. With five answers a response, the best is %(raters)d raters asked %(repeats)d times each "
+        "(reliability %(reliability)s)."
+    ) % {
+        "better": better, "rater": number(design["gain_of_rater"]), "repeat": number(design["gain_of_repeat"]),
+        "raters": best["raters"], "repeats": best["repeats"], "reliability": number(best["reliability"]),
+    }  # fmt: skip
+
+
+def _design_notes(design: Mapping[str, Any]) -> list[str]:
+    said = []
+    for target, one in design["targets"].items():
+        if one is None:
+            said.append(
+                gettext("A reliability of %(target)s is out of reach of 20 raters.") % {"target": target}
+            )
+        else:
+            said.append(
+                gettext("A reliability of %(target)s takes %(raters)d raters asked %(repeats)d times each.")
+                % {"target": target, "raters": one["raters"], "repeats": one["repeats"]}
+            )
+    return said
+
+
+def design_curve(report: Plain) -> Block | None:
+    """Reliability by number of raters, asked once or twice."""
+    found = report["variance"]
+    if missing(found) or missing(found["design"]):
+        return None
+    designs = found["design"]["designs"]
+    names = {1: gettext("asked once"), 2: gettext("asked twice")}
+    series = [
+        Curve(name, [(one["raters"], one["reliability"]) for one in designs if one["repeats"] == repeats])
+        for repeats, name in names.items()
+    ]
+    title = gettext("Reliability by number of raters")
+    return Block(
+        "designs", title,
+        figure=curves(
+            series, title=title, x_title=gettext("Raters of each response"),
+            y_title=gettext("Reliability of a response's mean score"),
+        ),
+        table=Table(
+            [Column(gettext("Raters"), 0), Column(gettext("Times asked"), 0), Column(gettext("Reliability"), 3),
+             Column(gettext("Error variance"), 3)],
+            [[one["raters"], one["repeats"], one["reliability"], one["error_variance"]] for one in designs],
+        ),
+        folded=True,
+    )  # fmt: skip
+
+
+def consensus_block(study: Study, report: Plain) -> Block:
+    title = gettext("Consensus labels")
+    found = report["consensus"]
+    if missing(found):
+        return Block("consensus", title, reason=reason_of(found))
+    words = _label_words(study, report["criterion"])
+    names = [words.get(label, number(label, 1)) for label in found["labels"]]
+    items = max(found["items"], 1)
+    bars = [Bar(name, share) for name, share in zip(names, found["prevalence"], strict=True)]
+    majority = [Bar(name, count / items) for name, count in zip(names, found["majority"], strict=True)]
+    figure = interval_bars(
+        bars,
+        title=title,
+        x_title=gettext("Share of the tasks"),
+        reference=majority,
+        series=(gettext("Dawid and Skene"), gettext("Majority")),
+    )
+    table = Table(
+        [
+            Column(gettext("Label")),
+            Column(gettext("Share (Dawid and Skene)"), 3),
+            Column(gettext("Majority"), 0),
+        ],
+        [list(row) for row in zip(names, found["prevalence"], found["majority"], strict=True)],
+    )
+    notes = []
+    if found["raters"]:
+        lowest = found["raters"][0]
+        notes.append(
+            gettext("By this model the least accurate rater, %(rater)s, is right %(rate)s of the time.")
+            % {"rater": lowest["rater"], "rate": number(lowest["accuracy"])}
+        )
+    return Block(
+        "consensus", title, answer=_consensus_answer(found), figure=figure, table=table, notes=notes,
+        caption=gettext("“%(criterion)s”: the true label as the model finds it, beside the plain majority.") % {
+            "criterion": criterion_name(study, report["criterion"])
+        },
+    )  # fmt: skip
+
+
+def _consensus_answer(found: Mapping[str, Any]) -> str:
+    if found["same_as_majority"] is None:
+        return gettext("No task has a single most frequent label.")
+    return gettext(
+        "Of %(items)d tasks %(tied)d have no single most frequent label; on the others the model of Dawid and Skene "
+        "gives the majority's label %(same)s of the time, and is at least 95 %% sure of %(certain)s of all labels."
+    ) % {
+        "items": found["items"], "tied": found["tied"], "same": number(found["same_as_majority"]),
+        "certain": number(found["certain"]),
+    }  # fmt: skip
+
+
+def _label_words(study: Study, key: str) -> dict[float, str]:
+    """By label value: levels that share a value, such as a tie and both bad, have one each."""
+    rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
+    criterion = Criterion.objects.filter(rubric__in=rubrics, key=key).order_by("pk").first()
+    if criterion is None:
+        return {}
+    found: dict[float, str] = {}
+    seen: dict[float, int] = {}
+    for level in criterion.levels:
+        value = float(level["value"])
+        place = seen[value] = seen.get(value, -1) + 1
+        # As ScoreFrame.label_values numbers levels that share a value.
+        label = value if place == 0 else criterion.ends[1] + 1 + place
+        found[label] = localized(level.get("label") or {}) or str(level["key"])
+    return found

@@ -1,0 +1,288 @@
+"""The page "can I trust these raters?": accuracy and steadiness of each, of its kind and cohort, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext, ngettext
+
+from annotation.models import Study
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.drawing import number
+from calibration.figures.spreads import Distribution, distributions
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import Plain, missing
+from calibration.web.blocks import Block, Column, ResultPage, Table
+from calibration.web.messages.intervals import ends_meaning, ends_words, stated
+from calibration.web.messages.names import criterion_choice
+from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.statistics import cluster_words
+from calibration.web.pages import PageKind
+from calibration.web.raters.behaviour import habit_blocks
+from calibration.web.raters.effects import consensus_block, design_curve, severity_block, variance_block
+
+MOST_BARS = 40
+
+
+def raters_page(study: Study, report: Plain) -> ResultPage:
+    if missing(report):
+        return ResultPage(raters_title(), reason_of(report), [], [])
+    designs = design_curve(report)
+    return ResultPage(
+        title=raters_title(),
+        opening=_opening(report),
+        about=_about(report),
+        choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
+        blocks=[
+            _groups_block(report), _accuracy_block(report, cluster_words(study)), _consistency_block(report),
+            severity_block(report), variance_block(report), *([designs] if designs else []), consensus_block(study, report),
+            *habit_blocks(report),
+        ],
+        method=_method(report),
+        sources=[
+            "LLMEval (arXiv 2312.07398), Eq. 5", "Dawid & Skene (1979)", "Brennan (2001)",
+            "Searle, Casella & McCulloch (1992)",
+        ],
+        code=["calibration.statistics.raters.reliability", "calibration.statistics.raters.repeats", "calibration.statistics.raters.severity", "calibration.statistics.raters.variance",
+              "calibration.statistics.raters.consensus", "calibration.statistics.raters.behaviour"],
+    )  # fmt: skip
+
+
+def raters_title() -> str:
+    return gettext("Can I trust these raters?")
+
+
+RATERS_PAGE = PageKind(
+    report=RATERS,
+    settings=lambda study, query: rater_settings(query.get("criterion", "")),
+    page=raters_page,
+    title=raters_title,
+)
+
+
+def _opening(report: Plain) -> str:
+    found = report["accuracy"]
+    if missing(found):
+        said = reason_of(found)
+    else:
+        overall = found["overall"]
+        said = gettext(
+            "A rater's score lies within one standard deviation of what all raters say %(rate)s of the time."
+        ) % {"rate": ends_words(overall["value"], overall["low"], overall["high"], overall["interval_kind"])}
+    steady = report["consistency"]
+    if not missing(steady):
+        one = steady["overall"]
+        said += " " + gettext("Asked again, raters give their most frequent answer %(rate)s of the time.") % {
+            "rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"])
+        }
+    return said
+
+
+def _about(report: Plain) -> str:
+    kinds = ", ".join(f"{kind_name(kind)} {n}" for kind, n in sorted(report["kinds"].items()))
+    said = gettext("%(scores)d scores in %(answers)d answers by %(raters)d raters (%(kinds)s).") % {
+        "scores": report["n_scores"],
+        "answers": report["n_answers"],
+        "raters": report["n_raters"],
+        "kinds": kinds,
+    }
+    if report["n_judged"]:
+        said += " " + ngettext(
+            "Judges gave %(n)d more answer. No figure about raters counts it; "
+            "the table of accuracy lists judges beside people.",
+            "Judges gave %(n)d more answers. No figure about raters counts them; "
+            "the table of accuracy lists judges beside people.",
+            report["n_judged"],
+        ) % {"n": report["n_judged"]}
+    if report["slots"]:
+        said += " " + gettext(
+            "The data number positions, not persons, so nothing is said about single raters."
+        )
+    return said
+
+
+def kind_name(kind: str) -> str:
+    names = {
+        "onsite": gettext("onsite"),
+        "crowd": gettext("crowd"),
+        "public": gettext("public"),
+        "judge": gettext("judge"),
+        "person": gettext("person"),
+        "slot": gettext("position in the data"),
+    }
+    return names.get(kind, kind)
+
+
+def _group_name(row: Mapping[str, Any]) -> str:
+    if row["by"] == "kind":
+        return kind_name(str(row["group"]))
+    return gettext("cohort %(name)s") % {"name": row["group"]}
+
+
+def _groups_block(report: Plain) -> Block:
+    title = gettext("Accuracy by kind and cohort")
+    found = report["accuracy"]
+    if missing(found):
+        return Block("groups", title, reason=reason_of(found))
+    rows = found["groups"]
+    if not rows:
+        return Block("groups", title, reason=reason_of({"why": "OnlySlots"}))
+    figure = distributions(
+        [_distribution(row) for row in rows],
+        title=title,
+        x_title=gettext("Accuracy of a rater (share of answers)"),
+        mean_word=gettext("mean"),
+        minimum_word=gettext("minimum"),
+        bounds=(0.0, 1.0),
+    )
+    table = Table(
+        [Column(gettext("Group")), Column(gettext("Raters"), 0), Column(gettext("Under five answers"), 0),
+         Column(gettext("Mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("Minimum"), 3), Column(gettext("Lowest rater")), Column(gettext("Median"), 3)],
+        [[_group_name(row), row["n"], row["too_few"], row["mean"], *stated(row), row["minimum"], row["lowest"],
+          row["median"]] for row in rows],
+    )  # fmt: skip
+    caption = gettext("Each hump counts raters; the tall line is their mean, the diamond the lowest rater.")
+    return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found)])
+
+
+def _distribution(row: Mapping[str, Any]) -> Distribution:
+    low, high = stated(row)
+    return Distribution(_group_name(row), row["rates"], row["mean"], low, high)
+
+
+def _too_few(found: Mapping[str, Any]) -> str:
+    if not found["too_few"]:
+        return gettext("Every rater has answered at least %(n)d tasks.") % {"n": found["min_answers"]}
+    return ngettext(
+        "One rater with fewer than five answered tasks is counted apart and given no rate.",
+        "%(n)d raters with fewer than five answered tasks are counted apart and given no rate.",
+        found["too_few"],
+    ) % {"n": found["too_few"]}
+
+
+def _accuracy_block(report: Plain, clusters: str) -> Block:
+    title = gettext("Accuracy of each rater")
+    found = report["accuracy"]
+    if missing(found):
+        return Block("accuracy", title, reason=reason_of(found))
+    rows = found["rates"]
+    if not rows:
+        return Block("accuracy", title, reason=reason_of({"why": "OnlySlots"}))
+    shown = rows if len(rows) <= MOST_BARS else rows[:MOST_BARS]
+    figure = interval_bars(
+        [Bar(row["rater"], row["value"], *stated(row), note=kind_name(row["kind"])) for row in shown],
+        title=title,
+        x_title=gettext("Share of answers within one sigma"),
+        reference=[Bar(row["rater"], row["shrunk"]["value"]) for row in shown if row["shrunk"]],
+        series=(gettext("As observed"), gettext("Drawn toward the mean of the kind")),
+    )
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Kind")), Column(gettext("Cohort")), Column(gettext("Scores"), 0),
+         Column(gettext("Accuracy"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("Shrunk"), 3), Column(gettext("Shrunk from"), 3), Column(gettext("Shrunk to"), 3)],
+        [[row["rater"], kind_name(row["kind"]), row["cohort"], row["n"], row["value"], *stated(row),
+          *_shrunk(row["shrunk"])] for row in rows],
+    )  # fmt: skip
+    notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], clusters)]
+    if len(shown) < len(rows):
+        notes.append(
+            gettext("The figure shows the %(n)d lowest raters; the table has more.") % {"n": len(shown)}
+        )
+    return Block(
+        "accuracy",
+        title,
+        figure=figure,
+        table=table,
+        notes=notes,
+        folded=True,
+        caption=gettext(
+            "A single rater's share is uncertain; the diamond is the better guess of the true share, between its own "
+            "and its kind's mean."
+        ),
+    )
+
+
+def _shrunk(found: Mapping[str, Any] | None) -> list[float | None]:
+    return [found["value"], found["low"], found["high"]] if found else [None, None, None]
+
+
+def _consistency_block(report: Plain) -> Block:
+    title = gettext("Asked the same task again")
+    found = report["consistency"]
+    if missing(found):
+        return Block("consistency", title, reason=reason_of(found))
+    rows, again = found["raters"], found["first_repeat"]
+    notes = [
+        gettext("The second answer equals the first in %(rate)s of %(n)d repeats.") % {
+            "rate": ends_words(again["value"], again["low"], again["high"], again["interval_kind"]), "n": again["n"],
+        },
+        *_kappa_note(report["kappa"]),
+        *_sides_notes(found["sides"]),
+    ]  # fmt: skip
+    if not rows:
+        return Block("consistency", title, notes=notes)
+    shown = rows[:MOST_BARS]
+    figure = interval_bars(
+        [Bar(row["rater"], row["value"], *stated(row)) for row in shown],
+        title=title,
+        x_title=gettext("Most frequent answer's share of the times asked"),
+    )
+    groups = ", ".join(
+        gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)") % {
+            "kind": kind_name(row["group"]), "mean": number(row["mean"]), "minimum": number(row["minimum"]),
+            "n": row["n"],
+        }
+        for row in found["groups"]
+    )  # fmt: skip
+    table = Table(
+        [Column(gettext("Rater")), Column(gettext("Repeated"), 0), Column(gettext("Times asked"), 0),
+         Column(gettext("Consistency"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("Second equals first"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [[row["rater"], row["units"], row["asked"], row["value"], *stated(row), row["first_repeat"]["value"],
+          *stated(row["first_repeat"])] for row in rows],
+    )  # fmt: skip
+    return Block("consistency", title, figure=figure, caption=groups, table=table, notes=notes, folded=True)
+
+
+def _kappa_note(found: Mapping[str, Any]) -> list[str]:
+    if missing(found):
+        return []
+    return [
+        gettext("Cohen's kappa of first and second answer: %(kappa)s.") % {
+            "kappa": ends_words(found["value"], found["low"], found["high"], found["interval_kind"])
+        }
+    ]  # fmt: skip
+
+
+def _sides_notes(found: Mapping[str, Any]) -> list[str]:
+    if missing(found):
+        return []
+    named = {
+        "same": gettext("With the sides as before, the answer stays the same in %(rate)s of %(n)d repeats."),
+        "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)d repeats."),
+    }
+    return [
+        named[side] % {
+            "rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"]), "n": one["n"],
+        }
+        for side, one in found.items()
+    ]  # fmt: skip
+
+
+def _method(report: Plain) -> list[str]:
+    return [
+        gettext(
+            "Accuracy: the share of a rater's scores whose distance from the mean score of the same task and criterion "
+            "by all people is below one sigma, the standard deviation of scores around those means, pooled over the "
+            "criterion. Judges are held against people's means and are not part of them."
+        ),
+        gettext(
+            "Consistency: of a task asked several times, the most frequent answer's count over the times asked; "
+            "(1, 1, 1, 0) gives 3/4. A rater's rate is the total of the counts over the total of times asked."
+        ),
+        gettext(
+            "Shrinkage: rates of a kind are taken to follow a beta law fitted to them; each rater's rate is the mean "
+            "of its posterior, the ends are its middle 95 %%."
+        )
+        % {},
+    ]

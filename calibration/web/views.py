@@ -1,0 +1,241 @@
+"""Result pages of a study: the weights and what they are worth, and how far raters and judges agree."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import Event, User
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.models import Assignment, Criterion, Rater, Study
+from annotation.studies.provenance import provenance_of
+from calibration.data.datasets import NothingToRead
+from calibration.fits.categories import FitRefused
+from calibration.fits.export import fit_to_json
+from calibration.fits.store import publish_fit, run_fit
+from calibration.models import Fit
+from calibration.reports.agreement import AmbiguousCriterion, agreement_report, known_agreement_report
+from calibration.reports.cache import is_slow
+from calibration.statistics.errors import NoStatistic
+from calibration.web.agreement.page import agreement_panel, opening
+from calibration.web.files import agreement_blocks, panel_file, weights_blocks
+from calibration.web.messages.statistics import (
+    FIT_REFUSED,
+    by_items,
+    reason_words,
+    refusal_words,
+    words_of_refusal,
+)
+from calibration.web.weights.page import criterion_questions, earlier_fits, fit_page
+from core.background import send_after_commit
+
+LONGEST_WRITTEN = 1000
+"""Characters of a form's field that become a name in addresses; many marks on one letter take long to be read."""
+
+
+@require_safe
+@results_page
+def weights(request: HttpRequest, slug: str) -> HttpResponse:
+    """The newest fit, or the one asked for with ?fit=; while one is being made, the page asks again by itself."""
+    study = _readable_study(request, slug)
+    fits = earlier_fits(study)
+    asked = request.GET.get("fit", "")
+    fit = (
+        next((one for one in fits if one.public_id == asked), None) if asked else (fits[0] if fits else None)
+    )
+    if asked and fit is None:
+        raise Http404(gettext("This study has no such fit."))
+    waiting_since = request.GET.get("after")
+    waiting = waiting_since is not None and waiting_since == (fits[0].public_id if fits else "")
+    refusal = _refusal(study, fits)
+    page = fit_page(fit) if fit else None
+    if page and "file" in request.GET:
+        return panel_file(weights_blocks(page), request.GET["file"], study)
+    context = {
+        **_shared(request, study),
+        "fit": fit,
+        "fits": fits,
+        "query": urlencode({"fit": asked}) if asked else "",
+        "panels": page.panels if page else [],
+        "shared_warnings": page.warnings if page else [],
+        "opening": page.opening if page else "",
+        "overview": page.overview if page else "",
+        "waiting": waiting and not refusal,
+        "after": waiting_since or "",
+        "refusal": refusal,
+        "can_be_fitted": _can_be_fitted(study),
+        "has_answers": Assignment.objects.filter(task__study=study, status=Assignment.Status.SUBMITTED)
+        .exclude(rater__kind__in=(Rater.Kind.JUDGE, Rater.Kind.KEY))
+        .exists(),
+    }
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "calibration/weights.html#result", context)
+    return render(request, "calibration/weights.html", context)
+
+
+def _can_be_fitted(study: Study) -> bool:
+    """Whether the study asks for items and an overall score beside them; true as long as it has no tasks."""
+    asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric"))
+    roles = set(asked.order_by().values_list("role", flat=True).distinct())
+    return not roles or {Criterion.Role.ITEM, Criterion.Role.OVERALL} <= roles
+
+
+@require_POST
+@results_page
+def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
+    """Fit the answers as they are now: at once where that is quick, else by a worker."""
+    study = _led_study(request, slug)
+    pool, skip_small = "pool" in request.POST, "skip_small" in request.POST
+    try:
+        floor = float(request.POST.get("floor", "0.5"))
+    except ValueError:
+        floor = -1.0
+    if not 0 <= floor <= 10:
+        messages.error(request, gettext("The floor must be a number from 0 to 10."))
+        return redirect("calibration:weights", slug)
+    assert isinstance(request.user, User)
+    if is_slow(study):
+        newest = next(iter(earlier_fits(study)), None)
+        user = request.user.pk
+        send_after_commit("calibration.fit_study", study.pk, floor, pool, skip_small, user)
+        response = redirect("calibration:weights", slug)
+        response["Location"] += f"?after={newest.public_id if newest else ''}"
+        return response
+    try:
+        run_fit(study=study, floor=floor, pool=pool, skip_small=skip_small, user=request.user)
+    except (FitRefused, NothingToRead) as error:
+        messages.error(request, refusal_words(error))
+    return redirect("calibration:weights", slug)
+
+
+@require_POST
+@results_page
+def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Give a fit the name by which leaderboards and judges refer to it."""
+    study = _led_study(request, slug)
+    fit = _fit_of(study, public_id)
+    name = slugify(request.POST.get("name", "")[:LONGEST_WRITTEN])
+    if not name:
+        messages.error(request, gettext("Write a name of letters and digits for the weights."))
+    else:
+        assert isinstance(request.user, User)
+        try:
+            publish_fit(fit=fit, name=name, user=request.user)
+        except FitRefused as error:
+            messages.error(request, refusal_words(error))
+    response = redirect("calibration:weights", slug)
+    response["Location"] += f"?fit={fit.public_id}"
+    return response
+
+
+@require_safe
+@results_page
+def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """The fit with its rows: fit_weights --from repeats it from this file alone."""
+    study = _readable_study(request, slug)
+    fit = _fit_of(study, public_id)
+    response = JsonResponse(fit_to_json(fit), json_dumps_params={"ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="weights-{study.slug}-{fit.public_id}.json"'
+    return response
+
+
+@require_safe
+@results_page
+def agreement(request: HttpRequest, slug: str) -> HttpResponse:
+    """Agreement on one criterion, ?criterion=; a large study is computed by a worker while the page waits."""
+    study = _readable_study(request, slug)
+    criterion = request.GET.get("criterion", "")
+    query = urlencode({"criterion": criterion}) if criterion else ""
+    context: dict[str, Any] = {**_shared(request, study), "asked": criterion, "query": query}
+    report = known_agreement_report(study, criterion)
+    if report is None and is_slow(study):
+        if "waiting" not in request.GET:
+            send_after_commit("calibration.report_agreement", study.pk, criterion)
+        context["waiting"] = True
+    elif report is None:
+        try:
+            report = agreement_report(study, criterion)
+        except AmbiguousCriterion:
+            context["choices"] = list(criterion_questions(study).items())
+        except (NothingToRead, NoStatistic) as error:
+            context["reason"] = reason_words(type(error).__name__)
+    if report is not None:
+        panel = agreement_panel(study, report, criterion_questions(study))
+        if "file" in request.GET:
+            return panel_file(agreement_blocks(panel), request.GET["file"], study)
+        context["panel"] = panel
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "calibration/agreement.html#result", context)
+    return render(request, "calibration/agreement.html", context)
+
+
+@require_safe
+@results_page
+def summary(request: HttpRequest, slug: str) -> HttpResponse:
+    """Two lines for the desk: how far raters agree, and whether the newest weights hold."""
+    study = _readable_study(request, slug)
+    report = known_agreement_report(study)
+    if report is None and not is_slow(study):
+        try:
+            report = agreement_report(study)
+        except (NothingToRead, NoStatistic, AmbiguousCriterion):
+            report = None
+    fit = next(iter(earlier_fits(study)), None)
+    context = {
+        "study": study,
+        "agreement": opening(report, items=by_items(study)) if report else "",
+        "weights": fit_page(fit).opening if fit else "",
+        "fit": fit,
+    }
+    return render(request, "calibration/_summary.html", context)
+
+
+def _readable_study(request: HttpRequest, slug: str) -> Study:
+    assert isinstance(request.user, User)
+    study = (
+        Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(request.user)).order_by("pk").first()
+    )
+    if study is None:
+        raise Http404(gettext("There is no such study in your workspaces."))
+    return study
+
+
+def _led_study(request: HttpRequest, slug: str) -> Study:
+    assert isinstance(request.user, User)
+    study = (
+        Study.objects.filter(slug=slug, workspace__in=workspaces_led_by(request.user)).order_by("pk").first()
+    )
+    if study is None:
+        raise Http404(gettext("There is no such study in the workspaces that you lead."))
+    return study
+
+
+def _fit_of(study: Study, public_id: str) -> Fit:
+    fit = study.fits.filter(public_id=public_id, kind=Fit.Kind.FITTED).first()
+    if fit is None:
+        raise Http404(gettext("This study has no such fit."))
+    return fit
+
+
+def _shared(request: HttpRequest, study: Study) -> dict[str, Any]:
+    assert isinstance(request.user, User)
+    return {
+        "study": study,
+        "provenance": provenance_of(study),
+        "leads": workspaces_led_by(request.user).filter(pk=study.workspace_id).exists(),
+    }
+
+
+def _refusal(study: Study, fits: Any) -> str:
+    """Why the last fit a worker tried was refused, unless a fit has been made since."""
+    event = Event.objects.filter(
+        workspace=study.workspace, verb=FIT_REFUSED, object_type="study", object_id=study.public_id
+    ).first()
+    if event is None or (fits and fits[0].created_at > event.at):
+        return ""
+    return words_of_refusal(event.after or {})

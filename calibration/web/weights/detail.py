@@ -1,0 +1,382 @@
+"""The page behind the weights: which to use, in words, and what the verdict rests on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Study
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.curves import Curve, curves
+from calibration.figures.drawing import number
+from calibration.figures.spreads import RangeRow, Span, ranges
+from calibration.reports.registry import Plain, missing
+from calibration.reports.weights import WEIGHTS, depth_settings
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.web.messages.intervals import ends_words, stated
+from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
+from calibration.web.pages import PageKind
+from calibration.web.weights.page import category_names_of, criterion_questions, earlier_fits
+
+MOST_FIGURES = 12
+
+
+def depth_title() -> str:
+    return gettext("Do the weights hold?")
+
+
+def depth_page(study: Study, report: Plain) -> ResultPage:
+    if missing(report):
+        return ResultPage(
+            depth_title(), gettext("No weights have been fitted in this study yet; fit them first."), [], []
+        )
+    questions = criterion_questions(study)
+
+    def name(item: str) -> str:
+        return questions.get(item) or criterion_words(item)
+
+    rows, names, of = report["categories"], names_in(study, report), cluster_words(study)
+    return ResultPage(
+        title=depth_title(),
+        opening=_opening(rows, items=by_items(study)),
+        choices=_choices(study, report),
+        blocks=[
+            _verdicts(rows, names, of), *([_compared(rows, names, of)] if report["with"] else []),
+            *_families(report["families"], names, of),
+            *(block for place, row in enumerate(rows[:MOST_FIGURES])
+              for block in _category(row, place, name, category_words(row["key"], names), of)),
+        ],
+        method=_method(of),
+        sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
+        code=["calibration.statistics.weights.gains", "calibration.statistics.weights.sensitivity", "calibration.statistics.weights.pooling"],
+    )  # fmt: skip
+
+
+DEPTH_PAGE = PageKind(
+    report=WEIGHTS,
+    settings=lambda study, query: depth_settings(study, query.get("fit", ""), query.get("with", "")),
+    page=depth_page,
+    title=depth_title,
+)
+
+
+def _choices(study: Study, report: Plain) -> list[Choice]:
+    fits = [
+        (one.public_id, f"{one.created_at:%Y-%m-%d %H:%M} {one.published_name}".strip())
+        for one in earlier_fits(study)
+    ]
+    if len(fits) < 2:
+        return []
+    none = ("", gettext("no other fit"))
+    others = [one for one in fits if one[0] != report["fit"]]
+    return [
+        Choice("fit", gettext("Fit"), fits, report["fit"]),
+        Choice("with", gettext("Compared with"), [none, *others], report["with"]),
+    ]  # fmt: skip
+
+
+def scheme_words(scheme: str) -> str:
+    return {
+        "own": gettext("use these weights"), "parent": gettext("use the weights of the whole family"),
+        "equal": gettext("use equal weights"),
+    }[scheme]  # fmt: skip
+
+
+def names_in(study: Study, report: Plain) -> dict[str, str]:
+    """Names of the fit's categories and families by key; none where the fit is gone."""
+    fit = study.fits.filter(public_id=report["fit"]).first()
+    return category_names_of(fit) if fit else {}
+
+
+def category_words(key: str, names: Mapping[str, str]) -> str:
+    """A category's name in the reader's language; its key where it has none."""
+    return names.get(key) or (gettext("All answers") if key == "all" else key)
+
+
+def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
+    known = [row["verdict"] for row in rows if not missing(row["verdict"])]
+    if not known:
+        return reason_of(rows[0]["verdict"])
+    if len(rows) == 1:
+        return _verdict_sentence(known[0], items=items)
+    counts = {scheme: sum(one["use"] == scheme for one in known) for scheme in ("own", "parent", "equal")}
+    return (
+        gettext(
+            "Of %(all)d categories, use their own weights in %(own)d, the weights of their family in %(parent)d, and equal "
+            "weights in %(equal)d."
+        )
+        % {"all": len(rows), **counts}
+        + " "
+        + _middle(known, items=items)
+    )
+
+
+def _middle(known: Sequence[Mapping[str, Any]], *, items: bool) -> str:
+    """The gain of the middle category, with its interval."""
+    gains = sorted((one["own_over_equal"] for one in known), key=lambda gain: gain["value"])
+    one = gains[len(gains) // 2]
+    return gettext(
+        "In the middle category their own weights save %(gain)s of mean squared error over equal ones."
+    ) % {
+        "gain": ends_words(
+            one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items
+        )
+    }
+
+
+def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
+    gain = verdict["own_over_equal"]
+    said = ends_words(
+        gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items
+    )
+    values = {"gain": said, "of": gettext("items") if items else gettext("instructions")}
+    if verdict["use"] == "own":
+        text = gettext(
+            "Use these weights: on unseen %(of)s they save %(gain)s of mean squared error over equal ones."
+        )
+    elif verdict["use"] == "parent":
+        text = gettext(
+            "Use the weights of the whole family: they predict unseen %(of)s better than equal ones, and these do not "
+            "beat them (these over equal: %(gain)s of mean squared error)."
+        )
+    else:
+        text = gettext(
+            "Use equal weights: these save %(gain)s of mean squared error, which may well be nothing."
+        )
+    return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict, values["of"]))
+
+
+def _unsure(verdict: Mapping[str, Any], of: str) -> str:
+    if verdict["instructions"] < 20:
+        return gettext("With %(n)d %(of)s no 95 %% interval can be stated; rate more to be sure.") % {
+            "n": verdict["instructions"],
+            "of": of,
+        }
+    return ""
+
+
+def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
+    title = gettext("Which weights to use")
+    known = [row for row in rows if not missing(row["verdict"])]
+    if not known:
+        return Block("verdicts", title, reason=reason_of(rows[0]["verdict"]))
+    figure = interval_bars(
+        [
+            Bar(category_words(row["key"], names), one["value"], *stated(one), note=scheme_words(row["verdict"]["use"]))
+            for row in known
+            for one in [row["verdict"]["own_over_equal"]]
+        ],
+        title=title, x_title=gettext("Mean squared error saved over equal weights, unseen %(of)s") % {"of": of},
+        rule=0.0, rule_label=gettext("as good as equal weights"),
+    )  # fmt: skip
+    table = Table(
+        [Column(gettext("Category"), names=names), Column(gettext("Verdict")), Column("n", 0),
+         Column(gettext("Clusters (%(of)s)") % {"of": of}, 0),
+         Column(gettext("R² unseen"), 3), Column(gettext("Family's"), 3), Column(gettext("Equal"), 3),
+         Column(gettext("Saved over equal"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+         Column(gettext("Saved over family's"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [_verdict_row(row) for row in known],
+    )  # fmt: skip
+    silent = [
+        f"{category_words(row['key'], names)}: {reason_of(row['verdict'])}"
+        for row in rows
+        if missing(row["verdict"])
+    ]
+    return Block("verdicts", title, figure=figure, table=table, notes=silent)
+
+
+def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
+    one = row["verdict"]
+    own, apart = one["own_over_equal"], one["own_over_parent"]
+    return [
+        row["key"], scheme_words(one["use"]), one["n"], one["instructions"], one["r2"]["own"],
+        one["r2"].get("parent"), one["r2"]["equal"], own["value"], *stated(own),
+        *([apart[0]["value"], *stated(apart[0])] if apart else [None, None, None]),
+    ]  # fmt: skip
+
+
+def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
+    title = gettext("Compared with the other fit")
+    known = [row for row in rows if not missing(row["other"])]
+    if not known:
+        return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
+    bars = [
+        Bar(category_words(row["key"], names), row["other"]["gain"], *stated(row["other"])) for row in known
+    ]
+    figure = interval_bars(
+        bars,
+        title=title,
+        x_title=gettext("Mean squared error this fit saves over the other, unseen %(of)s") % {"of": of},
+    )
+    table = Table(
+        [Column(gettext("Category"), names=names), Column("n", 0), Column(gettext("MSE, this fit"), 3),
+         Column(gettext("MSE, other fit"), 3), Column(gettext("Saved"), 3), Column(gettext("From"), 3),
+         Column(gettext("To"), 3), Column(gettext("Correlation of points"), 4), Column(gettext("Weight moved"), 1)],
+        [[row["key"], row["other"]["n"], *row["other"]["mse"], row["other"]["gain"],
+          *stated(row["other"]), row["other"]["correlation"], row["other"]["shift"]] for row in known],
+    )  # fmt: skip
+    caption = gettext("Paired: each fit predicts the scores of the same %(of)s without having seen them.") % {
+        "of": of
+    }
+    return Block("compared", title, figure=figure, caption=caption, table=table)
+
+
+def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> list[Block]:
+    """The pooling path of each family; those of one category are left out where there are several families."""
+    blocks = []
+    rows = [row for row in rows if "path" in row or len(rows) == 1]
+    for place, row in enumerate(rows, start=1):
+        title = gettext("Partial pooling")
+        if row["parent"]:
+            title = gettext("Partial pooling: %(parent)s") % {"parent": category_words(row["parent"], names)}
+        key = f"pooling-{place}"
+        if "path" not in row:
+            blocks.append(Block(key, title, reason=reason_of(row)))
+            continue
+        labels = ["∞" if strength == "inf" else f"{strength:g}" for strength, _ in row["path"]]
+        strength = "inf" if row["strength"] == "inf" else row["strength"]
+        chosen = [one for one, _ in row["path"]].index(strength)
+        errors = [error for _, error in row["path"]]
+        figure = curves(
+            [Curve(gettext("mean squared error"), list(enumerate(errors)))],
+            title=title,
+            x_labels=labels,
+            x_title=gettext("Strength of pooling: 0 each category alone, ∞ all alike"),
+            y_title=gettext("Mean squared error on unseen %(of)s") % {"of": of},
+            from_zero=False,
+            step=0.0001,
+            chosen=chosen,
+        )
+        table = Table(
+            [Column(gettext("Strength")), Column(gettext("MSE unseen"), 4)],
+            [list(one) for one in zip(labels, errors, strict=True)],
+        )
+        answer = gettext(
+            "The best strength is %(strength)s; it saves %(gain)s of mean squared error over no pooling."
+        ) % {
+            "strength": labels[chosen], "gain": number(row["gain"], 0.001),
+        }  # fmt: skip
+        blocks.append(Block(key, title, answer=answer, figure=figure, table=table, folded=True))
+    return blocks
+
+
+def _category(row: Mapping[str, Any], place: int, name: Any, head: str, of: str) -> list[Block]:
+    labels = [name(item) for item in row["items"]]
+    blocks = [_floors(row, place, labels, head, of), _left_out(row, "raters", place, labels, head),
+              _left_out(row, "models", place, labels, head)]  # fmt: skip
+    if row["cohorts"]:
+        blocks.append(_cohorts(row, place, labels, head))
+    return blocks
+
+
+def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str, of: str) -> Block:
+    title = gettext("%(category)s: sensitivity to the floor") % {"category": head}
+    found = row["floors"]
+    if missing(found):
+        return Block(f"floors-{place}", title, reason=reason_of(found))
+    series = [Curve(gettext("R² on the answers fitted"), [(one["floor"], one["r2"]) for one in found])]
+    if all(one["unseen_r2"] for one in found):
+        series.append(
+            Curve(
+                gettext("R² on unseen %(of)s") % {"of": of},
+                [(one["floor"], one["unseen_r2"][0]) for one in found],
+            )
+        )
+    figure = curves(series, title=title, x_title=gettext("Floor"), y_title="R²", from_zero=False, step=0.001)
+    table = Table(
+        [Column(gettext("Floor"), 2), Column("R²", 3), Column(gettext("R² unseen"), 3),
+         Column(gettext("At the floor"), 0),
+         *(Column(label, 1) for label in labels)],
+        [[one["floor"], one["r2"], one["unseen_r2"][0] if one["unseen_r2"] else None, one["at_floor"], *one["weights"]]
+         for one in found],
+    )  # fmt: skip
+    return Block(f"floors-{place}", title, figure=figure, table=table, folded=True)
+
+
+def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[str], head: str) -> Block:
+    title = {
+        "raters": gettext("%(category)s: without one rater"), "models": gettext("%(category)s: without one model"),
+    }[kind] % {"category": head}  # fmt: skip
+    found = row[kind]
+    key = f"{kind}-{place}"
+    if missing(found):
+        return Block(key, title, reason=_no_labels(found, kind))
+    order = sorted(range(len(found["labels"])), key=lambda i: -found["shift"][i])
+    if not order:
+        return Block(key, title, reason=gettext("Nothing can be left out: too few answers would remain."))
+    figure = ranges(
+        [RangeRow(label, [_range([weights[item] for weights in found["weights"]], row, item)])
+         for item, label in enumerate(labels)],
+        title=title, x_title=gettext("Share of the weight, of 100"), series=[gettext("range")], step=0.1,
+    )  # fmt: skip
+    table = Table(
+        [Column(gettext("Left out")), Column(gettext("Answers left"), 0), Column(gettext("Weight moved"), 1),
+         *(Column(label, 1) for label in labels)],
+        [[found["labels"][i], found["rows"][i], found["shift"][i], *found["weights"][i]] for i in order],
+    )  # fmt: skip
+    answer = gettext("Leaving out %(label)s moves the most weight, %(shift)s of 100.") % {
+        "label": found["labels"][order[0]], "shift": number(found["shift"][order[0]], 0.1),
+    }  # fmt: skip
+    return Block(
+        key,
+        title,
+        answer=answer,
+        figure=figure,
+        table=table,
+        folded=True,
+        caption=gettext("Each item's weight, and the range over leaving each one out."),
+    )
+
+
+def _range(values: Sequence[float], row: Mapping[str, Any], item: int) -> Span:
+    steps = row["floors"]
+    own = None
+    if not missing(steps):
+        own = next((one["weights"][item] for one in steps if one["floor"] == 0.5), None)
+    middle = sorted(values)[len(values) // 2] if own is None else own
+    return Span(middle, min(*values, middle), max(*values, middle))
+
+
+def _no_labels(found: Mapping[str, Any], kind: str) -> str:
+    if kind == "raters":
+        return gettext("Raters are not told apart here, or there is only one.")
+    return gettext("Models are not named here, or there is only one.") if found["why"] == "TooFewRatings" else (
+        reason_of(found)
+    )  # fmt: skip
+
+
+def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str) -> Block:
+    title = gettext("%(category)s: weights by cohort") % {"category": head}
+    known = [one for one in row["cohorts"] if "weights" in one]
+    silent = [f"{one['cohort']}: {reason_of(one)}" for one in row["cohorts"] if "weights" not in one]
+    if not known:
+        return Block(f"cohorts-{place}", title, reason=" ".join(silent))
+    figure = ranges(
+        [RangeRow(label, [Span(one["weights"][item], one["low"][item], one["high"][item]) for one in known])
+         for item, label in enumerate(labels)],
+        title=title, x_title=gettext("Share of the weight, of 100"), series=[one["cohort"] for one in known], step=0.1,
+    )  # fmt: skip
+    table = Table(
+        [Column(gettext("Cohort")), Column(gettext("Answers"), 0), Column("R²", 3),
+         *(Column(label, 1) for label in labels)],
+        [[one["cohort"], one["n"], one["r2"], *one["weights"]] for one in known],
+    )  # fmt: skip
+    return Block(f"cohorts-{place}", title, figure=figure, table=table, notes=silent, folded=True)
+
+
+def _method(of: str) -> list[str]:
+    return [
+        gettext(
+            "Verdict: these weights, those of the whole family of categories, and equal weights with one fitted scale "
+            "are each fitted to all %(of)s but one and predict the overall scores of that one. Weights are used where "
+            "what they save over the simpler rival lies above 0 with its whole interval, which draws whole %(of)s."
+        )
+        % {"of": of},
+        gettext(
+            "Partial pooling draws a category's weights toward those of its family; the strength is the one that "
+            "predicts unseen %(of)s best, and the curve shows all that were tried."
+        )
+        % {"of": of},
+        gettext("“Weight moved” is half the summed change of the weights: 0 none of it, 100 all of it."),
+    ]

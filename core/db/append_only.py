@@ -1,0 +1,60 @@
+"""Database triggers that refuse to change rows which are a record: a correction is a new row.
+
+On SQLite Django rebuilds a table to alter it, and its triggers go: a migration that alters such a table
+repeats the step (a test holds that the triggers stand).
+"""
+
+from collections.abc import Callable, Sequence
+
+from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
+
+Step = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
+
+
+def forbid_update(table: str, columns: Sequence[str]) -> migrations.RunPython:
+    """A migration step after which updating any of `columns` in `table` fails, on SQLite and PostgreSQL."""
+
+    return migrations.RunPython(*_steps(table, columns))
+
+
+def renew_on_sqlite(table: str, columns: Sequence[str]) -> migrations.RunPython:
+    """The step again, after SQLite has rebuilt the table and dropped its trigger. PostgreSQL keeps its own."""
+    create, _drop = _steps(table, columns)
+
+    def renew(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "sqlite":
+            editor.execute(f"DROP TRIGGER IF EXISTS {table}_append_only")
+            create(apps, editor)
+
+    return migrations.RunPython(renew, migrations.RunPython.noop)
+
+
+def _steps(table: str, columns: Sequence[str]) -> tuple[Step, Step]:
+    def create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        watched = ", ".join(columns)
+        message = f"{table} is append-only"
+        if editor.connection.vendor == "postgresql":
+            editor.execute(
+                f"CREATE FUNCTION {table}_append_only() RETURNS trigger AS "
+                f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$ LANGUAGE plpgsql"
+            )
+            editor.execute(
+                f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OF {watched} ON {table} "
+                f"FOR EACH ROW EXECUTE FUNCTION {table}_append_only()"
+            )
+        else:
+            editor.execute(
+                f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OF {watched} ON {table} "
+                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+            )
+
+    def drop(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "postgresql":
+            editor.execute(f"DROP TRIGGER {table}_append_only ON {table}")
+            editor.execute(f"DROP FUNCTION {table}_append_only()")
+        else:
+            editor.execute(f"DROP TRIGGER {table}_append_only")
+
+    return create, drop

@@ -1,0 +1,68 @@
+"""What is said while the database cannot be used: another program keeps it from being written to, or it is away."""
+
+import sys
+from collections.abc import Callable
+
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.log import log_response
+from django.utils.translation import gettext as _
+
+from core.web import api_errors
+from core.web.api_errors import for_program, told
+from core.web.notices import asks_for_part, notice
+
+SECONDS = 30
+
+
+class BusyDatabaseMiddleware:
+    """503 with Retry-After instead of an error of the server: what was sent can be sent again."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return without_database(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answers what no view raised, too: the session, or a page about an error, may need the database as well."""
+    answer = without_database(request, sys.exc_info()[1])
+    return answer or api_errors.server_error(request)
+
+
+def without_database(request: HttpRequest, exception: BaseException | None) -> HttpResponse | None:
+    """None where the error is another; the log has one line for each request, without a traceback."""
+    if not isinstance(exception, OperationalError | InterfaceError):
+        return None
+    away = is_away()
+    if not away and "locked" not in str(exception):
+        return None
+    response = _answer(request, away=away)
+    reason = str(exception).strip().partition("\n")[0]
+    log_response("No database (%s): %s", reason, request.path, response=response, request=request)
+    return response
+
+
+def is_away() -> bool:
+    """Whether this thread has no connection to the database, after an error: it was cut, or none could be made."""
+    held = connection.connection
+    return held is None or bool(getattr(held, "closed", False))
+
+
+def _answer(request: HttpRequest, *, away: bool) -> HttpResponse:
+    headers = {"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
+    if not for_program(request) and not asks_for_part(request):
+        return HttpResponse(render_to_string("503.html", {"away": away}), status=503, headers=headers)
+    sentence = (
+        _("The database does not answer at the moment; send this again in a while.")
+        if away
+        else _("The database is busy with a large load; send this again in a while.")
+    )
+    if for_program(request):
+        return told(sentence, 503, headers)
+    return notice(request, sentence, 503, headers)

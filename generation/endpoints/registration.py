@@ -1,0 +1,170 @@
+"""Where a model is served: named endpoints, addresses, and the name of the variable that holds a key."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import Workspace
+from core.messages.sentences import worded
+from generation.endpoints.grants import ADDRESS_REFUSED, allow
+from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
+from generation.models import Endpoint, LanguageModel
+
+KEY_BEGINNINGS = (
+    "sk-",
+    "sk_",
+    "hf_",
+    "gsk_",
+    "xai-",
+    "aiza",
+    "ghp_",
+    "pk-",
+    "key-",
+    "bearer ",
+    "eyj",
+    "nvapi-",
+    "r8_",
+)
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+LONGEST_VARIABLE = 60
+LONGEST_NAME = 100
+LONGEST_ADDRESS = 500
+TRIES = 5
+"""At making an endpoint that another command is making."""
+
+
+class ServingRefused(ValueError):
+    """The model cannot be reached as asked; the sentence says what to change."""
+
+
+def checked_key_variable(name: str) -> str:
+    """The name of an environment variable, or ''. Raises ServingRefused, never repeating what might be a key."""
+    name = name.strip()
+    if not name:
+        return ""
+    if looks_like_a_key(name) or not VARIABLE.match(name):
+        raise ServingRefused(
+            worded(
+                "This looks like a key, not like the name of an environment variable; keys are never stored here: "
+                "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name."
+            )
+        )
+    if name.upper().startswith(OWN_VARIABLES):
+        raise ServingRefused(
+            worded(
+                "The variable %(variable)s belongs to this program and is sent to nobody; put the key into another one.",
+                variable=name,
+            )
+        )
+    return name
+
+
+def untested(models: Iterable[LanguageModel]) -> list[Endpoint]:
+    """Servers of these models of which nobody has found out yet what they can do, by name."""
+    served = {model.endpoint for model in models if model.endpoint is not None}
+    unknown = (one for one in served if one.kind == Endpoint.Kind.OPENAI and one.probed_at is None)
+    return sorted(unknown, key=lambda one: one.name)
+
+
+def looks_like_a_key(text: str) -> bool:
+    """Begins as keys do, is very long, or is one long run of mixed letters and digits."""
+    lower = text.lower()
+    if lower.startswith(KEY_BEGINNINGS) or len(text) > LONGEST_VARIABLE:
+        return True
+    runs = re.findall(r"[A-Za-z0-9]{20,}", text)
+    return any(re.search(r"\d", run) and re.search(r"[a-z]", run) for run in runs)
+
+
+def checked_base_url(base_url: str) -> str:
+    """An http:// or https:// address in which every library reads the same host. Raises ServingRefused."""
+    base_url = base_url.strip()
+    try:
+        origin_of(base_url)
+    except BadAddress as error:
+        raise ServingRefused(ADDRESS_REFUSED) from error
+    if len(base_url) > LONGEST_ADDRESS:
+        raise ServingRefused(
+            worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS)
+        )
+    return base_url
+
+
+def endpoint_at(workspace: Workspace, base_url: str, key_variable: str = "", *, command: str) -> Endpoint:
+    """The endpoint with this address and key variable, made where there is none, and allowed both.
+
+    Only for what somebody runs in a shell. Raises ServingRefused.
+    """
+    base_url, key_variable = checked_base_url(base_url), checked_key_variable(key_variable)
+    endpoint = _found_or_made(workspace, base_url, key_variable)
+    allow(endpoint, command=command)
+    return endpoint
+
+
+def _found_or_made(workspace: Workspace, base_url: str, key_variable: str) -> Endpoint:
+    """One, however many commands begin at once: the name is chosen before the look-up, so that what another command
+    makes after the look-up takes that name, and creating a second one fails."""
+    for left in reversed(range(TRIES)):
+        name = free_name(workspace, urlsplit(base_url).netloc)
+        endpoint = Endpoint.objects.filter(
+            workspace=workspace, base_url=base_url, key_variable=key_variable
+        ).first()
+        if endpoint is not None:
+            return endpoint
+        try:
+            with transaction.atomic():
+                return Endpoint.objects.create(
+                    workspace=workspace, name=name, base_url=base_url, key_variable=key_variable
+                )
+        except IntegrityError:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def free_name(workspace: Workspace, wanted: str) -> str:
+    """The name wanted for a new endpoint, cut to what is kept, with a number where another has it."""
+    taken = set(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+    wanted = wanted[: LONGEST_NAME - len(" 9999")]
+    return next(name for name in (wanted, *(f"{wanted} {n}" for n in range(2, 10_000))) if name not in taken)
+
+
+def endpoint_named(workspace: Workspace, name: str) -> Endpoint:
+    """Raises ServingRefused with the names there are."""
+    endpoint = Endpoint.objects.filter(workspace=workspace, name=name).first()
+    if endpoint is None:
+        known = ", ".join(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+        raise ServingRefused(f"There is no endpoint {name!r}; there are: {known or 'none'}.")
+    return endpoint
+
+
+def served_model(
+    *,
+    workspace: Workspace,
+    name: str,
+    command: str,
+    endpoint_name: str = "",
+    base_url: str = "",
+    key_variable: str = "",
+) -> LanguageModel:
+    """The model of this name, served where the options say, or where it was before. Raises ServingRefused."""
+    model = LanguageModel.objects.filter(workspace=workspace, name=name).select_related("endpoint").first()
+    if base_url:
+        endpoint: Endpoint | None = endpoint_at(workspace, base_url, key_variable, command=command)
+    elif endpoint_name:
+        endpoint = endpoint_named(workspace, endpoint_name)
+    else:
+        endpoint = model.endpoint if model else None
+    if endpoint is None:
+        raise ServingRefused(
+            f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
+        )
+    if model is None:
+        model, _made = LanguageModel.objects.get_or_create(
+            workspace=workspace, name=name, defaults={"endpoint": endpoint}
+        )
+    if model.endpoint_id != endpoint.pk:
+        model.endpoint = endpoint
+        model.save(update_fields=["endpoint"])
+    return model

@@ -1,0 +1,275 @@
+"""A clone of HelloBench's repository (MIT): instructions, checklists, responses, GPT-4o's verdicts, weights.
+
+    data/main_data/TASK.jsonl                                  id, category, instruction
+    data/length_constrained_data/TASK_{2k,4k,8k,16k}.jsonl     the same with a length asked for
+    checklists/TASK_checklist.json                             category -> questions
+    results/{generations,judgements}/EXPERIMENT/MODEL/TASK[_LENGTH]_results.jsonl
+    weighted_scores.txt                                        category -> weights, a Python literal, never run
+
+What is absent or empty is listed and passed over. Where an instruction's file is missing, the results say what
+was asked, and a summary's kind is read from the first line of its instruction.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.tables.reading import json_lines, lines
+from core.text import has_piled_marks, storable
+from generation.importers.records import (
+    LENGTH,
+    LONG_CONTEXT,
+    MAIN,
+    InstructionRecord,
+    ItemVerdict,
+    ResponseRecord,
+    RubricRecord,
+    VerdictRecord,
+    WeightRecord,
+)
+
+JUDGE = "gpt-4o"
+TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")
+FOLDERS = {MAIN: "main_exp", LENGTH: "length_constrained_exp", LONG_CONTEXT: "longcontext_exp"}
+WORDS_ASKED = {"2k": 2000, "4k": 4000, "8k": 8000, "16k": 16000}
+RESULT_NAME = re.compile(rf"({'|'.join(TASKS)})(?:_({'|'.join(WORDS_ASKED)}))?_results\.jsonl")
+SUMMARY_KINDS = (
+    ("academic article", "academic_article"),
+    ("dialog", "long_dialogue"),
+    ("news", "news"),
+    ("blog", "blogs"),
+    ("report", "report"),
+)
+FIRST_LINE = 300
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """What one model wrote for one task, and how it was judged; either file may be missing."""
+
+    experiment: str
+    model: str
+    task: str
+    length: str
+    responses: Path | None
+    verdicts: Path | None
+
+    @property
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in (self.responses, self.verdicts) if path)
+
+
+class Clone:
+    """Raises BadRow where the folder holds neither data nor results."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.absent: list[str] = []
+        if not (root / "data").is_dir() and not (root / "results").is_dir():
+            what, remedy = "this is no clone of HelloBench", "name the folder that holds data/ and results/"
+            raise BadRow(str(root), 0, what, remedy)
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self.root))
+
+    def _broken(self, path: Path, reason: str) -> BadRow:
+        return BadRow(self._name(path), 0, reason, "restore it from the repository")
+
+    def _rows(self, path: Path | None, on_bad: OnBadRow) -> Iterator[tuple[Place, dict[str, Any]]]:
+        return json_lines(path, on_bad, self._name(path)) if path else iter(())
+
+    def _present(self, path: Path) -> Path | None:
+        """The file, if it is there and holds something; else it is listed as absent."""
+        if path.is_file() and path.stat().st_size:
+            return path
+        name = self._name(path) + (" (empty)" if path.is_file() else "")
+        if name not in self.absent:
+            self.absent.append(name)
+        return None
+
+    def instruction_files(self, experiment: str) -> list[tuple[Path, str, str]]:
+        """(file, task, length) of an experiment; the long-context one has the main one's instructions."""
+        data = self.root / "data"
+        if experiment == LENGTH:
+            task = TASKS[-1]
+            names = [
+                (data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size)
+                for size in WORDS_ASKED
+            ]
+        else:
+            names = [(data / "main_data" / f"{task}.jsonl", task, "") for task in TASKS]
+        return [(path, task, size) for path, task, size in names if self._present(path)]
+
+    def result_files(self, experiment: str) -> list[ResultFile]:
+        """By model and task. Files of other names are listed."""
+        kinds = [self.root / "results" / kind / FOLDERS[experiment] for kind in ("generations", "judgements")]
+        found: dict[tuple[str, str, str], str] = {}
+        for folder in kinds:
+            if not folder.is_dir():
+                self._present(folder)
+                continue
+            for path in sorted(folder.glob("*/*")):
+                match = RESULT_NAME.fullmatch(path.name)
+                if match and bool(match[2]) == (experiment == LENGTH):
+                    found[path.parent.name, match[1], match[2] or ""] = path.name
+                elif path.is_file():
+                    self.absent.append(f"{self._name(path)} (its name is not understood)")
+        return [
+            ResultFile(
+                experiment, model, task, length, *(self._present(folder / model / name) for folder in kinds)
+            )
+            for (model, task, length), name in sorted(found.items())
+        ]
+
+    def instructions(
+        self, path: Path, task: str, length: str, on_bad: OnBadRow = refuse
+    ) -> Iterator[InstructionRecord]:
+        for place, value in json_lines(path, on_bad, self._name(path)):
+            try:
+                yield self._instruction(place, value, task, length)
+            except BadRow as problem:
+                on_bad(problem)
+
+    def responses(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[ResponseRecord]:
+        for place, value in self._rows(file.responses, on_bad):
+            try:
+                yield self._response(place, value, file)
+            except BadRow as problem:
+                on_bad(problem)
+
+    def verdicts(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[VerdictRecord]:
+        for place, value in self._rows(file.verdicts, on_bad):
+            try:
+                response = self._response(place, value, file)
+            except BadRow as problem:
+                on_bad(problem)
+                continue
+            found = read_evaluation(value.get("checklist_wise_evaluation"))
+            if isinstance(found, str):
+                yield VerdictRecord(response, (), found)
+            else:
+                yield VerdictRecord(response, found)
+
+    def _response(self, place: Place, value: Mapping[str, Any], file: ResultFile) -> ResponseRecord:
+        return ResponseRecord(
+            place,
+            self._instruction(place, value, file.task, file.length),
+            file.model,
+            _text(place, value, "response"),
+        )
+
+    def _instruction(
+        self, place: Place, value: Mapping[str, Any], task: str, length: str
+    ) -> InstructionRecord:
+        name = _text(place, value, "id")
+        text = _text(place, value, "instruction")
+        category = value.get("category")
+        if not isinstance(category, str):
+            category = self._categories.get(name) or (summary_kind(text) if task == "summarization" else "")
+        external_id = f"{name}@{length}" if length else name
+        return InstructionRecord(place, external_id, text, category, task, WORDS_ASKED.get(length))
+
+    @cached_property
+    def _categories(self) -> dict[str, str]:
+        """What the main instructions' files say of each id, for results that do not."""
+        paths = [self.root / "data" / "main_data" / f"{task}.jsonl" for task in TASKS]
+        return {
+            str(value.get("id")): str(value.get("category", ""))
+            for path in paths
+            if path.is_file() and path.stat().st_size
+            for _place, value in json_lines(path, lambda problem: None)
+        }
+
+    def checklists(self) -> Iterator[RubricRecord]:
+        """Each category's questions in the repository's words. Raises BadRow."""
+        for task in TASKS:
+            path = self._present(self.root / "checklists" / f"{task}_checklist.json")
+            if path is None:
+                continue
+            try:
+                found = json.loads("".join(text for _number, text in lines(path, name=self._name(path))))
+                for category, questions in found.items():
+                    texts = tuple(storable(str(question)) for question in questions)
+                    yield RubricRecord(Place(self._name(path), 0), category, task, texts)
+            except (ValueError, AttributeError, TypeError) as error:
+                if isinstance(error, BadRow):
+                    raise
+                raise self._broken(path, "this is not a checklist file") from error
+
+    def weights(self) -> list[WeightRecord]:
+        """The published weights, read as a literal. Raises BadRow."""
+        path = self._present(self.root / "weighted_scores.txt")
+        if path is None:
+            return []
+        try:
+            tree = ast.parse("".join(text for _number, text in lines(path, name=self._name(path))))
+            found = [node for node in tree.body if isinstance(node, ast.Assign | ast.Expr)]
+            table = ast.literal_eval(found[0].value)
+            place = Place(self._name(path), found[0].lineno)
+            return [WeightRecord(place, str(key), tuple(map(float, values))) for key, values in table.items()]
+        except (SyntaxError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            if isinstance(error, BadRow):
+                raise
+            raise self._broken(path, "this is no table of weights") from error
+
+
+def _text(place: Place, value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    if not isinstance(found, str) or (name == "id" and not found):
+        raise place.bad(f"{name!r} is missing or no text", "restore the line from the repository")
+    return storable(found)
+
+
+def summary_kind(instruction: str) -> str:
+    """Which kind of text is to be summarised, by the first such word of the instruction's first line; "" if none."""
+    first = instruction.split("\n", 1)[0][:FIRST_LINE].lower()
+    places = [(first.find(word), key) for word, key in SUMMARY_KINDS if word in first]
+    return min(places)[1] if places else ""
+
+
+def read_evaluation(value: object) -> tuple[ItemVerdict, ...] | str:
+    """The items of a verdict by position, or one phrase on why it cannot be used.
+
+    It may be a list or a string that spells one out in JSON or as a Python literal. Items are numbered from 0,
+    or all of them from 1.
+    """
+    if isinstance(value, str):
+        value = _literal(value)
+    if not isinstance(value, list):
+        return "no list of items" if value is not None else "no evaluation"
+    if not value:
+        return "no items"
+    items = []
+    for place, entry in enumerate(value):
+        try:
+            number, score = int(entry["checklist_id"]), float(entry["evaluation_score"])
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return f"item {place} has no number or no score"
+        if score != score or abs(score) == float("inf"):
+            return f"item {place} has no number or no score"
+        items.append(ItemVerdict(number, score, storable(str(entry.get("reason") or ""))))
+    numbers = [item.position for item in items]
+    if numbers == list(range(1, len(items) + 1)):
+        return tuple(ItemVerdict(item.position - 1, item.score, item.reason) for item in items)
+    if sorted(numbers) != list(range(len(items))):
+        return f"items are numbered {', '.join(map(str, numbers[:10]))}"
+    return tuple(sorted(items, key=lambda item: item.position))
+
+
+def _literal(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if has_piled_marks(text):
+        return text
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text

@@ -1,0 +1,203 @@
+"""Rows of a table -> instructions: a finished prompt, a conversation, or a task with its data and requirements."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.tables.reading import Row, read_rows
+from core.text import storable
+from generation.importers.records import InstructionRecord, PromptParts
+from generation.importers.tidy import EMPTY_WORDS, LARGEST_WHOLE
+from generation.llm.protocol.wrapping import wrap
+
+COLUMNS = (
+    "instruction", "prompt", "messages", "task", "data", "requirements", "category", "parent", "words_asked",
+    "language", "reference", "hint", "tags",
+)  # fmt: skip
+PARTS = ("task", "data", "requirements")
+ROLES = ("system", "user", "assistant")
+LONGEST_NAME, LONGEST_KEY, LONGEST_LANGUAGE = 200, 100, 10
+LANGUAGES = {
+    "english": "en", "chinese": "zh-hans", "中文": "zh-hans", "汉语": "zh-hans", "英文": "en", "英语": "en",
+    "zh": "zh-hans", "zh-cn": "zh-hans", "zh_cn": "zh-hans",
+}  # fmt: skip
+_LIST_MARK = re.compile(r"(?<!\s)\s*(?:[-*•·]\s+|\(?\d{1,2}[.):]\s+|\d{1,2}[、．）])")
+
+
+@dataclass(frozen=True)
+class InstructionLayout:
+    """Which column of a file holds what.
+
+    `named` gives our name -> the file's column. Those of `by_own_name` go by their own where nothing else is named;
+    of these the parts of a prompt count only in rows that have no prompt, since "task" and "data" may be anything.
+    `language` is that of all rows that say none.
+    """
+
+    named: Mapping[str, str]
+    by_own_name: Collection[str] = COLUMNS
+    language: str = ""
+
+    def value(self, row: Row, name: str) -> str:
+        column = self.named.get(name, name if name in self.by_own_name else "")
+        return row.values.get(column, "") if column else ""
+
+
+def read_instructions(
+    path: Path, layout: InstructionLayout, on_bad: OnBadRow = refuse
+) -> Iterator[InstructionRecord]:
+    """The instructions of a table, each of its own name and with something that is asked."""
+    seen: set[str] = set()
+    needed = ["instruction", *layout.named] if "instruction" not in layout.named else list(layout.named)
+    for row in read_rows(path, [layout.named.get(name, name) for name in needed], on_bad):
+        try:
+            record = instruction_of(row, layout)
+            if record.external_id in seen:
+                raise row.place.bad(
+                    f"instruction {record.external_id!r} stands in an earlier row too", "keep one of them"
+                )
+            if record.text is None:
+                raise row.place.bad(
+                    f"nothing is asked in {record.external_id!r}", "give it a prompt, its messages or a task"
+                )
+            seen.add(record.external_id)
+        except BadRow as problem:
+            on_bad(problem)
+            continue
+        yield record
+
+
+def instruction_of(row: Row, layout: InstructionLayout) -> InstructionRecord:
+    """What a row says of its instruction; without a text where it says nothing of what is asked. Raises BadRow."""
+    name = layout.value(row, "instruction").strip()
+    if not name:
+        raise row.place.bad("it names no instruction", "fill that column in")
+    if len(name) > LONGEST_NAME:
+        raise row.place.bad("the instruction's name is too long", f"keep names to {LONGEST_NAME} characters")
+    language = language_code(row.place, layout.value(row, "language") or layout.language)
+    text, history, parts = _asked(row, layout, language)
+    return InstructionRecord(
+        place=row.place,
+        external_id=name,
+        text=text,
+        history=history,
+        parts=parts,
+        category=_key(row, layout, "category"),
+        parent=_key(row, layout, "parent"),
+        words_asked=whole(row.place, "number of words", layout.value(row, "words_asked")),
+        reference=layout.value(row, "reference").strip(),
+        hint=layout.value(row, "hint").strip(),
+        language=language,
+        tags=_tags(row, layout),
+    )
+
+
+def _asked(
+    row: Row, layout: InstructionLayout, language: str
+) -> tuple[str | None, tuple[tuple[str, str], ...], PromptParts | None]:
+    """The text asked, what was said before it, and what it was put together from."""
+    prompt, chat = layout.value(row, "prompt"), layout.value(row, "messages").strip()
+    by_chance = (prompt.strip() or chat) and not any(name in layout.named for name in PARTS)
+    task, data, demands = ("", "", "") if by_chance else (layout.value(row, name) for name in PARTS)
+    given = [
+        what for what, text in (("a prompt", prompt), ("messages", chat), ("a task", task)) if text.strip()
+    ]
+    if len(given) > 1:
+        raise row.place.bad(f"it has both {given[0]} and {given[1]}", "say in one way what is asked")
+    if prompt.strip():
+        return prompt, (), None
+    if chat:
+        *before, (_role, last) = _turns(row.place, chat)
+        return last, tuple(before), None
+    if not task.strip():
+        if data.strip() or demands.strip():
+            raise row.place.bad(
+                "it has data or requirements and no task", "say in the task what to do with them"
+            )
+        return None, (), None
+    parts = PromptParts(task.strip(), data.strip(), requirements_in(demands))
+    return wrap(parts.task, parts.data, parts.requirements, language=language), (), parts
+
+
+def _turns(place: Place, text: str) -> list[tuple[str, str]]:
+    """A chat written as JSON: it ends with what its user says, which is what the model answers."""
+    try:
+        turns = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise place.bad(
+            "its messages are not JSON", 'write them as [{"role": "user", "content": "..."}, ...]'
+        ) from error
+    found: list[tuple[str, str]] = []
+    for turn in turns if isinstance(turns, list) else [turns]:
+        role, content = (turn.get("role"), turn.get("content")) if isinstance(turn, dict) else (None, None)
+        if role not in ROLES or not isinstance(content, str):
+            raise place.bad(
+                f"message {len(found) + 1} is none with a role of {', '.join(ROLES)} and a text as its content",
+                'write messages as [{"role": "user", "content": "..."}, ...]',
+            )
+        found.append((role, storable(content)))
+    if not found or found[-1][0] != "user" or not found[-1][1].strip():
+        raise place.bad(
+            "its messages do not end with something that the user says",
+            "leave out the answer that is to be written",
+        )
+    return found
+
+
+def requirements_in(text: str) -> tuple[str, ...]:
+    """A JSON list, or one requirement a line; numbers and dashes before them go, since they are numbered anew."""
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    lines = [str(one) for one in listed] if isinstance(listed, list) else text.splitlines()
+    plain = (_LIST_MARK.sub("", storable(line), count=1).strip() for line in lines)
+    return tuple(line for line in plain if line)
+
+
+def whole(place: Place, what: str, text: str) -> int | None:
+    """A whole number from 0 up that every database keeps, None where there is none. Raises BadRow."""
+    text = text.strip()
+    if text.lower() in EMPTY_WORDS:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= LARGEST_WHOLE or number != int(number):
+        raise place.bad(f"{text[:40]!r} is no {what}", "write a whole number or leave it empty")
+    return int(number)
+
+
+def language_code(place: Place, text: str) -> str:
+    """Such as en or zh-hans, also from a language's English name. Raises BadRow."""
+    text = text.strip().lower()
+    code = LANGUAGES.get(text, "" if text in EMPTY_WORDS else text)
+    if len(code) > LONGEST_LANGUAGE:
+        raise place.bad(f"{text[:40]!r} is no language", "write its code, such as en or zh-hans")
+    return code
+
+
+def _key(row: Row, layout: InstructionLayout, name: str) -> str:
+    key = layout.value(row, name).strip()
+    if len(key) > LONGEST_KEY:
+        raise row.place.bad(
+            f"the {name} {key[:30]!r}... is too long", f"keep its name to {LONGEST_KEY} characters"
+        )
+    return key
+
+
+def _tags(row: Row, layout: InstructionLayout) -> tuple[str, ...]:
+    """A JSON list, or words with commas between."""
+    text = layout.value(row, "tags").strip()
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    words = [str(one) for one in listed] if isinstance(listed, list) else re.split("[,，;；]", text)
+    tags = tuple(dict.fromkeys(storable(word).strip() for word in words if word.strip()))
+    if any(len(tag) > LONGEST_KEY for tag in tags):
+        raise row.place.bad("a tag is too long", f"keep tags to {LONGEST_KEY} characters")
+    return tags

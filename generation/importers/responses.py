@@ -1,0 +1,81 @@
+"""Rows of a table -> responses that were generated elsewhere, each with what it says of its instruction."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from core.tables.reading import Row, read_rows
+from generation.importers.instructions import (
+    COLUMNS as INSTRUCTION_COLUMNS,
+    LONGEST_NAME,
+    InstructionLayout,
+    instruction_of,
+    whole,
+)
+from generation.importers.records import ResponseRecord
+from generation.importers.tidy import EMPTY_WORDS, LONGEST_SECONDS
+
+OWN_COLUMNS = ("model", "response", "sample", "finish_reason", "input_tokens", "tokens", "seconds")
+COLUMNS = ("instruction", *OWN_COLUMNS, *INSTRUCTION_COLUMNS[1:])
+BY_OWN_NAME = ("instruction", "response", "model", "prompt", "category", "words_asked")
+LONGEST_FINISH_REASON = 30
+
+
+def read_responses(
+    path: Path, columns: Mapping[str, str], on_bad: OnBadRow = refuse, *, model: str = ""
+) -> Iterator[ResponseRecord]:
+    """`columns` gives our name -> the file's column; `model` wrote them all, whatever a column says.
+
+    A model's second answer to an instruction with the same sample number is a bad row.
+    """
+    named = {name: column for name, column in columns.items() if not (model and name == "model")}
+    layout = InstructionLayout(named, BY_OWN_NAME)
+    needed = dict.fromkeys(("instruction", "response", *named))
+    seen: set[tuple[str, str, int]] = set()
+    for row in read_rows(path, [named.get(name, name) for name in needed], on_bad):
+        try:
+            record = _response_of(row, layout, model)
+            key = record.instruction.external_id, record.model, record.sample
+            if key in seen:
+                raise row.place.bad(
+                    f"{record.model} has answered {key[0]!r} in an earlier row",
+                    "keep one of them, or name the column that numbers the samples with --column sample=COLUMN",
+                )
+            seen.add(key)
+        except BadRow as problem:
+            on_bad(problem)
+            continue
+        yield record
+
+
+def _response_of(row: Row, layout: InstructionLayout, model: str) -> ResponseRecord:
+    writer = model or layout.value(row, "model").strip()
+    instruction = instruction_of(row, layout)
+    if not writer:
+        raise row.place.bad("it names no model", "fill that column in")
+    if len(writer) > LONGEST_NAME:
+        raise row.place.bad("the model's name is too long", f"keep names to {LONGEST_NAME} characters")
+    return ResponseRecord(
+        place=row.place,
+        instruction=instruction,
+        model=writer,
+        text=layout.value(row, "response"),
+        sample=whole(row.place, "number of a sample", layout.value(row, "sample")) or 0,
+        finish_reason=layout.value(row, "finish_reason").strip()[:LONGEST_FINISH_REASON],
+        input_tokens=whole(row.place, "number of tokens", layout.value(row, "input_tokens")),
+        tokens=whole(row.place, "number of tokens", layout.value(row, "tokens")),
+        seconds=_seconds(row, layout),
+    )
+
+
+def _seconds(row: Row, layout: InstructionLayout) -> float | None:
+    text = layout.value(row, "seconds").strip()
+    if text.lower() in EMPTY_WORDS:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_SECONDS:
+        raise row.place.bad(f"{text[:40]!r} is no number of seconds", "write a number or leave it empty")
+    return seconds

@@ -1,0 +1,236 @@
+"""Rows of a tidy table -> ratings, preferences and item verdicts, by the columns the user names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from core.tables.reading import Row, read_rows
+from generation.importers.records import PreferenceRecord, RatingRecord
+
+YES_WORDS = {"1", "true", "yes"}
+NO_WORDS = {"0", "false", "no"}
+EMPTY_WORDS = {"", "na", "nan", "none", "null"}
+CHOICES = ("A", "B", "tie", "both_bad")
+LARGEST_WHOLE = 2**31 - 1  # what every database keeps
+LONGEST_SECONDS = 1e9
+_CHOICE_OF = {choice.lower(): choice for choice in CHOICES}
+
+RATING_COLUMNS = (
+    "item", "rater", "criterion", "value", "instruction", "model", "category", "variant", "order", "seconds",
+    "reason",
+)  # fmt: skip
+PREFERENCE_COLUMNS = (
+    "item", "model_a", "model_b", "rater", "choice", "instruction", "category", "variant", "first", "order",
+    "seconds",
+)  # fmt: skip
+JUDGEMENT_COLUMNS = (
+    "item", "judge", "criterion", "item_index", "value", "instruction", "model", "category", "variant", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is laid out.
+
+    `columns` gives our name -> the file's column; `wide` are columns that each hold one rater's answers;
+    `judges` are the columns that name judges (wide ones, or one whose value names the judge or says yes);
+    `where` keeps the rows whose column has one of the values.
+    """
+
+    columns: Mapping[str, str]
+    wide: Sequence[str] = ()
+    judges: Sequence[str] = ()
+    judge_prefix: str = ""
+    judge_name: str = ""
+    where: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def needed(self) -> list[str]:
+        return [*self.columns.values(), *self.wide, *self.judges, *self.where]
+
+    def keeps(self, row: Row) -> bool:
+        return all(row.values[column] in values for column, values in self.where.items())
+
+    def value(self, row: Row, name: str) -> str:
+        column = self.columns.get(name)
+        return row.values[column].strip() if column else ""
+
+    def required(self, row: Row, name: str) -> str:
+        value = self.value(row, name)
+        if not value:
+            raise row.place.bad(f"{self.columns[name]} is empty", f"every row needs its {name}")
+        return value
+
+    def variant(self, row: Row) -> str:
+        value = self.value(row, "variant")
+        return f"{self.columns['variant']} {value}" if value else ""
+
+    def raters(self, row: Row, name: str) -> Iterator[tuple[str, bool, str]]:
+        """(rater, whether a judge, answer) of a row; several where the raters stand side by side."""
+        if self.wide:
+            for column in self.wide:
+                label, is_judge = self.named(column, column in self.judges)
+                yield label, is_judge, _answer(row.values[column])
+            return
+        answer = _answer(self.value(row, name))
+        if self.judge_name:
+            yield self.judge_name, True, answer
+            return
+        mark = row.values[self.judges[0]].strip() if self.judges else ""
+        if mark and not ("rater" in self.columns and mark.lower() in YES_WORDS | NO_WORDS):
+            yield mark, True, answer
+            return
+        if "rater" not in self.columns:
+            raise row.place.bad(f"{self.judges[0]} is empty", "name the judge there, or the rater's column")
+        yield *self.named(self.required(row, "rater"), mark.lower() in YES_WORDS), answer
+
+    def named(self, label: str, is_judge: bool) -> tuple[str, bool]:
+        """The rater's name without the prefix of judges, and whether it is one."""
+        if self.judge_prefix and label.startswith(self.judge_prefix):
+            return label.removeprefix(self.judge_prefix) or label, True
+        return label, is_judge
+
+
+def _answer(text: str) -> str:
+    text = text.strip()
+    return "" if text.lower() in EMPTY_WORDS else text
+
+
+def _number(row: Row, layout: Layout, name: str) -> float | None:
+    text = _answer(layout.value(row, name))
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf") or (name == "seconds" and number > LONGEST_SECONDS):
+        raise row.place.bad(
+            f"{layout.columns[name]} is {text!r}", "give a number from 0 up, or leave it empty"
+        )
+    return number
+
+
+def _whole(row: Row, layout: Layout, name: str) -> int | None:
+    number = _number(row, layout, name)
+    if number is not None and (number != int(number) or number > LARGEST_WHOLE):
+        raise row.place.bad(
+            f"{layout.columns[name]} is {number:.15g}", "give a whole number, or leave it empty"
+        )
+    return None if number is None else int(number)
+
+
+def read_ratings(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[RatingRecord]:
+    """Ratings of a table. Where no column names the criterion, it is called after the column of the values."""
+    for row in read_rows(path, layout.needed(), on_bad):
+        if not layout.keeps(row):
+            continue
+        try:
+            yield from _ratings_of(row, layout)
+        except BadRow as problem:
+            on_bad(problem)
+
+
+def _ratings_of(row: Row, layout: Layout) -> list[RatingRecord]:
+    if "criterion" in layout.columns:
+        criterion = layout.required(row, "criterion")
+    else:
+        criterion = layout.columns.get("value", "rating")
+    return [
+        RatingRecord(
+            place=row.place,
+            item=layout.required(row, "item"),
+            rater=rater,
+            is_judge=is_judge,
+            criterion=criterion,
+            value=answer,
+            instruction=layout.value(row, "instruction"),
+            model=layout.value(row, "model"),
+            category=layout.value(row, "category"),
+            variant=layout.variant(row),
+            order=_whole(row, layout, "order"),
+            seconds=_number(row, layout, "seconds"),
+            reason=layout.value(row, "reason"),
+        )
+        for rater, is_judge, answer in layout.raters(row, "value")
+    ]
+
+
+def read_judgements(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[RatingRecord]:
+    """A judge's item scores: the criterion by its key or, as `item_index`, by its place from 0."""
+    for row in read_rows(path, layout.needed(), on_bad):
+        if not layout.keeps(row):
+            continue
+        try:
+            yield _judgement_of(row, layout)
+        except BadRow as problem:
+            on_bad(problem)
+
+
+def _judgement_of(row: Row, layout: Layout) -> RatingRecord:
+    by_place = "item_index" in layout.columns
+    if by_place:
+        layout.required(row, "item_index")
+    return RatingRecord(
+        place=row.place,
+        item=layout.required(row, "item"),
+        rater=layout.judge_name or layout.named(layout.required(row, "judge"), True)[0],
+        is_judge=True,
+        criterion="" if by_place else layout.required(row, "criterion"),
+        value=_answer(layout.value(row, "value")),
+        instruction=layout.value(row, "instruction"),
+        model=layout.value(row, "model"),
+        category=layout.value(row, "category"),
+        variant=layout.variant(row),
+        reason=layout.value(row, "reason"),
+        position=_whole(row, layout, "item_index") if by_place else None,
+    )
+
+
+def read_preferences(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[PreferenceRecord]:
+    """Choices between two responses; `layout.choices` says what the file's own labels mean."""
+    for row in read_rows(path, layout.needed(), on_bad):
+        if not layout.keeps(row):
+            continue
+        try:
+            yield from _preferences_of(row, layout)
+        except BadRow as problem:
+            on_bad(problem)
+
+
+def _preferences_of(row: Row, layout: Layout) -> list[PreferenceRecord]:
+    model_a, model_b = layout.required(row, "model_a"), layout.required(row, "model_b")
+    if model_a == model_b:
+        raise row.place.bad(f"both sides are {model_a!r}", "a pair needs two different models")
+    return [
+        PreferenceRecord(
+            place=row.place,
+            item=layout.required(row, "item"),
+            model_a=model_a,
+            model_b=model_b,
+            rater=rater,
+            is_judge=is_judge,
+            choice=layout.choices.get(answer) or _CHOICE_OF.get(answer.lower(), answer),
+            instruction=layout.value(row, "instruction"),
+            category=layout.value(row, "category"),
+            variant=layout.variant(row),
+            shown_first=_side(row, layout, model_a, model_b),
+            order=_whole(row, layout, "order"),
+            seconds=_number(row, layout, "seconds"),
+        )
+        for rater, is_judge, answer in layout.raters(row, "choice")
+    ]
+
+
+def _side(row: Row, layout: Layout, model_a: str, model_b: str) -> str:
+    """Which side was shown first, a or b, if the table says so: by letter or by the model's name."""
+    value = layout.value(row, "first")
+    if not value:
+        return ""
+    side = {"a": "a", "b": "b", model_a: "a", model_b: "b"}.get(value) or {"a": "a", "b": "b"}.get(
+        value.lower()
+    )
+    if side is None:
+        raise row.place.bad(f"{layout.columns['first']} is {value!r}", "say A or B, or the model's name")
+    return side

@@ -1,0 +1,131 @@
+"""The responses that a table of ratings names by item, instruction and model: found, or made without a text."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.tables.bad_rows import Place
+from generation.importers.records import InstructionRecord
+from generation.library.loading import Instructions, Models
+from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
+
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ItemName:
+    """What a row calls the response it is about; `item` is its own instruction where none is given."""
+
+    item: str
+    instruction: str = ""
+    model: str = ""
+    category: str = ""
+
+    @property
+    def instruction_id(self) -> str:
+        return self.instruction or self.item
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.instruction_id, self.item, self.model
+
+
+class Items:
+    """A benchmark's responses of one experiment; new ones are made only where `may_create`."""
+
+    def __init__(
+        self, benchmark: Benchmark, *, may_create: bool, may_add_categories: bool, run: GenerationRun | None = None,
+        experiment: str = MAIN_EXPERIMENT,
+    ) -> None:  # fmt: skip
+        self.benchmark, self.run = benchmark, run
+        self.may_create, self.may_add_categories = may_create, may_add_categories
+        self.instructions = Instructions(benchmark)
+        self.models = Models(benchmark.workspace)
+        self._by_key: dict[tuple[str, str, str], int] = {}
+        self._by_model: dict[tuple[str, str], list[int]] = {}
+        self._by_item: dict[str, list[tuple[int, str, str]]] = {}
+        responses = Response.objects.filter(instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE)
+        if experiment == MAIN_EXPERIMENT:
+            responses = responses.exclude(run__in=benchmark.generation_runs.exclude(experiment=experiment))
+        else:
+            responses = responses.filter(run__experiment=experiment)
+        rows = responses.order_by("pk").values_list(
+            "pk", "instruction__external_id", "external_id", "model__name"
+        )
+        for pk, instruction, item, model in rows.iterator(2000):
+            self._remember(pk, ItemName(item or instruction, instruction, model or ""))
+
+    def _remember(self, pk: int, name: ItemName) -> None:
+        self._by_key[name.key] = pk
+        self._by_model.setdefault((name.instruction_id, name.model), []).append(pk)
+        self._by_item.setdefault(name.item, []).append((pk, name.model, name.instruction_id))
+
+    def find(self, name: ItemName) -> int | None:
+        """The response's pk: by all that is named; else the only one of the item; else of instruction and model."""
+        found = self._by_key.get(name.key)
+        if found is not None:
+            return found
+        same = [
+            pk
+            for pk, model, instruction in self._by_item.get(name.item, ())
+            if (not name.model or model == name.model) and name.instruction in ("", instruction)
+        ]
+        if len(same) == 1:
+            return same[0]
+        if self.may_create or not name.model:
+            return None
+        same = self._by_model.get((name.instruction_id, name.model), [])
+        return same[0] if len(same) == 1 else None
+
+    def check(self, place: Place, name: ItemName) -> int | None:
+        """The pk of the item's category, if any; raises BadRow where the item may neither be found nor made."""
+        slug = self.benchmark.slug
+        for value in (name.item, name.instruction, name.model):
+            if len(value) > LONGEST_NAME:
+                raise place.bad(
+                    f"the name {value[:30]!r}... is too long", f"keep names to {LONGEST_NAME} characters"
+                )
+        category = self.instructions.categories.find(name.category) if name.category else None
+        if name.category and category is None and not self.may_add_categories:
+            raise place.bad(
+                f"benchmark {slug} has no category {name.category!r}",
+                "name one of its categories, or leave the column out",
+            )
+        if not self.may_create and self.find(name) is None:
+            if name.instruction_id not in self.instructions:
+                what = (
+                    f"no instruction {name.instruction_id!r}" if name.model else f"no response {name.item!r}"
+                )
+            elif name.model:
+                what = f"no response of {name.model!r} to {name.instruction_id!r}"
+            else:
+                what = f"no single response {name.item!r}"
+            raise place.bad(f"{what} in benchmark {slug}", "load its instructions and responses first")
+        if name.instruction_id in self.instructions:
+            return self.instructions.category_of(name.instruction_id)
+        return category.pk if category else None
+
+    def create(self, names: Iterable[tuple[Place, ItemName]]) -> None:
+        """Rows for those that have none, in the order in which they are named."""
+        new = {name.key: (place, name) for place, name in names if self.find(name) is None}
+        if not new:
+            return
+        self.instructions.load(
+            InstructionRecord(place, name.instruction_id, None, name.category) for place, name in new.values()
+        )
+        samples: dict[tuple[str, str], int] = {}
+        rows = []
+        for _place, name in new.values():
+            same = name.instruction_id, name.model
+            sample = samples.get(same, len(self._by_model.get(same, ())))
+            samples[same] = sample + 1
+            rows.append(
+                Response(
+                    instruction_id=self.instructions[name.instruction_id],
+                    model_id=self.models.find_or_create(name.model) if name.model else None,
+                    sample=sample if name.model else 0,
+                    run=self.run,
+                    external_id=name.item,
+                )
+            )
+        for row, (_place, name) in zip(Response.objects.bulk_create(rows), new.values(), strict=True):
+            self._remember(row.pk, name)

@@ -1,0 +1,254 @@
+"""vLLM in this process: the same interface as a server, for batches on a machine's own GPU without a server between.
+
+Needs the optional extra: pip install 'plumbline[vllm]'. Requests that arrive together are given to LLM.chat
+together. The model's served name is a folder or a name that vLLM knows; its parameters "engine" go to vllm.LLM.
+"""
+
+import asyncio
+import importlib.util
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from generation.llm.chat import PromptScores, Refused, Reply, Request, ServerFailed, TooLong
+from generation.llm.protocol import messages as call_messages
+from generation.llm.protocol.bodies import Vectors
+
+
+def _whole(least: int, most: int) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _number(least: float, most: float) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int | float) and type(value) is not bool and least <= value <= most
+
+
+def _one_of(*names: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and value in names
+
+
+def _is_boolean(value: object) -> bool:
+    return type(value) is bool
+
+
+GATHER_SECONDS = 0.05
+NO_WHITE_SPACE = {"backend": "xgrammar", "disable_any_whitespace": True}
+"""Under a grammar a model may write white space until its tokens are used up; vLLM can be told to allow none."""
+TOO_LONG = ("maximum context length", "max_model_len", "maximum model length")
+
+ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
+    "max_model_len": _whole(1, 10_000_000),
+    "max_num_seqs": _whole(1, 100_000),
+    "max_num_batched_tokens": _whole(1, 10_000_000),
+    "max_logprobs": _whole(0, 1_000),
+    "tensor_parallel_size": _whole(1, 1_024),
+    "pipeline_parallel_size": _whole(1, 1_024),
+    "data_parallel_size": _whole(1, 1_024),
+    "block_size": _whole(1, 1_024),
+    "seed": _whole(0, 2**31 - 1),
+    "gpu_memory_utilization": _number(0, 1),
+    "kv_cache_memory_bytes": _whole(1, 2**50),
+    "swap_space": _number(0, 4_096),
+    "cpu_offload_gb": _number(0, 4_096),
+    "dtype": _one_of("auto", "half", "float16", "bfloat16", "float", "float32"),
+    "kv_cache_dtype": _one_of("auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"),
+    "quantization": _one_of(
+        "awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "bitsandbytes", "compressed-tensors"
+    ),
+    "tokenizer_mode": _one_of("auto", "slow", "mistral"),
+    "enforce_eager": _is_boolean,
+    "enable_prefix_caching": _is_boolean,
+    "enable_chunked_prefill": _is_boolean,
+    "enable_expert_parallel": _is_boolean,
+    "disable_custom_all_reduce": _is_boolean,
+    "disable_sliding_window": _is_boolean,
+}
+"""What a model's parameters may say to vllm.LLM: sizes and switches. Nothing here names code, a file or another model."""
+SAMPLING_OPTIONS = frozenset(
+    (
+        *(
+            "temperature",
+            "top_p",
+            "top_k",
+            "min_p",
+            "seed",
+            "stop",
+            "stop_token_ids",
+            "bad_words",
+            "ignore_eos",
+        ),
+        *("max_tokens", "min_tokens", "presence_penalty", "frequency_penalty", "repetition_penalty"),
+        *("logit_bias", "logprobs", "skip_special_tokens", "include_stop_str_in_output"),
+    )
+)
+"""What may be said to vllm.SamplingParams."""
+
+_engines: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def installed() -> bool:
+    return importlib.util.find_spec("vllm") is not None
+
+
+def checked_engine(options: object) -> Mapping[str, Any]:
+    """A model's options for vllm.LLM, each one known and with a value that it takes. Raises Refused."""
+    if not isinstance(options, Mapping):
+        raise Refused(call_messages.ENGINE_VALUE(name="'engine'"))
+    for name, value in options.items():
+        if name not in ENGINE_OPTIONS:
+            known = ", ".join(ENGINE_OPTIONS)
+            raise Refused(call_messages.ENGINE_OPTION(name=repr(str(name)[:60]), known=known))
+        if not ENGINE_OPTIONS[name](value):
+            raise Refused(call_messages.ENGINE_VALUE(name=repr(name)))
+    return options
+
+
+def engine_named(model: str, options: Mapping[str, Any]) -> Any:
+    """The vllm.LLM of this model, loaded once a process. Raises Refused where vLLM is absent or cannot load it."""
+    try:
+        import vllm
+    except ImportError as error:
+        raise Refused(call_messages.NOT_INSTALLED()) from error
+    key = f"{model} {sorted(options.items())}"
+    with _lock:
+        if key not in _engines:
+            try:
+                _engines[key] = vllm.LLM(
+                    model=model, **{"structured_outputs_config": NO_WHITE_SPACE, **options}
+                )
+            except Exception as error:
+                raise Refused(call_messages.NOT_LOADED(model=model, words=str(error)[:1000])) from error
+        return _engines[key]
+
+
+class InProcessChat:
+    """Collects what is asked within a twentieth of a second and lets vLLM answer it as one batch."""
+
+    def __init__(self, model: str, options: Mapping[str, Any]) -> None:
+        self._model, self._options = model, dict(options)
+        self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
+        self._collector: asyncio.Task[None] | None = None
+
+    async def complete(self, request: Request) -> Reply:
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, answer))
+        if self._collector is None or self._collector.done():
+            self._collector = asyncio.create_task(self._collect())
+        return await answer
+
+    async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
+        raise Refused(call_messages.NO_EMBEDDING_HERE())
+
+    async def prompt_log_probabilities(self, request: Request) -> PromptScores:
+        started = time.monotonic()
+        scores, reply = await asyncio.to_thread(self._scored, request, started)
+        return PromptScores(reply, scores)
+
+    async def close(self) -> None:
+        if self._collector is not None:
+            self._collector.cancel()
+
+    async def _collect(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(GATHER_SECONDS)
+            batch, self._waiting = self._waiting, []
+            try:
+                await self._answer(batch)
+            except Exception as error:
+                if len(batch) == 1:
+                    self._refuse(batch[0][1], error)
+                    continue
+                # One request that vLLM does not take fails the whole list; each is asked alone to find out which.
+                for one in batch:
+                    try:
+                        await self._answer([one])
+                    except Exception as its_own:
+                        self._refuse(one[1], its_own)
+
+    async def _answer(self, batch: "Sequence[tuple[Request, asyncio.Future[Reply]]]") -> None:
+        started = time.monotonic()
+        outputs = await asyncio.to_thread(self._chat, [request for request, _answer in batch])
+        for (_request, answer), output in zip(batch, outputs, strict=True):
+            if not answer.done():
+                answer.set_result(read_output(output, time.monotonic() - started))
+
+    def _refuse(self, answer: "asyncio.Future[Reply]", error: Exception) -> None:
+        if not answer.done():
+            answer.set_exception(as_chat_error(error))
+
+    def _chat(self, requests: Sequence[Request]) -> list[Any]:
+        engine = engine_named(self._model, self._options)
+        conversations = [[dict(message) for message in request.messages] for request in requests]
+        parameters = [sampling_of(request) for request in requests]
+        with _lock:
+            return list(engine.chat(conversations, parameters, use_tqdm=False))
+
+    def _scored(self, request: Request, started: float) -> tuple[list[Any], Reply]:
+        engine = engine_named(self._model, self._options)
+        extra = {"add_generation_prompt": True, "continue_final_message": False}
+        given = {name: request.parameters[name] for name in extra if name in request.parameters}
+        sampling = sampling_of(request, prompt_logprobs=0, leave_out=tuple(extra))
+        try:
+            with _lock:
+                output = engine.chat(
+                    [[dict(message) for message in request.messages]],
+                    sampling,
+                    use_tqdm=False,
+                    **{**extra, **given},
+                )[0]
+        except Exception as error:
+            raise as_chat_error(error) from error
+        scores = [None if entry is None else _plain(entry) for entry in output.prompt_logprobs or []]
+        return scores, read_output(output, time.monotonic() - started)
+
+
+def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any) -> Any:
+    """vllm.SamplingParams with the names of the chat protocol; an unknown name is refused."""
+    names = {"max_completion_tokens": "max_tokens"}
+    given = {
+        names.get(name, name): value for name, value in request.parameters.items() if name not in leave_out
+    }
+    for name in given:
+        if name not in SAMPLING_OPTIONS:
+            raise Refused(call_messages.NO_SAMPLING_OPTION(name=repr(str(name)[:60])))
+    if request.structured and request.schema is not None:
+        from vllm.sampling_params import StructuredOutputsParams
+
+        given["structured_outputs"] = StructuredOutputsParams(json=dict(request.schema))
+    import vllm
+
+    try:
+        return vllm.SamplingParams(**{**given, **more})
+    except (TypeError, ValueError) as error:
+        raise Refused(call_messages.NOT_TAKEN(words=error)) from error
+
+
+def read_output(output: Any, seconds: float) -> Reply:
+    """A vllm.RequestOutput as a reply."""
+    first = output.outputs[0]
+    return Reply(
+        text=first.text,
+        finish_reason=str(first.finish_reason or ""),
+        input_tokens=len(output.prompt_token_ids or ()),
+        output_tokens=len(first.token_ids),
+        seconds=seconds,
+    )
+
+
+def as_chat_error(error: Exception) -> Exception:
+    """What vLLM raised, as one of the ChatError family."""
+    if isinstance(error, Refused):
+        return error
+    words = str(error)[:2000] or type(error).__name__
+    if any(sign in words for sign in TOO_LONG):
+        return TooLong(words)
+    if isinstance(error, ValueError | TypeError):
+        return Refused(words)
+    return ServerFailed(words)
+
+
+def _plain(entry: Mapping[int, Any]) -> dict[str, dict[str, float]]:
+    """{token id: {"logprob"}} as a server would send it."""
+    return {str(token): {"logprob": float(one.logprob)} for token, one in entry.items()}

@@ -1,0 +1,86 @@
+"""What goes around an instruction: a task sentence before its data, requirements after, a length to keep to. PURE."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from generation.llm.protocol.messages import NO_PLACE_FOR_LENGTH, NO_TASK_SENTENCE
+
+LENGTHS = {"length-2k": 2_000, "length-4k": 4_000, "length-8k": 8_000, "length-16k": 16_000}
+"""The length-constrained experiments and the words each asks for, as in HelloBench (arXiv 2409.16191, 5.3)."""
+
+HEADINGS = {
+    "en": ("Material", "Requirements"),
+    "zh-hans": ("材料", "要求"),
+}
+LENGTH_SENTENCES = {
+    "en": "Length: write no fewer than {words:,} words. A shorter answer does not fulfil the task; "
+    "do not stop early, do not summarise what is left, and do not ask whether to go on.",
+    "zh-hans": "篇幅：正文不少于{words}字。篇幅不足即视为未完成；请勿中途停笔，勿以概述代替正文，也不要询问是否继续。",
+}
+
+
+CHINESE_SHARE = 0.2
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+class NothingToWrap(ValueError):
+    """No task sentence, or a chat without a message of its user."""
+
+
+def wrap(task: str, data: str = "", requirements: Sequence[str] = (), *, language: str = "") -> str:
+    """One prompt: the task sentence, the data it is about, and numbered requirements; each part only where given.
+
+    The data stands last but for the requirements, so that a long text does not bury them. Where no language is said,
+    the task's own. Raises NothingToWrap.
+    """
+    if not task.strip():
+        raise NothingToWrap(NO_TASK_SENTENCE())
+    material, demands = HEADINGS[_known(language, task)]
+    parts = [task.strip()]
+    if data.strip():
+        parts.append(f"{material}:\n\n{data.strip()}")
+    numbered = [f"{number}. {text.strip()}" for number, text in enumerate(filter(str.strip, requirements), 1)]
+    if numbered:
+        parts.append("\n".join([f"{demands}:", *numbered]))
+    return "\n\n".join(parts)
+
+
+def with_length(
+    messages: Sequence[Mapping[str, str]], words: int, *, language: str = ""
+) -> list[dict[str, str]]:
+    """The chat with the length asked for at the end of its last user message, in its language. Raises NothingToWrap."""
+    places = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    if not places:
+        raise NothingToWrap(NO_PLACE_FOR_LENGTH())
+    wrapped = [dict(message) for message in messages]
+    last = wrapped[places[-1]]
+    sentence = LENGTH_SENTENCES[_known(language, last["content"])].format(words=words)
+    last["content"] = f"{last['content'].rstrip()}\n\n{sentence}"
+    return wrapped
+
+
+def words_asked(experiment: str, of_instruction: int | None) -> int | None:
+    """How many words a response of this experiment should have; None where nobody said."""
+    return LENGTHS.get(experiment, of_instruction)
+
+
+def chat_of(
+    messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = ""
+) -> list[dict[str, str]]:
+    """What is sent for an instruction in this experiment: its chat history, with a length where that is the point."""
+    if experiment in LENGTHS:
+        return with_length(messages, LENGTHS[experiment], language=language)
+    return [dict(message) for message in messages]
+
+
+def is_chinese(text: str) -> bool:
+    """Whether Chinese characters are a fifth of the text or more, and none are Japanese."""
+    seen = "".join(text.split())
+    return bool(seen) and not _KANA.search(seen) and len(_HAN.findall(seen)) >= CHINESE_SHARE * len(seen)
+
+
+def _known(language: str, text: str) -> str:
+    """The language of what is put around the text: as said, else as the text is written."""
+    chinese = language.lower().startswith("zh") if language else is_chinese(text)
+    return "zh-hans" if chinese else "en"

@@ -1,0 +1,211 @@
+"""A provider like any other whose replies are written down beforehand: for tests and for work without a network.
+
+A script is a mapping (or the name of a JSON file in the operator's folder of scripts that holds one), kept in
+LanguageModel.parameters["script"] or in Endpoint.capabilities["script"]:
+
+    {"seed": 7,                       changes everything that is drawn
+     "seconds": 0.0,                  how long each reply takes
+     "quality": 0.7,                  0..1, where drawn numbers centre
+     "replies": {SUBJECT: TEXT, ...}  replies given word for word
+     "answers": {SUBJECT: {FIELD: NUMBER or {"reason": TEXT, "score": NUMBER}, ...}, ...},
+     "writes": 120}                   to what has no schema, a text of about so many drawn words
+
+SUBJECT is the request's "response" (a response's external id, or "instruction/model" where it has none). What
+`answers` does not say is drawn from the seed and the subject, within the request's schema, so the same question
+gets the same reply in every run. The schema is all that a script needs to know of what is asked.
+"""
+
+import asyncio
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.messages.sentences import Wording
+from generation.llm.chat import ChatError, PromptScores, Refused, Reply, Request
+from generation.llm.protocol import messages as call_messages
+from generation.llm.protocol.bodies import Vectors
+
+Script = Callable[[Request], "str | Reply | ChatError"]
+CHARACTERS_A_TOKEN = 4
+VECTOR_LENGTH = 64
+OPTIONS = ("seed", "seconds", "quality", "replies", "answers", "writes")
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+STOCK_TEXT = (
+    "the a this that one river house letter question answer morning winter garden window road story voice "
+    "hand light paper table city field writes opens follows holds brings leaves turns keeps finds slowly "
+    "again often never quietly and but while because under near before after of to in with from"
+)
+STOCK_REASONS = {
+    0: Wording("Looked for it and found little or nothing of it."),
+    1: Wording("Present in parts, with gaps that a reader notices."),
+    2: Wording("Present nearly throughout; the lapses are small."),
+}
+
+
+class BadScript(ValueError):
+    """The script is missing or is not of the described form."""
+
+
+class ScriptedChat:
+    """Answers from a script; a ChatError that the script gives is raised."""
+
+    def __init__(self, script: Script, seconds: float = 0.0) -> None:
+        self._script = script
+        self._seconds = seconds
+        self.requests: list[Request] = []
+
+    async def complete(self, request: Request) -> Reply:
+        self.requests.append(request)
+        await asyncio.sleep(self._seconds)
+        said = self._script(request)
+        if isinstance(said, ChatError):
+            raise said
+        if isinstance(said, Reply):
+            return said
+        read = sum(len(message["content"]) for message in request.messages) // CHARACTERS_A_TOKEN
+        return Reply(said, "stop", read, len(said) // CHARACTERS_A_TOKEN, self._seconds)
+
+    async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
+        """Texts lie the nearer the more words they share."""
+        await asyncio.sleep(self._seconds)
+        return Vectors(
+            tuple(_word_vector(text) for text in texts), sum(map(len, texts)) // CHARACTERS_A_TOKEN
+        )
+
+    async def prompt_log_probabilities(self, request: Request) -> PromptScores:
+        raise Refused(call_messages.NO_SCRIPTED_SCORES())
+
+    async def close(self) -> None:
+        return None
+
+
+def read_script(source: object, folder: Path) -> Mapping[str, Any]:
+    """The mapping itself, or the one in the file of `folder` that it names. Raises BadScript.
+
+    A lead writes the name: it is that of a file right in the folder, and what stands in other files is not told.
+    """
+    if not isinstance(source, str):
+        return checked_script(source)
+    if not FILE_NAME.fullmatch(source):
+        raise BadScript(call_messages.SCRIPT_NAME())
+    path = folder / source
+    if path.resolve() != folder.resolve() / source or not path.is_file():
+        raise BadScript(call_messages.SCRIPT_ABSENT(script=source))
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadScript(call_messages.SCRIPT_NO_JSON(script=source)) from error
+    return checked_script(plan)
+
+
+def script_in(path: Path) -> Mapping[str, Any]:
+    """The script in any file, for somebody in a shell. Raises BadScript."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadScript(call_messages.SCRIPT_UNREADABLE(script=path, words=error)) from error
+    return checked_script(plan)
+
+
+def checked_script(source: object) -> Mapping[str, Any]:
+    """A mapping with no other options than those of a script. Raises BadScript."""
+    if not isinstance(source, Mapping):
+        raise BadScript(call_messages.NO_SCRIPT())
+    for name in source:
+        if name not in OPTIONS:
+            raise BadScript(call_messages.SCRIPT_OPTION(name=repr(str(name)[:60]), known=", ".join(OPTIONS)))
+    _check(source)
+    return source
+
+
+def _check(plan: Mapping[str, Any]) -> None:
+    """Raise BadScript where a part of the plan is not what it should be."""
+    for name, least, most in (("seconds", 0, 3600), ("quality", 0, 1), ("writes", 1, 1_000_000)):
+        number = plan.get(name, least)
+        if type(number) not in (int, float) or not least <= number <= most:
+            raise BadScript(
+                call_messages.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}")
+            )
+    for name in ("replies", "answers"):
+        if not isinstance(plan.get(name, {}), Mapping):
+            raise BadScript(call_messages.SCRIPT_MAPPING(name=repr(name)))
+
+
+def script_from(plan: Mapping[str, Any]) -> Script:
+    """A script that looks up, and draws what is not written down."""
+    replies, answers = plan.get("replies", {}), plan.get("answers", {})
+
+    def say(request: Request) -> str | ChatError:
+        subject = request.subject.get("response", "")
+        if subject in replies:
+            return str(replies[subject])
+        if request.schema is None and "writes" in plan:
+            return _written(int(plan["writes"]), f"{plan.get('seed', 0)} {request.model} {subject}")
+        if request.schema is None:
+            return Refused(call_messages.NOT_IN_SCRIPT())
+        question = json.dumps([plan.get("seed", 0), request.model, sorted(request.subject.items())])
+        draws = random.Random(hashlib.sha256(question.encode()).digest())
+        level = min(1.0, max(0.0, draws.gauss(float(plan.get("quality", 0.7)), 0.15)))
+        answer = fill(request.schema, answers.get(subject), level, draws)
+        return json.dumps(answer, ensure_ascii=False)
+
+    return say
+
+
+def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.Random) -> object:
+    """An instance of the schema: what is given, and draws around `level` (0..1 of each scale) for the rest."""
+    if "properties" in schema:
+        fields: Mapping[str, Any] = schema["properties"]
+        if isinstance(given, Mapping):
+            written: Mapping[str, object] = given
+        else:
+            written = {name: given for name, field in fields.items() if "enum" in field and given is not None}
+        filled = {
+            name: fill(field, written.get(name), level, draws)
+            for name, field in fields.items()
+            if "properties" in field or "enum" in field
+        }
+        share = _share(filled, fields, level)
+        for name in fields:
+            if name not in filled:
+                filled[name] = written.get(name) or str(STOCK_REASONS[min(2, int(share * 3))]())
+        return {name: filled[name] for name in fields}
+    if given is not None:
+        return given
+    options = list(schema["enum"])
+    place = round((len(options) - 1) * min(1.0, max(0.0, level + draws.gauss(0, 0.18))))
+    return options[place]
+
+
+def _written(words: int, seed: str) -> str:
+    """Sentences of drawn words that mean nothing, `words` in all to within a third."""
+    draws = random.Random(hashlib.sha256(seed.encode()).digest())
+    stock = STOCK_TEXT.split()
+    left = max(1, round(words * draws.uniform(0.67, 1.33)))
+    sentences = []
+    while left > 0:
+        length = min(left, draws.randint(6, 16))
+        sentences.append(" ".join(draws.choice(stock) for _ in range(length)).capitalize() + ".")
+        left -= length
+    return " ".join(sentences)
+
+
+def _word_vector(text: str) -> tuple[float, ...]:
+    """How often words of each of 64 kinds occur, the kinds drawn by hash."""
+    counts = [0.0] * VECTOR_LENGTH
+    for word in text.lower().split() or [""]:
+        counts[hashlib.sha256(word.encode()).digest()[0] % VECTOR_LENGTH] += 1
+    return tuple(counts)
+
+
+def _share(filled: Mapping[str, object], fields: Mapping[str, Any], level: float) -> float:
+    """Where on its scale the drawn number lies, 0..1."""
+    for name, value in filled.items():
+        options: list[object] = list(fields[name].get("enum", []))
+        if value in options and len(options) > 1:
+            return options.index(value) / (len(options) - 1)
+    return level

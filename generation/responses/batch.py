@@ -1,0 +1,464 @@
+"""The OpenAI batch API as a second transport: write the file, submit, poll, ingest; the same rows come of it.
+
+A run with settings.transport "batch" is cut into parts of one model each. A part's items are leased to
+"batch:<id>" until the batch's window is over, so that no other worker takes them. What was submitted is known
+to the server by run and part, so a part whose submission was not recorded is found there and not sent twice.
+"""
+
+import itertools
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import IO, Any, Literal, cast
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from core.clock import Clock
+from core.text import storable
+from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
+from generation.endpoints.grants import callable_reach, key_of
+from generation.execution.states import stopping_at_faults
+from generation.llm import chat
+from generation.llm.chat import (
+    ChatError,
+    HostNotAllowed,
+    Refused,
+    ReplyNotRead,
+    body_of,
+    error_of_answer,
+    read_completion,
+)
+from generation.llm.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
+from generation.llm.protocol import messages as call_messages
+from generation.llm.protocol.allowed_hosts import HostRefused, origin_of
+from generation.llm.protocol.bodies import beginning
+from generation.llm.protocol.prices import Ceiling, Prices
+from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
+from generation.responses.manifest import models_of
+from generation.responses.queue import Asked, GenerationWorklist
+from generation.responses.recording import note_attempt, record_failure, record_response, record_surplus
+from generation.responses.runs import fail_run, finish_if_done, pause_run
+from generation.responses.spending import spent_of
+
+LINES_A_FILE = 50_000
+BYTES_A_FILE = 200_000_000
+MOST_BATCHES = 10_000
+SPOOLED = 32_000_000
+"""Bytes of a result file that are kept in memory."""
+UNSURE = (chat.Unreachable, chat.TimedOut, chat.ServerFailed)
+"""Failures after which a batch may have been begun all the same."""
+COMPLETION_WINDOW: Literal["24h"] = "24h"
+WINDOW = timedelta(hours=26)
+CLAIM = timedelta(minutes=30)
+OPEN = ("validating", "in_progress", "finalizing", "cancelling")
+OWNER = "batch:"
+SUBMITTING = "batch:submitting"
+SUBMITTED, INGESTED = "submitted", "ingested"
+PATH = "/v1/chat/completions"
+"""The protocol's limits: 50,000 requests and 200 MB a file, done within 24 hours."""
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What one look at a run's batches did."""
+
+    submitted: int = 0
+    ingested: int = 0
+    failed: int = 0
+    open_batches: int = 0
+
+
+def in_batches(run: GenerationRun) -> bool:
+    return bool(run.manifest.get("settings", {}).get("transport") == "batch")
+
+
+def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
+    """Ingests what is ready and submits what waits, in a running run. Safe to call as often as one likes.
+
+    A refusal by the endpoint fails the run with its words. One that is away for a while, with batches of the run, is
+    asked again the next time.
+    """
+    if run.status != GenerationRun.Status.RUNNING:
+        return Advance()
+    total = Advance()
+    with stopping_at_faults(run, clock=clock):
+        away = ""
+        for model in models_of(run):
+            if not _goes_on(run):
+                return total
+            try:
+                endpoint = endpoint_of(model)
+                if endpoint.kind != Endpoint.Kind.OPENAI:
+                    raise Refused(call_messages.NO_BATCHES(endpoint=endpoint.name, model=model.name))
+                with _Files(endpoint) as files:
+                    total = _plus(total, _advance_model(run, model, endpoint, files, clock))
+            except (ChatError, NoEndpoint) as error:
+                if not (getattr(error, "retryable", False) and SUBMITTED in _known_batches(run).values()):
+                    fail_run(run, str(error), clock=clock)
+                    return total
+                away = call_messages.BATCHES_AWAY(words=error)
+        if not finish_if_done(run, clock=clock):
+            _say(run, away)
+    return total
+
+
+def _say(run: GenerationRun, words: str) -> None:
+    """On the page of a run that goes on."""
+    if run.message != words:
+        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(
+            message=storable(words)
+        )
+
+
+def _plus(one: Advance, other: Advance) -> Advance:
+    return Advance(
+        one.submitted + other.submitted,
+        one.ingested + other.ingested,
+        one.failed + other.failed,
+        one.open_batches + other.open_batches,
+    )
+
+
+def _advance_model(
+    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, files: "_Files", clock: Clock
+) -> Advance:
+    total = Advance()
+    for batch in files.batches_of(run, model):
+        if batch["id"] not in _known_batches(run):
+            _adopt(run, model, batch, clock)
+        if batch["status"] in OPEN:
+            total = _plus(total, Advance(open_batches=1))
+        elif _known_batches(run)[batch["id"]] != INGESTED:
+            total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
+    while lines := _next_part(run, model, endpoint, clock):
+        pks = [asked.item for asked, _line in lines]
+        if _crosses_budget(run, clock):
+            _lease(run, pks, "", None)
+            pause_run(run, call_messages.BATCH_OVER_BUDGET(), clock=clock)
+            return total
+        try:
+            begun = files.submit(run, model, [line for _asked, line in lines], go_on=lambda: _goes_on(run))
+        except ChatError as error:
+            if not isinstance(error, UNSURE):
+                # Nothing was begun, so nobody need wait for the claim to end.
+                _lease(run, pks, "", None)
+            raise
+        if begun is None:
+            _lease(run, pks, "", None)
+            return total
+        with transaction.atomic():
+            _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
+            _know(run, begun["id"], SUBMITTED)
+        total = _plus(total, Advance(submitted=len(lines), open_batches=1))
+    return total
+
+
+def _goes_on(run: GenerationRun) -> bool:
+    """Whether the run is not paused, cancelled or stopped meanwhile."""
+    return GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).exists()
+
+
+def _known_batches(run: GenerationRun) -> dict[str, str]:
+    """The run's batches that are recorded here: id -> SUBMITTED or INGESTED."""
+    return dict(run.manifest.get("batches", {}))
+
+
+def _know(run: GenerationRun, batch: str, state: str) -> bool:
+    """Keeps a batch's state, which never goes back; whether it is news. Others wait until the transaction is over."""
+    locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
+    known = locked.manifest.get("batches", {})
+    run.manifest = locked.manifest
+    if known.get(batch) in (state, INGESTED):
+        return False
+    run.manifest = {**locked.manifest, "batches": {**known, batch: state}}
+    GenerationRun.objects.filter(pk=run.pk).update(manifest=run.manifest)
+    return True
+
+
+def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet[GenerationItem]:
+    free = Q(leased_until=None) | Q(leased_until__lt=clock())
+    return run.items.filter(free, status=GenerationItem.Status.WAITING, model=model)
+
+
+def _next_part(
+    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
+) -> list[tuple[Asked, bytes]]:
+    """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while; none once
+    the run is stopped."""
+    worklist = GenerationWorklist(run, endpoint, SUBMITTING, clock, models=(model.pk,))
+    lines: list[tuple[Asked, bytes]] = []
+    size = 0
+    with transaction.atomic():
+        locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
+        if locked.status != GenerationRun.Status.RUNNING:
+            return []
+        items = _waiting(run, model, clock).select_related("instruction", "model").order_by("position")
+        for item in items[:LINES_A_FILE]:
+            held = worklist.hold(item)
+            if held is None:
+                continue
+            asked = worklist.question_for(held)
+            line = _line(asked)
+            if size + len(line) > BYTES_A_FILE:
+                break
+            size += len(line)
+            lines.append((asked, line))
+        _lease(run, [asked.item for asked, _line in lines], SUBMITTING, clock() + CLAIM)
+    return lines
+
+
+def _line(asked: Asked) -> bytes:
+    whole = {"custom_id": f"item-{asked.item}", "method": "POST", "url": PATH, "body": body_of(asked.request)}
+    return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
+
+
+def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
+    """Whether all that is submitted and not yet answered, or about to be, might cross the run's budget."""
+    ceiling = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money)
+    if not ceiling.limited:
+        return False
+    spend = spent_of(run)
+    for model in models_of(run):
+        worklist = GenerationWorklist(run, endpoint_of(model), SUBMITTING, clock)
+        submitted = run.items.filter(
+            status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model
+        )
+        for item in submitted.select_related("instruction", "model").iterator(2_000):
+            if (held := worklist.hold(item)) is not None:
+                spend += worklist.question_for(held).reserve
+            worklist.held.clear()
+    return bool(ceiling.crossed_by(spend))
+
+
+def _lease(run: GenerationRun, pks: Sequence[int], owner: str, until: datetime | None) -> None:
+    waiting = run.items.filter(pk__in=pks, status=GenerationItem.Status.WAITING)
+    waiting.update(leased_until=until, leased_by=owner[:64])
+
+
+def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], clock: Clock) -> None:
+    """Takes on a batch of this run whose submitter did not live to record it, and leases its items to it."""
+    ends = [int(pk) for pk in str(batch["metadata"].get("items", "")).split("-") if pk.isdigit()]
+    if len(ends) == 2:
+        free = _waiting(run, model, clock) | run.items.filter(
+            status=GenerationItem.Status.WAITING, model=model, leased_by=SUBMITTING
+        )
+        pks = list(free.filter(pk__range=(ends[0], ends[1])).values_list("pk", flat=True))
+        _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
+    with transaction.atomic():
+        _know(run, batch["id"], SUBMITTED)
+
+
+def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
+    """The batch's answers and errors as rows, once; items that it left unanswered are free again."""
+    with ExitStack() as opened:
+        names = [batch[name] for name in ("output_file_id", "error_file_id") if batch.get(name)]
+        results = [opened.enter_context(files.content(name)) for name in names]
+        return _ingest_files(run, batch, results, prices)
+
+
+def _ingest_files(
+    run: GenerationRun, batch: Mapping[str, Any], results: Sequence[IO[bytes]], prices: Prices
+) -> Advance:
+    owner = (OWNER + batch["id"])[:64]
+    done = failed = 0
+    with transaction.atomic():
+        if not _know(run, batch["id"], INGESTED):
+            return Advance()
+        held = run.items.filter(leased_by=owner, status=GenerationItem.Status.WAITING)
+        waiting = {item.pk: item for item in held.select_related("instruction", "model")}
+        for row in (row for content in results for row in _rows(content)):
+            item = waiting.pop(_item_of(row), None)
+            if item is None:
+                done += _record_late(run, row, prices)
+            elif _record(item, row, prices):
+                done += 1
+            else:
+                failed += 1
+        if batch["status"] == "completed":
+            for item in waiting.values():
+                record_failure(item, call_messages.LEFT_OUT_OF_BATCH(batch=batch["id"]))
+        else:
+            _lease(run, list(waiting), "", None)
+    if batch["status"] == "failed":
+        raise Refused(call_messages.BATCH_REFUSED(batch=batch["id"], words=_errors_of(batch)))
+    return Advance(ingested=done, failed=failed)
+
+
+def _rows(content: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """The lines of a result file. One that is no JSON object answers nothing, and takes no other's answer with it."""
+    for line in _lines(content):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def _lines(content: IO[bytes]) -> Iterator[bytes]:
+    """Less those that are longer than a reply may be."""
+    beginning_of_line = True
+    while part := content.readline(LARGEST_REPLY):
+        ends = part.endswith(b"\n") or len(part) < LARGEST_REPLY
+        if beginning_of_line and ends:
+            yield part
+        beginning_of_line = ends
+
+
+def _item_of(row: Mapping[str, Any]) -> int:
+    number = str(row.get("custom_id", "")).removeprefix("item-")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
+
+
+def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> bool:
+    """One line of a result file: a response, or the item's failure in the endpoint's words."""
+    response = _mapping(row.get("response"))
+    try:
+        if response.get("status_code") != 200:
+            raise Refused(
+                beginning(_mapping(response.get("body")).get("error") or row.get("error") or row, 2_000)
+            )
+        reply = read_completion(response.get("body"), 0.0)
+    except ChatError as error:
+        note_attempt(item, str(error))
+        record_failure(item, str(error))
+        return False
+    record_response(item, reply, prices, timed=False)
+    return True
+
+
+def _record_late(run: GenerationRun, row: Mapping[str, Any], prices: Prices) -> bool:
+    """An answer to an item that this batch no longer has: its response where it has none yet, else surplus. It is paid
+    for either way. Whether it became the response."""
+    item = run.items.filter(pk=_item_of(row)).first()
+    response = _mapping(row.get("response"))
+    if item is None or response.get("status_code") != 200:
+        return False
+    try:
+        reply = read_completion(response.get("body"), 0.0)
+    except ChatError:
+        return False
+    if item.status == GenerationItem.Status.DONE:
+        record_surplus(item, reply, prices)
+        return False
+    return record_response(item, reply, prices, timed=False)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _errors_of(batch: Mapping[str, Any]) -> str:
+    rows = _mapping(batch.get("errors")).get("data")
+    said = [
+        beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]
+    ]
+    return "; ".join(said) or call_messages.NO_REASON_GIVEN()
+
+
+class _Files:
+    """The files and batches of one endpoint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        import httpx2
+        import openai
+
+        from generation.llm.transports import ACCEPTED, SyncTransport
+
+        reach = callable_reach(endpoint)
+        proxy = proxy_to(endpoint.base_url) if reach.lists(origin_of(endpoint.base_url)) else None
+        self._name = endpoint.name
+        self._client = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key=key_of(endpoint),
+            timeout=endpoint.timeout_seconds,
+            max_retries=3,
+            http_client=httpx2.Client(
+                timeout=endpoint.timeout_seconds,
+                transport=SyncTransport(reach, proxy),
+                headers=ACCEPTED,
+                trust_env=False,
+                follow_redirects=False,
+            ),
+        )
+        forget_environment(self._client)
+
+    def __enter__(self) -> "_Files":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def batches_of(self, run: GenerationRun, model: LanguageModel) -> list[dict[str, Any]]:
+        """Every batch that was submitted for this run and model, whoever recorded it."""
+        try:
+            with _told():
+                found = [
+                    batch.model_dump()
+                    for batch in itertools.islice(self._client.batches.list(limit=100), MOST_BATCHES)
+                ]
+        except Refused as error:
+            raise Refused(call_messages.NO_BATCH_API(endpoint=self._name, words=error)) from error
+        return [
+            {**batch, "metadata": batch.get("metadata") or {}}
+            for batch in found
+            if (batch.get("metadata") or {}).get("run") == run.public_id
+            and (batch.get("metadata") or {}).get("model") == str(model.pk)
+        ]
+
+    def submit(
+        self, run: GenerationRun, model: LanguageModel, lines: Sequence[bytes], *, go_on: Callable[[], bool]
+    ) -> dict[str, Any] | None:
+        """The batch that was begun; None where `go_on` says, before or after the file was sent, that nothing is to be."""
+        pks = [_item_of(json.loads(line)) for line in (lines[0], lines[-1])]
+        metadata = {"run": run.public_id, "model": str(model.pk), "items": f"{pks[0]}-{pks[1]}"}
+        if not go_on():
+            return None
+        with _told():
+            file = self._client.files.create(file=("requests.jsonl", b"".join(lines)), purpose="batch")
+        if not go_on():
+            return None
+        with _told():
+            batch = self._client.batches.create(
+                input_file_id=file.id,
+                endpoint="/v1/chat/completions",
+                completion_window=COMPLETION_WINDOW,
+                metadata=metadata,
+            )
+        return batch.model_dump()
+
+    @contextmanager
+    def content(self, file: str) -> Iterator[IO[bytes]]:
+        """The file, spooled to the disk where it is long, to be read from its beginning."""
+        with tempfile.SpooledTemporaryFile(SPOOLED) as spool:
+            with _told(), self._client.files.with_streaming_response.content(file) as response:
+                for piece in response.iter_bytes():
+                    spool.write(piece)
+            spool.seek(0)
+            yield cast(IO[bytes], spool)
+
+
+class _told:
+    """The library's exceptions as the ChatError family."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import httpx2
+        import openai
+
+        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+        if isinstance(cause, HostRefused):
+            raise HostNotAllowed(*cause.args) from error
+        if isinstance(cause, ReplyRefused):
+            raise ReplyNotRead(*cause.args) from error
+        if isinstance(error, openai.APIStatusError):
+            raise error_of_answer(answer_of(error.response)) from error
+        if isinstance(error, openai.APIError | httpx2.TransportError):
+            raise chat.Unreachable(str(error)) from error

@@ -1,0 +1,221 @@
+"""The library's models and endpoints: lists, forms, and the button that tests what an endpoint can do."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import Event, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from core.messages.reader_language import for_reader
+from generation.endpoints.probing import NoAnswer, in_words, probe_endpoint
+from generation.endpoints.registration import ServingRefused
+from generation.library.removal import Row, StillUsed, remove, why_it_stays
+from generation.llm.chat import ChatError
+from generation.models import Endpoint, LanguageModel
+from generation.web.endpoints.forms import EndpointForm, ModelForm, key_dropped
+from generation.web.library.pages import asked_for, page_of, user_of
+
+TEST_SECONDS = 8.0
+MOST_TESTS = 2
+_tested: set[int] = set()
+_lock = threading.Lock()
+
+
+@require_safe
+@results_page
+def models(request: HttpRequest) -> HttpResponse:
+    """The models, what serves them and how much they have written; ?q= searches their names."""
+    words = asked_for(request, "q")
+    found = LanguageModel.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
+    if words:
+        found = found.filter(Q(name__icontains=words) | Q(family__icontains=words))
+    rows = found.select_related("endpoint").annotate(response_count=Count("responses"))
+    context = {
+        "page": page_of(request, rows.order_by("name", "pk")),
+        "words": words,
+        "led": set(_led(request).values_list("pk", flat=True)),
+    }
+    return render(request, "generation/models.html", context)
+
+
+@require_safe
+@results_page
+def endpoints(request: HttpRequest) -> HttpResponse:
+    """The endpoints and what each was found to do."""
+    found = Endpoint.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
+    led = set(_led(request).values_list("pk", flat=True))
+    rows = [
+        _row(endpoint, led)
+        for endpoint in found.annotate(model_count=Count("language_models")).order_by("name", "pk")
+    ]
+    return render(request, "generation/endpoints.html", {"rows": rows, "leads": bool(led)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new endpoint, or one there is."""
+    led = _led(request)
+    known = _endpoint(led, pk) if pk is not None else None
+    form = EndpointForm(request.POST or None, instance=known, workspaces=led)
+    if request.method == "POST" and form.is_valid():
+        made = _saved(request, form, "endpoint")
+        if form.dropped_key:
+            messages.warning(request, key_dropped(form.dropped_key))
+        messages.success(
+            request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made}
+        )
+        return redirect("generation:endpoints")
+    context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
+    return render(request, "generation/endpoint_form.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new model, served by ?endpoint= where that is given, or one there is."""
+    led = _led(request)
+    known = _model(led, pk) if pk is not None else None
+    asked = asked_for(request, "endpoint")
+    initial = {"endpoint": asked} if known is None and asked.isdecimal() else None
+    form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
+    if request.method == "POST" and form.is_valid():
+        made = _saved(request, form, "model")
+        messages.success(request, gettext("Model %(name)s is saved.") % {"name": made})
+        return redirect("generation:models")
+    context = {"form": form, "model": known, "led": led, "why_it_stays": known and why_it_stays(known)}
+    return render(request, "generation/model_form.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def remove_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks whether an endpoint is to go, and takes it away; one that serves models stays, and the page says so."""
+    return _removal(request, _endpoint(_led(request), pk), "endpoint")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def remove_model(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks whether a model is to go, and takes it away; one that something depends on stays, and the page says so."""
+    return _removal(request, _model(_led(request), pk), "model")
+
+
+@require_POST
+@results_page
+def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks the endpoint what it can do, and says it in words; without JavaScript, on the list's page."""
+    led = _led(request)
+    endpoint = _endpoint(led, pk)
+    problem = ""
+    with _test_of(endpoint) as wait:
+        try:
+            if not wait:
+                probe_endpoint(endpoint, seconds=TEST_SECONDS)
+        except (NoAnswer, ChatError, ServingRefused) as error:
+            problem = for_reader(error)
+    if not getattr(request, "htmx", False):
+        if problem or wait:
+            messages.error(request, f"{endpoint.name}: {problem or wait}")
+        return redirect("generation:endpoints")
+    row = {**_row(endpoint, set(led.values_list("pk", flat=True))), "problem": problem, "wait": wait}
+    return render(request, "generation/endpoints.html#found", {"row": row})
+
+
+@contextmanager
+def _test_of(endpoint: Endpoint) -> Iterator[str]:
+    """Why the test must wait, empty where it may begin and is held to be going on until the end.
+
+    An endpoint that hangs holds a thread of this server for seconds; raters need the others.
+    """
+    with _lock:
+        wait = _why_wait(endpoint.pk)
+        if not wait:
+            _tested.add(endpoint.pk)
+    try:
+        yield wait
+    finally:
+        if not wait:
+            with _lock:
+                _tested.discard(endpoint.pk)
+
+
+def _why_wait(pk: int) -> str:
+    if pk in _tested:
+        return gettext("A test of it is going on; what it finds is on this page in some seconds.")
+    if len(_tested) >= MOST_TESTS:
+        return gettext("%(n)s other tests are going on; test it again in some seconds.") % {"n": MOST_TESTS}
+    return ""
+
+
+def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
+    list_page, name = f"generation:{what}s", row.name
+    refused = why_it_stays(row)
+    if request.method == "POST" and not refused:
+        try:
+            remove(row, user=user_of(request))
+        except StillUsed as error:
+            refused = str(error)
+        else:
+            messages.success(request, gettext("%(name)s is removed.") % {"name": name})
+            return redirect(list_page)
+    context = {
+        "row": row,
+        "what": what,
+        "why_it_stays": refused,
+        "back": reverse(f"generation:edit_{what}", args=[row.pk]),
+    }
+    status = 409 if request.method == "POST" else 200
+    return render(request, "generation/remove.html", context, status=status)
+
+
+def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
+    lines = in_words(endpoint.capabilities) if endpoint.probed_at else []
+    return {"endpoint": endpoint, "lines": lines, "leads": endpoint.workspace_id in led}
+
+
+def _saved(request: HttpRequest, form: Any, what: str) -> Any:
+    """The form's row, with an event in the log: its fields but no key, since none is ever stored."""
+    with transaction.atomic():
+        made = form.save()
+        Event.objects.create(
+            workspace_id=made.workspace_id,
+            actor=user_of(request),
+            verb=f"{what} saved",
+            object_type=f"generation.{type(made).__name__}",
+            object_id=str(made.pk),
+            after={"name": made.name, "changed": sorted(form.changed_data)},
+        )
+    return made
+
+
+def _status(form: Any) -> int:
+    return 422 if form.is_bound and form.errors else 200
+
+
+def _led(request: HttpRequest) -> "QuerySet[Workspace]":
+    return workspaces_led_by(user_of(request))
+
+
+def _endpoint(led: "QuerySet[Workspace]", pk: int) -> Endpoint:
+    endpoint = Endpoint.objects.filter(workspace__in=led, pk=pk).first()
+    if endpoint is None:
+        raise Http404(gettext("There is no such endpoint."))
+    return endpoint
+
+
+def _model(led: "QuerySet[Workspace]", pk: int) -> LanguageModel:
+    model = LanguageModel.objects.filter(workspace__in=led, pk=pk).first()
+    if model is None:
+        raise Http404(gettext("There is no such model."))
+    return model

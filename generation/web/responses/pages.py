@@ -1,0 +1,253 @@
+"""Generation runs: the list, starting one, and one run while it goes on."""
+
+import json
+from dataclasses import asdict
+from typing import Any, cast
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import User, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from core.background import send_after_commit
+from core.messages.reader_language import for_reader
+from generation.endpoints.clients import NoEndpoint
+from generation.execution.item_counts import with_counts
+from generation.execution.reservations import ceiling_of
+from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
+from generation.responses.manifest import measures_of
+from generation.responses.plan import (
+    NothingToGenerate,
+    Wanted,
+    default_parameters,
+    instructions_of,
+    plan_generation,
+    sent_just_now,
+)
+from generation.responses.runs import (
+    NotPossible,
+    cancel_run,
+    keep_left,
+    pause_run,
+    progress_of,
+    raise_budget,
+    retry_failed,
+    start_run as start,
+)
+from generation.web.responses.forms import BudgetForm, GenerationForm
+from generation.web.responses.run_page import generation_panel, scripted_models
+
+RUNS_SHOWN = 100
+
+
+@require_safe
+@results_page
+def runs(request: HttpRequest) -> HttpResponse:
+    """The newest runs of the reader's workspaces, with how far each is."""
+    found = _readable_runs(request)
+    counted = with_counts(found, GenerationItem.objects.all(), GenerationItem.Status.WAITING)
+    benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
+    context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
+    return render(request, "generation/runs.html", context)
+
+
+@require_safe
+@results_page
+def run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """One run; while it goes on, the page asks for its middle again every other second."""
+    found = _run_of(request, public_id)
+    part = bool(getattr(request, "htmx", False))
+    budget = {name: getattr(found, name) for name in ("budget_calls", "budget_tokens", "budget_money")}
+    context = {
+        "run": found,
+        "panel": generation_panel(found, clock=timezone.now),
+        "leads": _leads(request, found),
+        "provenance": ["scripted"] if scripted_models(found) else [],
+        "budget_form": BudgetForm(initial=budget),
+        "part": part,
+        "seen": request.GET.get("seen"),
+    }
+    return render(request, "generation/run.html#progress" if part else "generation/run.html", context)
+
+
+@require_POST
+@results_page
+def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Pause, resume (with another budget, if one is sent), change the budget, retry what failed, or cancel."""
+    found = _run_of(request, public_id)
+    if not _leads(request, found):
+        raise PermissionDenied
+    user, action = _user(request), request.POST.get("action", "")
+    keep_left(found)
+    try:
+        with transaction.atomic():
+            if action == "pause":
+                pause_run(found, clock=timezone.now, user=user)
+            elif action == "cancel":
+                cancel_run(found, clock=timezone.now, user=user)
+            elif action == "retry":
+                retry_failed(found, clock=timezone.now, user=user)
+                _resume(request, found)
+            elif action == "resume":
+                _resume(request, found)
+            elif action == "budget":
+                _budget(request, found)
+            else:
+                raise Http404
+    except NotPossible:
+        messages.warning(
+            request,
+            gettext("The run has moved on meanwhile: it is now %(status)s.")
+            % {"status": found.get_status_display()},
+        )
+    return redirect("generation:run", public_id)
+
+
+@require_safe
+@results_page
+def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
+    """The run's manifest.json or report.json as a download."""
+    found = _run_of(request, public_id)
+    match name:
+        case "manifest.json":
+            content = {"run": found.public_id, "name": found.name, "status": found.status, **found.manifest}
+        case "report.json":
+            content = _report(found)
+        case _:
+            raise Http404(gettext("A run has no such file."))
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    response = HttpResponse(text, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
+    return response
+
+
+def _report(run: GenerationRun) -> dict[str, Any]:
+    """Counts that add up: done, failed and waiting make each model's total; and what can be measured of its texts."""
+    progress = progress_of(run, clock=timezone.now)
+    return {
+        "run": run.public_id,
+        "name": run.name,
+        "benchmark": run.benchmark.slug,
+        "experiment": run.experiment,
+        "status": run.status,
+        "message": run.message,
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "models": [{**asdict(model), "waiting": model.waiting} for model in progress.models],
+        "measures": measures_of(run),
+        "errors": dict(progress.errors),
+        "broken_off": progress.broken_off,
+        "calls": progress.calls,
+        "tokens": {"read": progress.input_tokens, "written": progress.output_tokens},
+        "money": f"{progress.money:f}",
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def start_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose models, samples, length and budget, and leave the run to a worker."""
+    user = _user(request)
+    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
+    if benchmark is None:
+        raise Http404(gettext("There is no such benchmark."))
+    if not workspaces_led_by(user).filter(pk=benchmark.workspace_id).exists():
+        raise PermissionDenied
+    models = LanguageModel.objects.filter(
+        workspace=benchmark.workspace, endpoint__isnull=False
+    ).select_related("endpoint")
+    initial = {"temperature": default_parameters(benchmark)["temperature"]}
+    categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
+    form = GenerationForm(request.POST or None, models=models, categories=categories, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        made = _planned(form, benchmark, user)
+        if made is not None:
+            return redirect("generation:run", made.public_id)
+    context = {
+        "benchmark": benchmark,
+        "form": form,
+        "models": models,
+        "instructions": instructions_of(benchmark).count(),
+    }
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "generation/start_run.html", context, status=status)
+
+
+def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRun | None:
+    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
+    given = form.cleaned_data
+    wanted = Wanted(
+        models=list(given["models"]),
+        samples=given["samples"],
+        limit=given["limit"],
+        experiment=given["experiment"],
+        categories=given.get("categories", ()),
+        parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
+        batch=given["batch"],
+    )
+    try:
+        with transaction.atomic():
+            # One after the other, so that what was sent twice is seen to be the same.
+            Workspace.objects.select_for_update(no_key=True).get(pk=benchmark.workspace_id)
+            if known := sent_just_now(benchmark, wanted, form.ceiling, user, clock=timezone.now):
+                return known
+            made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
+            start(made, clock=timezone.now, user=user)
+            send_after_commit("generation.work", made.pk)
+            return made
+    except NothingToGenerate:
+        form.add_error(
+            None,
+            gettext("These categories have no instruction with a text; choose others.")
+            if wanted.categories
+            else gettext("This benchmark has no instruction with a text; load its instructions first."),
+        )
+    except NoEndpoint as error:
+        form.add_error(None, for_reader(error))
+    return None
+
+
+def _resume(request: HttpRequest, run: GenerationRun) -> None:
+    if "budget_calls" in request.POST and not _budget(request, run):
+        return
+    start(run, clock=timezone.now, user=_user(request))
+    send_after_commit("generation.work", run.pk)
+
+
+def _budget(request: HttpRequest, run: GenerationRun) -> bool:
+    """Whether the budget that was sent makes sense; if so it is the run's from now on."""
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        return False
+    if form.ceiling != ceiling_of(run):
+        raise_budget(run, form.ceiling, user=_user(request))
+    return True
+
+
+def _readable_runs(request: HttpRequest) -> "QuerySet[GenerationRun]":
+    workspaces = workspaces_read_by(_user(request))
+    found = GenerationRun.objects.filter(benchmark__workspace__in=workspaces)
+    return found.select_related("benchmark__workspace", "created_by").order_by("-created_at")
+
+
+def _run_of(request: HttpRequest, public_id: str) -> GenerationRun:
+    found = _readable_runs(request).filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(gettext("There is no such run."))
+    return found
+
+
+def _leads(request: HttpRequest, run: GenerationRun) -> bool:
+    return workspaces_led_by(_user(request)).filter(pk=run.benchmark.workspace_id).exists()
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)

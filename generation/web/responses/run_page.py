@@ -1,0 +1,106 @@
+"""What the page of a generation run shows, in the reader's language."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import ngettext
+
+from core.clock import Clock
+from generation.endpoints.clients import uncounted_of
+from generation.execution.messages import calls_in_words, rate_since, state_in_words, time_left
+from generation.models import Endpoint, GenerationRun, Response
+from generation.responses.batch import in_batches
+from generation.responses.manifest import measures_of, models_of
+from generation.responses.runs import SLOWEST_SHOWN, Progress, nobody_works, progress_of
+
+
+@dataclass(frozen=True)
+class GenerationPanel:
+    """`live`: the page asks again, also while a paused run's last replies come in. `rows`: a model each.
+
+    `stalled`: nobody works on it though it runs. `offers` changes when what a lead may do does. `uncounted`: the
+    endpoints that do not count tokens. `broken_off`: a sentence on texts that never came to their end. `calls`: a
+    sentence on calls that wait for a rate limit, or that a stop waits for.
+    """
+
+    progress: Progress
+    opening: str
+    live: bool
+    stalled: bool
+    batched: bool
+    offers: str
+    per_minute: float | None
+    left: str
+    calls: str
+    rows: list[dict[str, Any]]
+    slowest: list[Response]
+    uncounted: str
+    broken_off: str
+
+
+def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
+    progress = progress_of(run, clock=clock)
+    per_minute = rate_since(run.started_at, progress.last_response_at, progress.done)
+    running = run.status == GenerationRun.Status.RUNNING
+    batched = in_batches(run)
+    return GenerationPanel(
+        progress=progress,
+        opening=_opening(run, progress),
+        live=running or (progress.busy > 0 and not batched),
+        stalled=running and not batched and progress.waiting > 0 and nobody_works(run, clock=clock),
+        batched=batched,
+        offers=f"{run.status}-{int(progress.failed > 0)}",
+        per_minute=per_minute,
+        calls="" if batched else calls_in_words(run.status, progress.calls_now, clock=clock),
+        left=time_left(progress.waiting, per_minute) if running else "",
+        rows=_rows(run, progress),
+        slowest=_slowest(run),
+        uncounted=uncounted_of(models_of(run)) if run.estimated else "",
+        broken_off=broken_off_in_words(progress.broken_off),
+    )
+
+
+def broken_off_in_words(texts: int) -> str:
+    """What became of texts that broke off; '' where none did."""
+    if not texts:
+        return ""
+    return ngettext(
+        "%(n)d text broke off before its end and was dropped; the tokens of what had come are estimated, and count as "
+        "spent, since endpoints charge for them.",
+        "%(n)d texts broke off before their end and were dropped; the tokens of what had come are estimated, and count "
+        "as spent, since endpoints charge for them.",
+        texts,
+    ) % {"n": texts}
+
+
+def scripted_models(run: GenerationRun) -> bool:
+    """Whether a script wrote some of the run's texts."""
+    return run.items.filter(model__endpoint__kind=Endpoint.Kind.SCRIPTED).exists()
+
+
+def _rows(run: GenerationRun, progress: Progress) -> list[dict[str, Any]]:
+    """How far each model is, beside what can be measured of its texts so far."""
+    measures = {row["model__name"]: row for row in measures_of(run)}
+    rows = []
+    for model in progress.models:
+        measured = measures.get(model.name, {})
+        cut_off = measured.get("finish_reasons", {}).get("length", 0)
+        rows.append({"model": model, "measures": measured, "cut_off": cut_off})
+    return rows
+
+
+def _slowest(run: GenerationRun) -> list[Response]:
+    found = Response.objects.filter(run=run, seconds__isnull=False).select_related("instruction", "model")
+    return list(found.defer("text").order_by("-seconds")[:SLOWEST_SHOWN])
+
+
+def _opening(run: GenerationRun, progress: Progress) -> str:
+    """The answer in one sentence: how far it is, and what state it is in."""
+    said = ngettext(
+        "%(done)d of %(total)d response is written",
+        "%(done)d of %(total)d responses are written",
+        progress.total,
+    ) % {"done": progress.done, "total": progress.total}
+    if progress.failed:
+        said += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}
+    return said + state_in_words(run.status)

@@ -1,0 +1,245 @@
+"""A study as one file from which every number its pages show can be computed again: rows, fits, reports.
+
+A zip of JSON lines, one file a table, with the rows' own keys; beside them `tables/scores.csv` for people. Raters go
+by pseudonym; texts of instructions, responses, prompts and reasons, users and access codes stay behind (of a response's
+text only its length goes along, on which length bias rests).
+"""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+
+from django.db.models import Model, Q, QuerySet
+from django.db.models.functions import Length
+
+from accounts.models import Workspace
+from annotation.models import (
+    Assignment,
+    CheckOutcome,
+    Cohort,
+    Criterion,
+    LateChange,
+    Rater,
+    Rubric,
+    Score,
+    Study,
+    Task,
+)
+from calibration.data.verdicts import judged_elsewhere
+from calibration.fits.export import fit_to_json
+from calibration.fits.store import versions
+from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.reports.cache import current_reports
+from calibration.reports.judges import judges_beside
+from calibration.reports.reviewed_verdicts import review_scores
+from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from judging.leaderboards.check_counts import beside_tasks
+from judging.leaderboards.reports import leaderboards_of
+from judging.models import Judge
+
+FORMAT = "plumbline-study-1"
+SCORE_COLUMNS = (
+    "study", "task", "instruction", "category", "model", "model_b", "rater", "rater_kind", "cohort", "repeat",
+    "status", "shown_first", "active_seconds", "criterion", "role", "revision", "value", "not_applicable",
+    "not_counted",
+    "discredited",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table: the rows that go along, and what stands in place of the fields that stay behind."""
+
+    model: type[Model]
+    rows: QuerySet[Any]
+    hidden: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"rows/{self.model._meta.label_lower}.jsonl"
+
+
+def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
+    """Write the export; returns the number of rows of each table."""
+    counts: dict[str, int] = {}
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in parts_of(study):
+            counts[part.model._meta.label_lower] = _write_lines(archive, part.name, _plain_rows(part))
+        counts["fits"] = _write_fits(archive, study)
+        reports = [
+            {
+                "kind": one.kind,
+                "settings": asked(one.settings),
+                "data_hash": one.data_hash,
+                "result": one.result,
+            }
+            for one in current_reports(study)
+        ]
+        reports += leaderboards_of(study)
+        counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
+        _write_scores(archive, study)
+        manifest = {
+            "format": FORMAT, "study": study.slug, "workspace": study.workspace.slug, "versions": versions(),
+            "rows": counts,
+        }  # fmt: skip
+        archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
+    return counts
+
+
+def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report was asked for, without the state of the rows that it was kept under."""
+    return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
+
+
+def parts_of(study: Study) -> list[Part]:
+    """Every table's rows, each after those it refers to."""
+    elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
+    reviewed = reviews.values("assignment__task__reviews")
+    tasks = Task.objects.filter(
+        Q(study=study) | Q(pk__in=elsewhere.values("task")) | Q(pk__in=beside.values("task"))
+        | Q(pk__in=reviews.values("assignment__task")) | Q(assignments__in=reviewed)
+    ).distinct()  # fmt: skip
+    answers = Assignment.objects.filter(
+        Q(task__study=study) | Q(pk__in=elsewhere.values("pk")) | Q(pk__in=beside.values("pk"))
+        | Q(pk__in=reviews.values("assignment")) | Q(pk__in=reviewed)
+    )  # fmt: skip
+    unasked, asking = _beside_tasks(tasks)
+    responses = Response.objects.filter(
+        Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
+    )
+    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
+    benchmarks = Benchmark.objects.filter(
+        Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id)
+    )
+    rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
+    raters = Rater.objects.filter(pk__in=answers.values("rater"))
+    judges = Judge.objects.filter(rater__in=raters)
+    fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
+    runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
+    models = LanguageModel.objects.filter(
+        Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
+    ).distinct()
+    return [
+        Part(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
+        Part(Benchmark, benchmarks),
+        Part(Category, Category.objects.filter(benchmark__in=benchmarks)),
+        Part(Instruction, instructions, {"messages": None, "parts": None, "reference": "", "hint": ""}),
+        Part(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
+        Part(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
+        Part(Response, responses, {"derived_from_id": None}),
+        Part(Rubric, rubrics),
+        Part(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
+        Part(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
+             {"created_by_id": None, "guideline_id": None}),
+        Part(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
+        Part(Rater, raters, {"user_id": None}),
+        Part(Task, tasks, {"guide_rubric_id": None}),
+        Part(Assignment, answers, {"seat_id": None}),
+        Part(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
+        Part(LateChange, LateChange.objects.filter(assignment__in=answers)),
+        Part(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
+        Part(Judge, judges, {"prompt": "", "parameters": {}}),
+        Part(Fit, fits, {"created_by_id": None}),
+        Part(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
+        Part(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
+    ]  # fmt: skip
+
+
+def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
+    """Of studies of checks, the responses without a task and the rubrics that their counts rest on."""
+    responses: set[int] = set()
+    rubrics: set[int] = set()
+    for study in Study.objects.filter(pk__in=tasks.values("study"), kind=Study.Kind.CHECK):
+        absent, asking = beside_tasks(study)
+        responses |= absent
+        rubrics |= asking
+    return responses, rubrics
+
+
+def _plain_rows(part: Part) -> Iterator[dict[str, Any]]:
+    names = [one.attname for one in part.model._meta.concrete_fields]
+    rows = part.rows.order_by("pk")
+    if part.model is Response:
+        rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]
+    kept = [
+        name for name in names if name not in part.hidden and not (part.model is Response and name == "text")
+    ]
+    for row in rows.values(*kept).iterator(chunk_size=5000):
+        yield _without_names(part.model, {**row, **part.hidden})
+
+
+def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, Any]:
+    """A rater by pseudonym only; a cohort without the secret of its door; a late change without what was written."""
+    if model is LateChange:
+        sent = {key: {**one, "reason": "", "evidence": None} for key, one in row["answers"].items()}
+        return {**row, "answers": sent}
+    if model is Rater:
+        shown = row["pseudonym"] or row["label"]
+        return {**row, "label": row["public_id"], "pseudonym": shown}
+    if model is Cohort:
+        return {**row, "entry_token": f"cohort-{row['id']}"}
+    return row
+
+
+def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
+    count = 0
+    with archive.open(name, "w", force_zip64=True) as out:
+        for row in rows:
+            line = json.dumps(row, default=_exactly, ensure_ascii=False, sort_keys=True)
+            out.write(line.encode() + b"\n")
+            count += 1
+    return count
+
+
+def _exactly(value: Any) -> str:
+    """Times to the microsecond, because the order of answers rests on them; decimals digit by digit."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be exported")
+
+
+def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
+    """Each fit in the form that fit_weights --from reads."""
+    fits = list(study.fits.filter(kind=Fit.Kind.FITTED).order_by("pk"))
+    for fit in fits:
+        archive.writestr(f"fits/{fit.public_id}.json", json.dumps(fit_to_json(fit), ensure_ascii=False))
+    return len(fits)
+
+
+def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
+    """tables/scores.csv: one line a score with labels in place of keys.
+
+    `not_counted` says why a surplus answer counts nowhere: "closed", the state in which its rater was stopped, or "full"
+    where others had taken every seat. Changes that came too late are in rows/annotation.latechange.jsonl alone.
+    """
+    columns = (
+        "assignment__task__study__slug", "assignment__task__key",
+        "assignment__task__response_a__instruction__external_id",
+        "assignment__task__response_a__instruction__category__key", "assignment__task__response_a__model__name",
+        "assignment__task__response_b__model__name", "assignment__rater__pseudonym", "assignment__rater__label",
+        "assignment__rater__kind", "assignment__rater__cohort__name", "assignment__repeat", "assignment__status",
+        "assignment__shown_first", "assignment__active_seconds", "criterion__key", "criterion__role", "revision",
+        "value", "not_applicable", "assignment__reason", "assignment__discredited",
+    )  # fmt: skip
+    rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
+    with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
+        out = io.TextIOWrapper(binary, "utf-8", newline="")
+        writer = csv.writer(out)
+        writer.writerow(SCORE_COLUMNS)
+        for row in rows.iterator(chunk_size=5000):
+            called = [row[6] or row[7]]
+            surplus = row[11] == Assignment.Status.SURPLUS
+            why = (row[-2] or "full") if surplus else ""
+            cells = (*row[:6], *called, *row[8:-2], why, bool(row[-1]))
+            writer.writerow(["" if cell is None else cell for cell in cells])
+        out.flush()
+        out.detach()

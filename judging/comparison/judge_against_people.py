@@ -1,0 +1,275 @@
+"""A judge against people on the same responses of a study: points against overall scores, item against item.
+
+Responses are matched by id and items by key, so a verdict counts wherever it was given.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from annotation.models import Assignment, Criterion, Rater, Score, Study
+from calibration.data.datasets import (
+    ABOUT_RESPONSES,
+    ROLES,
+    Floats,
+    Ints,
+    NothingToRead,
+    ScoreFrame,
+    data_hash,
+    score_frame,
+)
+from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
+from calibration.models import Fit
+from calibration.reports.cache import cached_report, known_report
+from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.comparison import Coefficient, Correlation, correlate
+from calibration.statistics.ties import level_places, settle_ties
+from generation.models import Category
+from judging.leaderboards.table import UnknownJudge, weighted_points
+from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
+
+DRAWS = 1000
+DIGITS = 9
+"""Decimals of the points compared, few enough to hide the rounding of sums; other scores differ by far more."""
+KIND = "judge against people"
+
+
+class NothingShared(NothingToRead):
+    """No response has both a usable verdict of this judge and an overall score of a person."""
+
+
+def has_overall(study: Study) -> bool:
+    """Whether a person has given an overall score in this study."""
+    answered = Assignment.objects.filter(task__study=study, task__kind__in=ABOUT_RESPONSES).answered()
+    scores = Score.objects.filter(assignment__in=answered.of_people())
+    return scores.filter(criterion__role=Criterion.Role.OVERALL).exists()
+
+
+def judges_in(study: Study) -> list[Rater]:
+    """Judges with verdicts on this study's responses, given here or in another study, who gave most of them first."""
+    return [row.judge for row in judges_by_verdicts(study)]
+
+
+def judge_in(study: Study, name: str) -> Rater:
+    """Raises UnknownJudge."""
+    known = judges_in(study)
+    found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
+    if found is None:
+        names = ", ".join(judge.label for judge in known) or "none yet"
+        raise UnknownJudge(
+            f"No judge {name!r} has judged responses of study {study.slug}; judges there: {names}."
+        )
+    return found
+
+
+def weighting_for(study: Study, fit: Fit | None = None) -> Weighting:
+    """The given fit, else the study's newest one, else equal weights."""
+    chosen = fit or Fit.objects.filter(study=study, kind=Fit.Kind.FITTED).first()
+    return weighting_of(chosen, fit_name(chosen)) if chosen else Weighting(EQUAL)
+
+
+def compare(
+    study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0
+) -> dict[str, Any]:
+    """The comparison as it is stored and shown; from the cache where nothing has changed since.
+
+    {"judge", "weights", "own_weights", "overall", "n", "unscored", "people", "points": [...], "correlation" and
+    "equal": {"spearman", "kendall", "pearson": {"value", "p", "low", "high"}, "n", "interval_kind", "clusters"}
+    or None with "..._why", "items": [...]}. Raises NothingShared, NothingToRead, MissingWeights.
+    """
+    asked = _settings(judge, weighting, draws, seed)
+    return cached_report(study, KIND, asked, lambda: _compute(study, judge, weighting, draws, seed))
+
+
+def known_comparison(study: Study, judge: Rater, weighting: Weighting) -> dict[str, Any] | None:
+    """The cached comparison, or None where it would have to be computed."""
+    return known_report(study, KIND, _settings(judge, weighting, DRAWS, 0))
+
+
+def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> dict[str, Any]:
+    fit = weighting.fit.public_id if weighting.fit else EQUAL
+    return {"judge": judge.public_id, "weights": fit, "draws": draws, "seed": seed}
+
+
+def _compute(
+    study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int
+) -> tuple[str, dict[str, Any]]:
+    people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+    verdicts = judge_scores(study, judge)
+    overall_keys = people.keys_of_role("overall")
+    if not overall_keys:
+        raise NothingToRead(
+            "Nobody has given an overall score in this study, which the judge's points are held against."
+        )
+    response, mean, raters = _people_means(people.of_criterion(overall_keys[0]))
+    used = np.unique(verdicts.category).tolist()
+    leaves = {one.pk: one for one in Category.objects.filter(pk__in=used).select_related("parent")}
+    weighted = weighted_points(verdicts, weighting, leaves)
+    plain = weighted_points(verdicts, Weighting(EQUAL), leaves)
+    shared, own, theirs = np.intersect1d(weighted.response, response, return_indices=True)
+    if not shared.size:
+        raise NothingShared(
+            "No response has both a usable verdict of this judge and an overall score of a person."
+        )
+    instruction, model = _about(people, shared)
+    x, y = _exact(weighted.points[own]), _exact(mean[theirs])
+    result = {
+        "judge": judge.name,
+        "weights": weighting.name,
+        "own_weights": bool(weighting.fit and weighting.fit.study_id == study.pk),
+        "overall": overall_keys[0],
+        "n": int(shared.size),
+        "unscored": int(judges_verdicts(study, overall_keys[0]).unscored.get(judge.pk, 0)),
+        "people": len(np.unique(people.rater)),
+        "points": [
+            {
+                "response": int(pk),
+                "instruction": people.instruction_ids[int(where)],
+                "model": people.model_names.get(int(whose), ""),
+                "judge": float(points),
+                "people": float(score),
+                "raters": int(number),
+            }
+            for pk, where, whose, points, score, number in zip(
+                shared, instruction, model, x, y, raters[theirs], strict=True
+            )
+        ],
+        **_correlation("correlation", x, y, instruction, draws, seed),
+        **_correlation("equal", _exact(plain.points[own]), y, instruction, draws, seed),
+        "items": [
+            _item_agreement(people, verdicts, key, draws, seed)
+            for key in people.keys_of_role("item")
+            if key in verdicts.criterion_keys
+        ],
+    }
+    return data_hash(people), result
+
+
+def _exact(values: Floats) -> Floats:
+    """Scores as the page's file writes them: equal ones the same number, and no digits that rounding left behind."""
+    return np.round(settle_ties(values), DIGITS)
+
+
+def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
+    """The judge's item scores of this study's responses; where a response was judged twice, the verdict given here.
+
+    Raises NothingShared.
+    """
+    frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, raters=[judge.pk], people=False)]
+    others = judged_elsewhere(study).filter(rater=judge).values("task__study")
+    frames += [
+        score_frame(kinds=[study.task_kind], study=one, raters=[judge.pk], people=False)
+        for one in Study.objects.filter(pk__in=others).order_by("pk")
+    ]
+    wanted = np.array(
+        list(study.tasks.filter(response_b=None).values_list("response_a", flat=True)), dtype=np.int64
+    )
+    for frame in frames:
+        usable = np.isin(frame.response, wanted) & (frame.role == ROLES.index("item")) & frame.applicable
+        if usable.any():
+            return _with_others(frame.select(usable), [one for one in frames if one is not frame], wanted)
+    raise NothingShared(f"{judge} has no usable verdict on a response of this study.")
+
+
+def _with_others(frame: ScoreFrame, others: list[ScoreFrame], wanted: Ints) -> ScoreFrame:
+    """The frame with responses that only another study's verdicts cover, from the first that does."""
+    missing = np.setdiff1d(wanted, frame.response)
+    for other in others:
+        usable = np.isin(other.response, missing) & (other.role == ROLES.index("item")) & other.applicable
+        if usable.any():
+            frame = joined(frame, other.select(usable))
+            missing = np.setdiff1d(missing, other.response[usable])
+    return frame
+
+
+def joined(one: ScoreFrame, two: ScoreFrame) -> ScoreFrame:
+    """Both frames' entries in one, criteria recoded to the keys of both."""
+    keys = tuple(sorted(set(one.criterion_keys) | set(two.criterion_keys)))
+    place = {key: code for code, key in enumerate(keys)}
+    columns: dict[str, Any] = {}
+    for name, values in vars(one).items():
+        other = getattr(two, name)
+        if name == "criterion":
+            columns[name] = np.concatenate([_recoded(frame, place) for frame in (one, two)])
+        elif isinstance(values, np.ndarray):
+            columns[name] = np.concatenate([values, other])
+        elif isinstance(values, Mapping):
+            columns[name] = {**other, **values}
+    return ScoreFrame(**columns, criterion_keys=keys)
+
+
+def _recoded(frame: ScoreFrame, place: Mapping[str, int]) -> Ints:
+    codes = np.array([place[key] for key in frame.criterion_keys], dtype=np.int64)
+    return codes[frame.criterion]
+
+
+def _people_means(overall: ScoreFrame) -> tuple[Ints, Floats, Ints]:
+    """Responses, their mean overall score on 0..10, and how many people gave one."""
+    response, place = np.unique(overall.response, return_inverse=True)
+    share = (overall.value - overall.low) / (overall.high - overall.low)
+    counts = np.bincount(place)
+    return response, 10 * np.bincount(place, weights=share) / counts, counts.astype(np.int64)
+
+
+def _about(frame: ScoreFrame, responses: Ints) -> tuple[Ints, Ints]:
+    """The instruction and the model of each response."""
+    known, first = np.unique(frame.response, return_index=True)
+    places = first[np.searchsorted(known, responses)]
+    return frame.instruction[places], frame.model[places]
+
+
+def _correlation(name: str, x: Floats, y: Floats, clusters: Ints, draws: int, seed: int) -> dict[str, Any]:
+    try:
+        found = correlate(x, y, clusters=clusters, draws=draws, seed=seed)
+    except NoStatistic as error:
+        return {name: None, f"{name}_why": type(error).__name__}
+    return {name: _as_dict(found)}
+
+
+def _as_dict(found: Correlation) -> dict[str, Any]:
+    def one(coefficient: Coefficient) -> dict[str, float]:
+        return asdict(coefficient)
+
+    return {
+        "spearman": one(found.spearman),
+        "kendall": one(found.kendall),
+        "pearson": one(found.pearson),
+        "n": found.n,
+        "interval_kind": found.interval_kind,
+        "clusters": found.clusters,
+    }
+
+
+def _item_agreement(
+    people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int
+) -> dict[str, Any]:
+    """Outer leave-one-out of the judge beside the people's inner one, on the responses that both have labelled."""
+    theirs, own = people.of_criterion(key), verdicts.of_criterion(key)
+    both = np.intersect1d(theirs.response, own.response)
+    theirs, own = theirs.select(np.isin(theirs.response, both)), own.select(np.isin(own.response, both))
+    if not len(both):
+        return {"key": key, "loo": None, "why": "NothingShared"}
+    labels = level_places(np.concatenate([theirs.value, own.value]))
+    tasks = np.searchsorted(both, theirs.response).astype(np.int64)
+    judged = np.full(len(both), -1, dtype=np.int64)
+    judged[np.searchsorted(both, own.response)] = labels[len(theirs) :]
+    given = labels[: len(theirs)]
+    try:
+        outer = outer_leave_one_out(tasks, given, judged, draws=draws, seed=seed, clusters=theirs.instruction)
+        inner = leave_one_out(tasks, given, draws=0)
+    except NoStatistic as error:
+        return {"key": key, "loo": None, "why": type(error).__name__}
+    return {
+        "key": key,
+        "loo": outer.rate,
+        "low": outer.low,
+        "high": outer.high,
+        "interval_kind": outer.interval_kind,
+        "clusters": outer.clusters,
+        "chance": outer.chance,
+        "n": outer.n_tasks,
+        "people": inner.rate,
+    }

@@ -1,0 +1,173 @@
+"""Making a judge: which model, where it is served, with which prompt. A judge never changes afterwards."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from accounts.models import Workspace
+from annotation.models import Rater
+from generation.endpoints.clients import endpoint_of, sampling_parameters
+from generation.endpoints.registration import ServingRefused, endpoint_at
+from generation.models import Endpoint, LanguageModel
+from judging.methods import UnknownMethod, method_named
+from judging.methods.needs import NEEDS, Transport
+from judging.methods.prompts import prompt_hash
+from judging.models import Judge
+
+PROMPTS = Path("templates") / "judging" / "prompts"
+GREEDY = {"temperature": 0.0}
+
+
+class JudgeRefused(ValueError):
+    """The judge cannot be made as asked; the sentence says what to change."""
+
+
+def stock_prompt(method: str) -> str:
+    """The text that the project ships for a method; '' where it sends none."""
+    if NEEDS[method].transport != Transport.CHAT:
+        return ""
+    return (settings.BASE_DIR / PROMPTS / method_named(method).TEMPLATE).read_text(encoding="utf-8")
+
+
+def judge_parameters(model: LanguageModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judge with this model is asked with: temperature 0 unless said otherwise; null leaves one out."""
+    whole = {**GREEDY, **sampling_parameters(model), **given}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+def create_judge(
+    *,
+    model: LanguageModel,
+    method: str = "checklist",
+    prompt: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    name: str = "",
+) -> Judge:
+    """The judge with this model, method, prompt and parameters: the one there is, or a new one with its own rater.
+
+    Temperature is 0 unless the model's or the given parameters say otherwise (null leaves it out). Raises
+    JudgeRefused where `name` belongs to another judge, NoEndpoint where nothing says how to reach the model,
+    UnknownMethod.
+    """
+    endpoint = endpoint_of(model)
+    if method not in NEEDS:
+        raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(NEEDS)}.")
+    prompt = stock_prompt(method) if prompt is None else prompt
+    sampling = judge_parameters(model, parameters or {})
+    same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))
+    if name:
+        same = same.filter(rater__label=name)
+    known = next((judge for judge in same.order_by("pk") if judge.parameters == sampling), None)
+    if known is not None:
+        return known
+    label = name or _free_label(model, method, prompt_hash(prompt))
+    scripted = endpoint.kind == Endpoint.Kind.SCRIPTED
+    try:
+        with transaction.atomic():
+            rater = Rater.objects.create(
+                workspace=model.workspace,
+                kind=Rater.Kind.JUDGE,
+                label=label,
+                provenance=Rater.Provenance.SCRIPTED if scripted else Rater.Provenance.REAL,
+            )
+            return Judge.objects.create(
+                workspace=model.workspace,
+                rater=rater,
+                language_model=model,
+                method=method,
+                prompt=prompt,
+                prompt_hash=prompt_hash(prompt),
+                parameters=sampling,
+            )
+    except IntegrityError as error:
+        raise JudgeRefused(
+            f"The name {label!r} belongs to another judge, with another model, prompt or parameters, or to an imported "
+            "one; a judge never changes: give this one a name of its own."
+        ) from error
+
+
+def needs_no_model(method: str) -> bool:
+    """Plain rules, the choice among stored verdicts, and what asks the responses' own models."""
+    return NEEDS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
+
+
+def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> Judge:
+    """The judge of a method that needs no model of its own: the one there is, or a new one. Raises JudgeRefused."""
+    label = name or f"rule: {method.replace('_', ' ')}"
+    known = Judge.objects.filter(workspace=workspace, method=method, rater__label=label).first()
+    if known is not None:
+        return known
+    try:
+        with transaction.atomic():
+            rater = Rater.objects.create(workspace=workspace, kind=Rater.Kind.JUDGE, label=label)
+            return Judge.objects.create(
+                workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash("")
+            )
+    except IntegrityError as error:
+        raise JudgeRefused(
+            f"The name {label!r} belongs to another judge; give this one a name of its own."
+        ) from error
+
+
+def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
+    """'model method', with the prompt's hash and a number behind it where that is taken."""
+    plain = f"{model.name} {method}"
+    taken = set(
+        Rater.objects.filter(
+            workspace=model.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain
+        ).values_list("label", flat=True)
+    )
+    candidates = [
+        plain,
+        f"{plain} {hashed[:6]}",
+        *(f"{plain} {hashed[:6]} {number}" for number in range(2, 1000)),
+    ]
+    return next(label for label in candidates if label not in taken)
+
+
+def model_to_judge_with(
+    *,
+    workspace: Workspace,
+    name: str,
+    command: str,
+    endpoint_name: str = "",
+    base_url: str = "",
+    key_variable: str = "",
+) -> LanguageModel:
+    """The model of this name, served where the options say, where it was before, or at the only endpoint there is.
+
+    Raises JudgeRefused.
+    """
+    model = LanguageModel.objects.filter(workspace=workspace, name=name).select_related("endpoint").first()
+    if base_url:
+        endpoint: Endpoint | None = _endpoint_at(workspace, base_url, key_variable, command)
+    elif endpoint_name:
+        endpoint = Endpoint.objects.filter(workspace=workspace, name=endpoint_name).first()
+        if endpoint is None:
+            known = ", ".join(Endpoint.objects.filter(workspace=workspace).values_list("name", flat=True))
+            raise JudgeRefused(f"There is no endpoint {endpoint_name!r}; there are: {known or 'none'}.")
+    else:
+        endpoint = model.endpoint if model else None
+    if endpoint is None:
+        raise JudgeRefused(
+            f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
+        )
+    if model is None:
+        model, _made = LanguageModel.objects.get_or_create(
+            workspace=workspace, name=name, defaults={"endpoint": endpoint}
+        )
+    if model.endpoint_id != endpoint.pk:
+        model.endpoint = endpoint
+        model.save(update_fields=["endpoint"])
+    return model
+
+
+def _endpoint_at(workspace: Workspace, base_url: str, key_variable: str, command: str) -> Endpoint:
+    """The endpoint with this address and key variable, made where there is none."""
+    try:
+        return endpoint_at(workspace, base_url, key_variable, command=command)
+    except ServingRefused as error:
+        raise JudgeRefused(str(error)) from error

@@ -1,0 +1,130 @@
+"""From a stored task to all that a judge may see of it. A model's name is never in it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from annotation.models import Criterion, Rubric, Study, Task
+from judging.methods.guided import GuidedQuestion
+from judging.methods.needs import NEEDS, Needs
+from judging.methods.prompts import Item, Level
+from judging.methods.scales import Anchor, range_levels
+
+PAIR = "pair"
+
+
+def items_of(rubric: Rubric, role: str = Criterion.Role.ITEM) -> tuple[Item, ...]:
+    """What a judge answers of a rubric: the criteria of one role, in English, by position.
+
+    Raises WrongScale where a range has no list of steps.
+    """
+    criteria = [criterion for criterion in rubric.criteria.all() if criterion.role == role]
+    return tuple(item_of(criterion) for criterion in sorted(criteria, key=lambda c: c.position))
+
+
+def item_of(criterion: Criterion) -> Item:
+    """A criterion as a judge is asked it; a range becomes the levels of its steps, of 1 where it has none."""
+    if criterion.levels:
+        levels = tuple(
+            Level(float(level["value"]), english(level.get("label")), english(level.get("description")))
+            for level in sorted(criterion.levels, key=lambda level: float(level["value"]))
+        )
+    else:
+        low, high = criterion.ends
+        anchors = tuple(
+            Anchor(float(one["from"]), float(one["to"]), english(one.get("description")))
+            for one in criterion.anchors
+        )
+        levels = range_levels(low, high, criterion.step or 1.0, anchors)
+    return Item(criterion.key, english(criterion.questions) or criterion.key, levels)
+
+
+def english(texts: Mapping[str, str] | None) -> str:
+    """Prompts are in English whatever language the page is in."""
+    texts = texts or {}
+    return texts.get("en") or next((text for text in texts.values() if text), "")
+
+
+class Questions:
+    """Asks one method about a study's tasks; rubrics and the guideline are read once."""
+
+    def __init__(self, method: str, study: Study) -> None:
+        self.method = method
+        self.needs: Needs = NEEDS[method]
+        self.guideline = english(study.guideline.texts) if study.guideline else ""
+        self._rubrics: dict[int, Rubric] = {}
+        self._items: dict[tuple[int, str], tuple[Item, ...]] = {}
+        self._nearest: dict[int, tuple[Item, ...]] = {}
+
+    def learn(self, tasks: Iterable[Task]) -> None:
+        """Reads the rubrics of these tasks that are not known yet, in two queries."""
+        wanted = {pk for task in tasks for pk in (task.answer_rubric_id, task.guide_rubric_id) if pk}
+        missing = wanted - set(self._rubrics)
+        if missing:
+            found = Rubric.objects.filter(pk__in=missing).prefetch_related("criteria")
+            self._rubrics.update({rubric.pk: rubric for rubric in found})
+
+    def rubric(self, pk: int) -> Rubric:
+        if pk not in self._rubrics:
+            self._rubrics[pk] = Rubric.objects.prefetch_related("criteria").get(pk=pk)
+        return self._rubrics[pk]
+
+    def items(self, rubric_id: int, role: str = "") -> tuple[Item, ...]:
+        """The items that the method answers in a rubric, or those of another role."""
+        key = rubric_id, role or self.needs.role
+        if key not in self._items:
+            self._items[key] = items_of(self.rubric(rubric_id), key[1])
+        return self._items[key]
+
+    def answered(self, task: Task) -> tuple[Item, ...]:
+        return self.items(task.answer_rubric_id)
+
+    def about(self, task: Task) -> GuidedQuestion:
+        """The task with its texts in the order A, B; of a part of a long text, that part alone. Texts may be ''."""
+        instruction = task.response_a.instruction
+        responses = [part_of(task.response_a.text or "", task.part)]
+        if task.kind == Task.Kind.PAIR and task.response_b is not None:
+            responses.append(task.response_b.text or "")
+        return GuidedQuestion(
+            conversation=conversation_of(instruction.messages),
+            responses=tuple(responses),
+            items=self.answered(task),
+            hint=instruction.hint,
+            reference=instruction.reference,
+            guideline=self.guideline,
+            guides=self._guides(task),
+        )
+
+    def _guides(self, task: Task) -> tuple[Item, ...]:
+        """The checklist to be guided by: the task's own, the rubric's items, or the instruction's nearest rubric's."""
+        if task.guide_rubric_id:
+            return self.items(task.guide_rubric_id, Criterion.Role.ITEM)
+        if "guides" not in self.needs.parts:
+            return ()
+        own = self.items(task.answer_rubric_id, Criterion.Role.ITEM)
+        if own:
+            return own
+        instruction = task.response_a.instruction
+        if instruction.pk not in self._nearest:
+            nearest = Rubric.objects.nearest_to(instruction)
+            self._nearest[instruction.pk] = items_of(nearest) if nearest else ()
+        return self._nearest[instruction.pk]
+
+    def placeholder(self, rubric_id: int) -> GuidedQuestion:
+        """A question of the same form with stand-ins for every text, to try a prompt and a rubric on."""
+        count = 2 if self.needs.task_kind == PAIR else 1
+        items = self.items(rubric_id)
+        return GuidedQuestion(
+            (("user", "x"),), ("x", "y")[:count], items, hint="x", reference="x", guideline="x",
+            guides=items or (Item("x", "x", (Level(0.0, "x"),)),),
+        )  # fmt: skip
+
+
+def conversation_of(messages: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((str(one.get("role", "user")), str(one["content"])) for one in messages or [])
+
+
+def part_of(text: str, part: Mapping[str, Any] | None) -> str:
+    """A sub-task's own text, by its offsets in code points; the whole text where there is no part."""
+    if not part or "start" not in part or "end" not in part:
+        return text
+    return text[int(part["start"]) : int(part["end"])]

@@ -1,0 +1,256 @@
+"""Two models of a leaderboard on the instructions that both answered, and one instruction in full."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Criterion, Rater, Score, Task
+from annotation.texts.rendering import RenderedText, render_text
+from calibration.data.datasets import Floats, Ints
+from calibration.figures.drawing import shortest
+from generation.models import Category, Instruction, Response
+from judging.leaderboards.observations import BoardEntries
+from judging.leaderboards.table import Leaderboard
+from judging.leaderboards.weighting import MissingWeights
+from judging.scores.metrics import FULFILLED
+from judging.scores.paired_difference import PairedDifference, paired_difference
+
+FIRST, SECOND, GAP, ORDER = "first", "second", "gap", "order"
+SORTS = (FIRST, SECOND, GAP, ORDER)
+
+
+@dataclass(frozen=True)
+class SharedInstruction:
+    """Values on the board's measure before it is rescaled; the gap is the first model's less the second's."""
+
+    pk: int
+    public_id: str
+    external_id: str
+    category: str
+    opening: str
+    first: float
+    second: float
+
+    @property
+    def gap(self) -> float:
+        return self.first - self.second
+
+
+@dataclass(frozen=True)
+class ModelPair:
+    """`rows` in the order asked for; `difference` over all of them."""
+
+    board: Leaderboard
+    first: str
+    second: str
+    rows: tuple[SharedInstruction, ...]
+    difference: PairedDifference
+
+
+def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> ModelPair:
+    """Raises TooFewRatings where the models share no instruction, KeyError for a model that is not on the board."""
+    one, other = (_by_instruction(board, board.pks[name]) for name in (first, second))
+    shared, at_one, at_other = np.intersect1d(one[0], other[0], return_indices=True)
+    values, rivals = one[1][at_one], other[1][at_other]
+    column = one[2][at_one]
+    difference = paired_difference(column, values - rivals, board.rule)
+    instructions = Instruction.objects.select_related("category").in_bulk(shared.tolist())
+    rows = [
+        SharedInstruction(
+            pk, found.public_id, found.external_id, found.category.name if found.category else "",
+            found.text[:160], float(value), float(rival),
+        )
+        for pk, value, rival in zip(shared.tolist(), values, rivals, strict=True)
+        if (found := instructions.get(pk)) is not None
+    ]  # fmt: skip
+    return ModelPair(board, first, second, tuple(_ordered(rows, sort)), difference)
+
+
+def _by_instruction(board: Leaderboard, model: int) -> tuple[Ints, Floats, Ints]:
+    """Instructions ascending, the model's mean value of each, and its column."""
+    mine = board.entries.model == model
+    own: BoardEntries = board.entries.select(mine)
+    pks, first, place = np.unique(own.instruction, return_index=True, return_inverse=True)
+    above = np.bincount(place.reshape(-1), weights=own.top, minlength=len(pks))
+    below = np.bincount(place.reshape(-1), weights=own.under, minlength=len(pks))
+    return pks, above / below, board.column[mine][first]
+
+
+def _ordered(rows: Sequence[SharedInstruction], sort: str) -> list[SharedInstruction]:
+    """The first model's best lead first, or the second's, or the widest gap, or the benchmark's own order."""
+    if sort == ORDER:
+        return sorted(rows, key=lambda row: row.external_id)
+    sign = {FIRST: -1.0, SECOND: 1.0}.get(sort)
+    return sorted(rows, key=lambda row: (-abs(row.gap) if sign is None else sign * row.gap, row.external_id))
+
+
+@dataclass(frozen=True)
+class ItemVerdict:
+    """What the judge said of one criterion; `people` is the mean of `raters` people, None where nobody answered."""
+
+    question: str
+    score: str
+    reason: str
+    people: float | None
+    raters: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One model's response to the instruction; its text is None where it was never given."""
+
+    model: str
+    response: Response
+    text: RenderedText | None
+    value: float
+    verdicts: tuple[ItemVerdict, ...]
+    unscored: str
+
+
+@dataclass(frozen=True)
+class ComparedItem:
+    """One instruction and both sides; criteria are those of either side, with the weight of each where there is one."""
+
+    instruction: Instruction
+    sides: tuple[Side, Side]
+    criteria: tuple[tuple[str, float | None, tuple[ItemVerdict | None, ItemVerdict | None]], ...]
+    pair: tuple[ItemVerdict, ...]
+
+
+def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
+    """The judge's verdicts with their reasons, and what people said of the same responses."""
+    instruction = Instruction.objects.select_related("category__parent").get(pk=row.pk)
+    board = pair.board
+    sides = tuple(
+        _side(board, row.pk, name, value)
+        for name, value in ((pair.first, row.first), (pair.second, row.second))
+    )
+    weights = _weights(board, instruction.category, sides) if board.measure.name == "points" else {}
+    questions = list(dict.fromkeys(said.question for side in sides for said in side.verdicts))
+    criteria = tuple(
+        (
+            question,
+            weights.get(question),
+            tuple(next((one for one in side.verdicts if one.question == question), None) for side in sides),
+        )
+        for question in questions
+    )
+    return ComparedItem(instruction, sides, criteria, _direct(board, sides))  # type: ignore[arg-type]
+
+
+def _side(board: Leaderboard, instruction: int, model: str, value: float) -> Side:
+    mine = (board.entries.model == board.pks[model]) & (board.entries.instruction == instruction)
+    mine &= board.entries.response > 0
+    response = Response.objects.get(pk=int(board.entries.response[mine][0]))
+    assignment = _verdict_on(board.judge, _tasks_about(board, response))
+    verdicts = _verdicts(assignment) if assignment is not None and not board.measure.paired else ()
+    text = render_text(response.text) if response.text else None
+    return Side(model, response, text, value, verdicts, assignment.reason if assignment else "")
+
+
+def _tasks_about(board: Leaderboard, response: Response) -> QuerySet[Task]:
+    """The tasks about one response that the board's measure rests on: of checks, or of answers to the whole checklist."""
+    kind = Task.Kind.CHECK if board.measure.name == FULFILLED else Task.Kind.SINGLE
+    return Task.objects.filter(response_a=response, response_b=None, kind=kind)
+
+
+def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
+    """The judge's first usable answer to one of these tasks that is of no failed run."""
+    return (
+        Assignment.objects.filter(
+            rater=judge,
+            repeat=0,
+            task__in=tasks,
+            status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+        )
+        .believed()
+        .select_related("task__answer_rubric")
+        .order_by("pk")
+        .first()
+    )
+
+
+def _verdicts(assignment: Assignment, swapped: bool = False) -> tuple[ItemVerdict, ...]:
+    """In the order of the criteria; of a swapped pair from the other side."""
+    latest: dict[int, Score] = {}
+    for score in assignment.scores.select_related("criterion").order_by("criterion__position", "revision"):
+        latest[score.criterion_id] = score
+    people = _people(assignment.task)
+    return tuple(
+        ItemVerdict(
+            score.criterion.question,
+            _shown(score, swapped),
+            score.reason,
+            None if mean is None else (-mean if swapped else mean),
+            raters,
+        )
+        for score in latest.values()
+        for mean, raters in [people.get(score.criterion.key, (None, 0))]
+    )
+
+
+def _shown(score: Score, swapped: bool) -> str:
+    if score.value is None:
+        return "–"
+    value = 0.0 - score.value if swapped else score.value
+    return shortest(value, signed=score.criterion.role == Criterion.Role.PREFERENCE)
+
+
+def _people(task: Task) -> dict[str, tuple[float | None, int]]:
+    """By criterion key, the mean of people's latest answers to the same question about the same responses, wherever asked.
+
+    The task's kind keeps reviews of verdicts and instruction checks out of scores, and the reverse.
+    """
+    rows = Score.objects.filter(
+        assignment__task__kind=task.kind,
+        assignment__task__gold__isnull=True,
+        assignment__task__response_a=task.response_a_id,
+        assignment__task__response_b=task.response_b_id,
+        assignment__repeat=0,
+        assignment__status=Assignment.Status.SUBMITTED,
+        assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT],
+        value__isnull=False,
+    ).order_by("revision")
+    latest = {
+        (assignment, key): value
+        for assignment, key, value in rows.values_list("assignment_id", "criterion__key", "value")
+    }
+    values: dict[str, list[float]] = {}
+    for (_assignment, key), value in latest.items():
+        values.setdefault(key, []).append(float(value or 0.0))
+    return {key: (float(np.mean(given)), len(given)) for key, given in values.items()}
+
+
+def _direct(board: Leaderboard, sides: Sequence[Side]) -> tuple[ItemVerdict, ...]:
+    """What the judge said where it saw exactly these two side by side; positive means the first."""
+    if not board.measure.paired:
+        return ()
+    one, other = (side.response for side in sides)
+    for first, second, swapped in ((one, other, False), (other, one, True)):
+        found = _verdict_on(board.judge, Task.objects.filter(response_a=first, response_b=second))
+        if found is not None:
+            return _verdicts(found, swapped)
+    return ()
+
+
+def _weights(board: Leaderboard, category: Category | None, sides: Sequence[Side]) -> dict[str, float]:
+    """By question, percent of all weights."""
+    side = next((side for side in sides if side.verdicts), None)
+    if side is None:
+        return {}
+    asked = {one.question for one in side.verdicts}
+    verdict = _verdict_on(board.judge, _tasks_about(board, side.response))
+    assert verdict is not None
+    items = [
+        one
+        for one in verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM)
+        if one.question in asked
+    ]
+    try:
+        found = board.weighting.weights(category, [one.key for one in items], [one.position for one in items])
+    except MissingWeights:
+        return {}
+    total = sum(found) or 1.0
+    return {one.question: 100 * weight / total for one, weight in zip(items, found, strict=True)}

@@ -1,0 +1,154 @@
+"""Which weights a leaderboard uses, and what each item of each category weighs under them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from calibration.models import CategoryFit, Fit, FittedWeight
+from core.messages.sentences import worded
+from generation.models import Benchmark, Category
+
+EQUAL = "equal"
+PUBLISHED = "published"
+EVERYWHERE = "all"
+PRINTED_DIGITS = 2
+
+
+class UnknownWeights(LookupError):
+    """No weights have this name; the sentence says which there are."""
+
+
+class MissingWeights(LookupError):
+    """The weights do not cover what is to be scored; the sentence says which categories or items."""
+
+
+@dataclass(frozen=True)
+class CategoryWeights:
+    """Of one category: by criterion key, and by the benchmark's own checklist position."""
+
+    by_key: Mapping[str, float]
+    by_position: Mapping[int, float]
+
+    def of(self, keys: Sequence[str], positions: Sequence[int]) -> list[float] | None:
+        """The weights of items, by key where all are known by key, else by position; None where neither."""
+        if all(key in self.by_key for key in keys):
+            return [self.by_key[key] for key in keys]
+        if all(position in self.by_position for position in positions):
+            return [self.by_position[position] for position in positions]
+        return None
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """`name` is how it was asked for; fit is None for equal weights."""
+
+    name: str
+    fit: Fit | None = None
+    by_category: Mapping[int, CategoryWeights] = field(default_factory=dict)
+    by_name: Mapping[str, CategoryWeights] = field(default_factory=dict)
+
+    def weights(
+        self, category: Category | None, keys: Sequence[str], positions: Sequence[int]
+    ) -> list[float]:
+        """The weights of a category's items, from the category, else its parent, else weights for everything.
+
+        Raises MissingWeights.
+        """
+        if self.fit is None:
+            return [1.0] * len(keys)
+        for candidate in self._candidates(category):
+            found = candidate.of(keys, positions)
+            if found is not None:
+                return found
+        raise MissingWeights(
+            worded(
+                "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
+                "such as equal, or fit them on a study that has this category.",
+                weights=self.name,
+                category=category or EVERYWHERE,
+                n=len(keys),
+            )
+        )
+
+    def _candidates(self, category: Category | None) -> list[CategoryWeights]:
+        found: list[CategoryWeights | None] = []
+        for one in (category, category.parent if category else None):
+            if one is not None:
+                found += [self.by_category.get(one.pk), self.by_name.get(str(one)), self.by_name.get(one.key)]
+        found.append(self.by_name.get(EVERYWHERE))
+        return [one for one in found if one is not None]
+
+
+def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
+    """equal; published (see most_exact); or a fit by id, published name, or its study's slug (its newest).
+
+    Raises UnknownWeights.
+    """
+    if name == EQUAL:
+        return Weighting(EQUAL)
+    fits = fits_for(benchmark)
+    if name == PUBLISHED:
+        found = most_exact(
+            [fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk]
+        )
+    else:
+        every = (
+            Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
+            if name
+            else Fit.objects.none()
+        )
+        found = (
+            every.filter(public_id=name).first()
+            or every.filter(published_name=name).first()
+            or every.filter(study__slug=name).first()
+        )
+    if found is None:
+        known = [EQUAL, *(fit_name(fit) for fit in fits)]
+        raise UnknownWeights(
+            worded(
+                "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s.",
+                name=repr(name),
+                benchmark=benchmark.slug,
+                known=", ".join(known),
+            )
+        )
+    return weighting_of(found, name)
+
+
+def most_exact(fits: Sequence[Fit]) -> Fit | None:
+    """Of several published ones the first with more digits than a printed table has, else the first."""
+    for fit in fits:
+        weights = FittedWeight.objects.filter(category_fit__fit=fit).values_list("weight", flat=True)
+        if any(abs(weight - round(weight, PRINTED_DIGITS)) > 1e-9 for weight in weights):
+            return fit
+    return fits[0] if fits else None
+
+
+def fits_for(benchmark: Benchmark) -> list[Fit]:
+    """The fits that can weigh this benchmark's items: its own, published and fitted on its studies, newest first."""
+    fits = Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
+    return [
+        fit
+        for fit in fits
+        if fit.benchmark_id == benchmark.pk
+        or (fit.study is not None and fit.study.benchmark_id == benchmark.pk)
+    ]
+
+
+def fit_name(fit: Fit) -> str:
+    """How a fit can be asked for."""
+    return fit.published_name or fit.public_id
+
+
+def weighting_of(fit: Fit, name: str) -> Weighting:
+    by_category: dict[int, CategoryWeights] = {}
+    by_name: dict[str, CategoryWeights] = {}
+    for row in CategoryFit.objects.filter(fit=fit).prefetch_related("weights"):
+        weights = list(row.weights.all())
+        found = CategoryWeights(
+            {weight.criterion_key: weight.weight for weight in weights},
+            {weight.position: weight.weight for weight in weights},
+        )
+        by_name[row.key] = found
+        if row.category_id is not None:
+            by_category[row.category_id] = found
+    return Weighting(name, fit, by_category, by_name)

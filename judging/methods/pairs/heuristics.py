@@ -1,0 +1,71 @@
+"""Preferences that read nothing: what any judge has to beat. PURE, no endpoint. HREF (arXiv 2412.15524), table 1."""
+
+import hashlib
+import random
+from enum import StrEnum
+
+from judging.methods import messages as reply_messages
+from judging.methods.guided import guided, what_lacks
+from judging.methods.pairs.base import preference
+from judging.methods.parsing import Unscored, Verdict
+from judging.methods.prompts import Question
+from judging.methods.scales import only_item
+from judging.methods.single.overlap import rouge_1, rouge_l
+
+TASK_KIND = "pair"
+ROLE = "preference"
+SAME = 1e-12
+
+
+class Rule(StrEnum):
+    """FIRST and SECOND always take the text shown on that side: asked in both orders they tie."""
+
+    RANDOM = "random"
+    SHORTER = "shorter"
+    LONGER = "longer"
+    ROUGE = "rouge"
+    ROUGE_1 = "rouge_1"
+    FIRST = "first"
+    SECOND = "second"
+
+
+NEEDS_REFERENCE = (Rule.ROUGE, Rule.ROUGE_1)
+
+
+def decide(rule: Rule, question: Question, *, seed: int) -> Verdict | Unscored:
+    """The preference between the two texts as shown, A first; equal texts tie. Length is counted in characters.
+
+    RANDOM draws A or B with equal chance from the seed and what is shown, so that a run can be repeated. Raises
+    WrongScale where the item has no levels 1, 0 and -1.
+    """
+    lack = what_lacks(question, ("reference",) if rule in NEEDS_REFERENCE else (), 2)
+    if lack is not None:
+        return lack
+    item = only_item(question.items)
+    if rule is Rule.RANDOM:
+        return preference(item, _drawn(question, seed), reply_messages.DRAWN())
+    if rule in (Rule.FIRST, Rule.SECOND):
+        return preference(item, 1 if rule is Rule.FIRST else -1, reply_messages.ALWAYS[rule]())
+    one, other = (_measure(rule, text, guided(question).reference) for text in question.responses)
+    side = 0 if abs(one - other) <= SAME else (1 if one > other else -1)
+    measured = reply_messages.MEASURED[rule if rule in NEEDS_REFERENCE else "characters"]
+    return preference(item, side, measured(first=f"{abs(one):g}", second=f"{abs(other):g}"))
+
+
+def _measure(rule: Rule, text: str, reference: str) -> float:
+    """More is better."""
+    match rule:
+        case Rule.ROUGE:
+            return rouge_l(text, reference)
+        case Rule.ROUGE_1:
+            return rouge_1(text, reference)
+        case Rule.LONGER:
+            return float(len(text.strip()))
+        case _:
+            return -float(len(text.strip()))
+
+
+def _drawn(question: Question, seed: int) -> int:
+    shown = "\x00".join((str(seed), *(text for _role, text in question.conversation), *question.responses))
+    digest = hashlib.sha256(shown.encode(errors="surrogatepass")).digest()
+    return random.Random(digest).choice((1, -1))

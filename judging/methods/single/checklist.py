@@ -1,0 +1,101 @@
+"""Every item of the rubric at once, a reason and a score each. PURE. HelloBench (arXiv 2409.16191), 4.3.
+
+Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.messages.sentences import worded
+from judging.methods.parsing import Unscored, Verdict, read_answers
+from judging.methods.prompts import Item, Level, Question, marker, number_text, render, transcript
+
+KEY = "checklist"
+TEMPLATE = "checklist.txt"
+TASK_KIND = "single"
+NEEDED = ("items", "conversation", "response", "answer_shape")
+TOKENS_AN_ITEM = 250
+TOKENS_FOR_THE_REST = 200
+
+
+class MixedScales(ValueError):
+    """The items of one rubric have different levels, which this method's one list of scores cannot hold."""
+
+
+def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
+    """The template filled in. What a benchmark's questions share comes first, the response nearly last.
+
+    `with_schema` writes the JSON schema into the prompt, for endpoints that take none. Raises BadTemplate,
+    MixedScales.
+    """
+    items, levels = question.items, scale_of(question.items)
+    conversation = transcript(question.conversation)
+    shape = "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"
+    if with_schema:
+        shape += "\nIts JSON schema: " + json.dumps(schema(items), separators=(",", ":"), ensure_ascii=False)
+    fields = {
+        "scale": "\n".join(_level_line(level) for level in levels),
+        "values": ", ".join(number_text(level.value) for level in levels),
+        "items": "\n".join(f"{n}. {item.key}: {item.question}" for n, item in enumerate(items, 1)),
+        "count": str(len(items)),
+        "conversation_mark": marker("conversation", conversation),
+        "conversation": conversation,
+        "response_mark": marker("text", question.responses[0]),
+        "response": question.responses[0],
+        "answer_shape": shape,
+    }
+    return render(template, fields, NEEDED)
+
+
+def _level_line(level: Level) -> str:
+    line = f"{number_text(level.value)}: {level.label}"
+    return f"{line}. {level.description}" if level.description else line
+
+
+def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
+    """The one scale of all items. Raises MixedScales."""
+    if len({item.values for item in items}) != 1:
+        raise MixedScales(
+            worded("The items of this rubric have different scales; the checklist method needs one for all.")
+        )
+    return items[0].levels
+
+
+def schema(items: Sequence[Item]) -> dict[str, Any]:
+    """One member for each item: a reply that obeys it can neither miss nor double one."""
+    return {
+        "type": "object",
+        "properties": {
+            item.key: {
+                "type": "object",
+                "properties": {
+                    "reason": {"type": "string"},
+                    "score": {"type": "number", "enum": list(item.values)},
+                },
+                "required": ["reason", "score"],
+                "additionalProperties": False,
+            }
+            for item in items
+        },
+        "required": [item.key for item in items],
+        "additionalProperties": False,
+    }
+
+
+def answer_tokens(items: Sequence[Item]) -> int:
+    """The most tokens that an answer needs; the cap ends a loop of white space under a grammar."""
+    return TOKENS_FOR_THE_REST + TOKENS_AN_ITEM * len(items)
+
+
+def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Unscored:
+    return read_answers(text, items, finish_reason=finish_reason)
+
+
+def correction(unscored: Unscored) -> Mapping[str, str]:
+    """What the model is told after a reply that could not be used."""
+    return {
+        "role": "user",
+        "content": f"That answer cannot be used ({unscored.detail}). Answer all questions once more, as one JSON "
+        "object of the form described, and write nothing else.",
+    }

@@ -1,0 +1,235 @@
+"""The life of a watch: a frozen set of tasks that a judge answers again and again. Rows say when it is due."""
+
+import random
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils.translation import gettext
+
+from accounts.models import Event, User
+from annotation.models import Assignment, Study, Task
+from core.clock import Clock
+from core.messages.reader_language import for_reader
+from judging.methods.needs import NEEDS
+from judging.models import Judge, JudgeRun, PlannedItem, Watch
+from judging.runs.life_cycle import start_run
+from judging.runs.planning.plan import BATCH
+from judging.runs.planning.requirements import MethodLacks, check_requirements
+from judging.runs.queue import ATTEMPTS
+
+USUAL_SIZE = 200
+LONGEST_PAUSE = 24 * 366
+OPEN = (JudgeRun.Status.PLANNED, JudgeRun.Status.RUNNING)
+
+
+class WatchRefused(ValueError):
+    """The watch cannot be made or started so; the sentence says what to do."""
+
+
+def create_watch(
+    *,
+    judge: Judge,
+    study: Study,
+    every_hours: int,
+    clock: Clock,
+    size: int = USUAL_SIZE,
+    seed: int = 0,
+    budget_money: Decimal | None = None,
+    user: User | None = None,
+) -> Watch:
+    """A watch over `size` tasks drawn from those of the study that the judge can answer, first those that people rated.
+
+    The first round is due at once. Raises WatchRefused.
+    """
+    if not 1 <= every_hours <= LONGEST_PAUSE:
+        raise WatchRefused(
+            gettext("Rounds come every 1 to %(most)d hours; %(asked)d is not among them.")
+            % {"most": LONGEST_PAUSE, "asked": every_hours}
+        )
+    if size < 2:
+        raise WatchRefused(
+            gettext("A watch needs two tasks at least, since drift is told over instructions.")
+        )
+    tasks = gold_set(judge, study, size, seed)
+    try:
+        with transaction.atomic():
+            watch = Watch.objects.create(
+                judge=judge, study=study, tasks=tasks, every_hours=every_hours, next_at=clock(),
+                budget_money=budget_money, created_by=user,
+            )  # fmt: skip
+            _log(watch, "created", user, {"tasks": len(tasks), "every_hours": every_hours})
+    except IntegrityError as error:
+        raise WatchRefused(
+            gettext("%(judge)s is watched on study %(study)s already; go on with that watch instead.")
+            % {"judge": judge, "study": study.slug}
+        ) from error
+    return watch
+
+
+def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
+    """Pks of the tasks a watch freezes, ascending: people's tasks before others, drawn by the seed. Raises WatchRefused."""
+    kind = NEEDS[judge.method].task_kind
+    tasks = Task.objects.filter(study=study, kind=kind, gold__isnull=True).order_by("pk")
+    pks = list(tasks.values_list("pk", flat=True))
+    if tasks.values("response_a__instruction").distinct().count() < 2:
+        raise WatchRefused(
+            gettext(
+                "Study %(study)s has fewer than two instructions with tasks for %(judge)s, which judges this: %(kind)s. "
+                "Choose another study or another judge."
+            )
+            % {"study": study.slug, "judge": judge, "kind": Task.Kind(kind).label.lower()}
+        )
+    try:
+        check_requirements([judge, *judge.jurors.all()], study, tasks)
+    except MethodLacks as error:
+        raise WatchRefused(for_reader(error)) from error
+    rated = set(
+        Assignment.objects.filter(task__in=pks).answered().of_people().values_list("task_id", flat=True)
+    )
+    draws = random.Random(f"{seed} watch")
+    order = sorted(pks, key=lambda pk: (pk not in rated, draws.random()))
+    return sorted(order[:size])
+
+
+def due(clock: Clock) -> list[Watch]:
+    return list(
+        Watch.objects.filter(active=True, next_at__lte=clock())
+        .select_related("judge__rater", "study")
+        .order_by("next_at")
+    )
+
+
+def start_due(watch: Watch, *, clock: Clock) -> JudgeRun | None:
+    """The round that is due, started; None where another worker was quicker or the last round is still going on.
+
+    What was missed while nothing ran is not made up for: the next round comes a whole pause from now.
+    """
+    taken = Watch.objects.filter(pk=watch.pk, active=True, next_at=watch.next_at).update(
+        next_at=clock() + timedelta(hours=watch.every_hours)
+    )
+    if not taken or watch.rounds.filter(status__in=OPEN).exists():
+        return None
+    return start_round(watch, clock=clock)
+
+
+def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> JudgeRun:
+    """Every task asked anew, nothing taken from stored replies. Raises WatchRefused while a round goes on."""
+    with transaction.atomic():
+        Watch.objects.select_for_update().get(pk=watch.pk)
+        if watch.rounds.filter(status__in=OPEN).exists():
+            raise WatchRefused(
+                gettext("A round of this watch is going on; wait until it is over, or cancel it.")
+            )
+        there = set(Task.objects.filter(pk__in=watch.tasks).values_list("pk", flat=True))
+        tasks = [pk for pk in watch.tasks if pk in there]
+        if not tasks:
+            raise WatchRefused(gettext("None of this watch's tasks is there any more; make a new watch."))
+        run = JudgeRun.objects.create(
+            judge=watch.judge,
+            study=watch.study,
+            watch=watch,
+            budget_money=watch.budget_money,
+            created_by=user,
+            manifest={"settings": _settings(watch.judge)},
+        )
+        items = _items(run, tasks)
+        PlannedItem.objects.bulk_create(items, batch_size=BATCH)
+        start_run(run, clock=clock, user=user)
+    return run
+
+
+def _settings(judge: Judge) -> dict[str, Any]:
+    """A run's settings; a panel is asked as it was made."""
+    asked = judge.parameters if "jurors" in judge.parameters else {}
+    return {
+        "attempts": ATTEMPTS,
+        "limit": None,
+        "concurrency": None,
+        "reuse": False,
+        "only_rated": False,
+        "jurors": asked.get("jurors", [judge.pk]),
+        "both_orders": bool(asked.get("both_orders")),
+        "repeats": int(asked.get("repeats", 1)),
+        "combine": str(asked.get("combine", "")),
+    }
+
+
+def _items(run: JudgeRun, tasks: Sequence[int]) -> list[PlannedItem]:
+    """Answers are repeats after all that the judges gave before, so that no result takes them for first answers.
+
+    A pair is shown in the same order in every round, so that a round differs in nothing but its time.
+    """
+    settings = run.manifest["settings"]
+    orders, repeats = 2 if settings["both_orders"] else 1, settings["repeats"]
+    pair = NEEDS[run.judge.method].task_kind == Task.Kind.PAIR
+    first = _next_repeat(settings["jurors"], tasks, orders)
+    rows: list[PlannedItem] = []
+    for pk in tasks:
+        shown = random.Random(f"{pk} watch").choice("ab") if pair else "a"
+        for juror in range(len(settings["jurors"])):
+            for repeat in range(repeats):
+                for turn in range(orders):
+                    side = shown if turn == 0 else "b" if shown == "a" else "a"
+                    rows.append(
+                        PlannedItem(
+                            run=run, task_id=pk, shown_first=side, juror=juror,
+                            repeat=first + orders * repeat + turn, position=len(rows),
+                        )
+                    )  # fmt: skip
+    return rows
+
+
+def _next_repeat(jurors: Sequence[int], tasks: Sequence[int], orders: int) -> int:
+    """The first number that no answer and no planned item of these judges has; 1 at least, a multiple of `orders`."""
+    raters = Judge.objects.filter(pk__in=jurors).values("rater")
+    given = Assignment.objects.filter(rater__in=raters, task__in=tasks).aggregate(last=Max("repeat"))["last"]
+    judges = Judge.objects.filter(pk__in=jurors)
+    runs = JudgeRun.objects.filter(judge__in=judges) | JudgeRun.objects.filter(judge__jurors__in=judges)
+    planned = PlannedItem.objects.filter(run__in=runs.values("pk"), task__in=tasks).aggregate(
+        last=Max("repeat")
+    )["last"]
+    after = max(given or 0, planned or 0) + 1
+    return -(-after // orders) * orders
+
+
+def set_active(watch: Watch, active: bool, *, clock: Clock, user: User | None = None) -> None:
+    """Pause, or go on: then a round that is overdue comes at once."""
+    changed = Watch.objects.filter(pk=watch.pk).exclude(active=active).update(active=active)
+    watch.refresh_from_db()
+    if changed:
+        _log(watch, "resumed" if active else "paused", user, {"next_at": watch.next_at.isoformat()})
+
+
+def change_terms(
+    watch: Watch, *, every_hours: int, budget_money: Decimal | None, clock: Clock, user: User | None = None
+) -> None:
+    """Another pause between rounds and another budget of each; the tasks stay. A shorter pause begins now."""
+    before = {"every_hours": watch.every_hours, "budget_money": str(watch.budget_money)}
+    watch.every_hours, watch.budget_money = every_hours, budget_money
+    watch.next_at = min(watch.next_at, clock() + timedelta(hours=every_hours))
+    watch.save(update_fields=["every_hours", "budget_money", "next_at"])
+    after = {"every_hours": every_hours, "budget_money": str(budget_money)}
+    if after != before:
+        _log(watch, "changed", user, {"before": before, **after})
+
+
+def _log(watch: Watch, verb: str, user: User | None, after: dict[str, Any]) -> None:
+    Event.objects.create(
+        workspace_id=watch.study.workspace_id,
+        actor=user,
+        verb=f"watch {verb}"[:50],
+        object_type="judging.Watch",
+        object_id=watch.public_id,
+        after=after,
+    )
+
+
+def log_flag(watch: Watch, run: JudgeRun, found: dict[str, Any]) -> None:
+    """The event that a round stands off; once a round."""
+    known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
+    if not any((event.after or {}).get("run") == run.public_id for event in known):
+        _log(watch, "flagged", None, {"run": run.public_id, **found})

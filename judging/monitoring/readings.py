@@ -1,0 +1,270 @@
+"""What the rounds of a watch say: each round's scores, and how it differs from the first."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+
+import numpy as np
+
+from annotation.models import Assignment, Rater, Score, Task
+from calibration.statistics.errors import NoStatistic
+from judging.judges.questions import Questions
+from judging.methods.combining import How, Scale, derived
+from judging.methods.needs import NEEDS
+from judging.methods.parsing import Verdict
+from judging.models import JudgeRun, Watch
+from judging.monitoring.monitors import log_flag
+from judging.runs.aggregation import is_panel, outcomes_of, parts_of
+from judging.scores.drift import Change, Level, TestName, change, mean_level
+
+Answers = Mapping[tuple[int, str], tuple[float, str]]
+"""(task, criterion's key) -> (value, level)."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """`level` is the mean score, 0 to 1 of the scale; `alike` and `people` the shares of answers that are the first
+    round's and people's majority. `changes` are the tests of this look; None where there is too little. `silent`: half of
+    the tasks that the first round answered, or more, got no usable answer, so that the tests say little or nothing.
+    """
+
+    run: JudgeRun
+    number: int
+    level: Level | None
+    alike: Level | None
+    people: Level | None
+    changes: Mapping[TestName, Change]
+    unscored: int
+    silent: bool = False
+
+    @property
+    def flagged(self) -> bool:
+        return self.silent or any(one.flagged for one in self.changes.values())
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Rounds in their order, the finished ones numbered from 1; `people` tells whether people rated any of the tasks."""
+
+    rounds: tuple[Round, ...]
+    others: tuple[JudgeRun, ...]
+    people: bool
+
+    @property
+    def flagged(self) -> list[Round]:
+        return [one for one in self.rounds if one.flagged]
+
+
+def readings(watch: Watch) -> Readings:
+    runs = list(watch.rounds.order_by("created_at", "pk"))
+    done = [run for run in runs if run.status == JudgeRun.Status.FINISHED]
+    tasks = {
+        task.pk: task
+        for task in Task.objects.filter(pk__in=watch.tasks).prefetch_related("answer_rubric__criteria")
+    }
+    tasks_instruction = dict(
+        Task.objects.filter(pk__in=watch.tasks).values_list("pk", "response_a__instruction_id")
+    )
+    ends = _ends(watch, tasks)
+    gold = majorities(watch)
+    answers = [_answers(run) for run in done]
+    rounds: list[Round] = []
+    for number, (run, given) in enumerate(zip(done, answers, strict=True), 1):
+        rounds.append(_round(run, number, given, answers, gold, ends, tasks_instruction, len(watch.tasks)))
+    return Readings(
+        tuple(rounds), tuple(run for run in runs if run.status != JudgeRun.Status.FINISHED), bool(gold)
+    )
+
+
+def _round(
+    run: JudgeRun,
+    number: int,
+    given: Answers,
+    every: Sequence[Answers],
+    gold: Mapping[tuple[int, str], tuple[float, str]],
+    ends: Mapping[tuple[int, str], tuple[float, float]],
+    instruction: Mapping[int, int],
+    asked: int,
+) -> Round:
+    scores = _scores(given, ends)
+    alike = _same(given, every[0]) if number > 1 else {}
+    people = _same(given, gold)
+    pairs: dict[TestName, tuple[Mapping[int, float], Mapping[int, float]]] = {}
+    if number > 1:
+        pairs["score"] = _scores(every[0], ends), scores
+        if gold:
+            pairs["people"] = _same(every[0], gold), people
+        if number > 2:
+            pairs["steadiness"] = _same(every[1], every[0]), alike
+    # How many tests every look has: counted alike from the first on, so that the levels add up.
+    tests = 3 if gold else 2
+    changes: dict[TestName, Change] = {}
+    for name, (before, now) in pairs.items():
+        both = sorted(before.keys() & now.keys())
+        try:
+            changes[name] = change(
+                np.array([before[pk] for pk in both], dtype=np.float64),
+                np.array([now[pk] for pk in both], dtype=np.float64),
+                [instruction[pk] for pk in both],
+                look=number - 1,
+                tests=tests,
+            )
+        except NoStatistic:
+            continue
+    return Round(
+        run,
+        number,
+        _level(scores, instruction),
+        _level(alike, instruction),
+        _level(people, instruction),
+        changes,
+        asked - len(scores),
+        silent=number > 1 and _half_lost(_scores(every[0], ends), scores),
+    )
+
+
+def _half_lost(before: Mapping[int, float], now: Mapping[int, float]) -> bool:
+    """Whether half of the tasks or more that had a score have none any more."""
+    return bool(before) and 2 * len(before.keys() & now.keys()) <= len(before)
+
+
+def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> Level | None:
+    pks = sorted(values)
+    try:
+        return mean_level(
+            np.array([values[pk] for pk in pks], dtype=np.float64), [instruction[pk] for pk in pks]
+        )
+    except NoStatistic:
+        return None
+
+
+def _answers(run: JudgeRun) -> Answers:
+    """A judge's answers of a round; a panel's are what its parts come to."""
+    if is_panel(run):
+        return _panel_answers(run)
+    rows = (
+        Score.objects.filter(
+            assignment__planned_items__run=run, assignment__planned_items__canary="", value__isnull=False
+        )
+        .order_by("revision")
+        .values_list("assignment__task_id", "criterion__key", "value", "level")
+    )
+    return {(task, key): (float(value or 0.0), level) for task, key, value, level in rows}
+
+
+def _panel_answers(run: JudgeRun) -> Answers:
+    settings = run.manifest["settings"]
+    how = How(settings["combine"])
+    questions = Questions(run.judge.method, run.study)
+    preference = questions.needs.role == "preference"
+    items = list(run.items.filter(canary="").select_related("task").order_by("task_id", "juror", "repeat"))
+    outcomes = outcomes_of(items)
+    found: dict[tuple[int, str], tuple[float, str]] = {}
+    for pk, group in groupby(items, key=lambda item: item.task_id):
+        own = list(group)
+        scales = [Scale(one, preference) for one in questions.answered(own[0].task)]
+        said = derived(parts_of(own, outcomes), scales, how)
+        if isinstance(said, Verdict):
+            for answer in said.answers:
+                found[pk, answer.key] = answer.value, getattr(answer, "level", "")
+    return found
+
+
+def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:
+    role = NEEDS[watch.judge.method].role
+    return {
+        (pk, one.key): one.ends
+        for pk, task in tasks.items()
+        for one in task.answer_rubric.criteria.all()
+        if one.role == role
+    }
+
+
+def _scores(given: Answers, ends: Mapping[tuple[int, str], tuple[float, float]]) -> dict[int, float]:
+    """By task, the mean of its answers as shares of their scales."""
+    shares: dict[int, list[float]] = defaultdict(list)
+    for (task, key), (value, _level_key) in given.items():
+        if (task, key) in ends:
+            low, high = ends[task, key]
+            shares[task].append((value - low) / (high - low))
+    return {task: float(np.mean(own)) for task, own in shares.items()}
+
+
+def _same(given: Answers, other: Answers) -> dict[int, float]:
+    """By task, the share of its answers that are the other's; of a value with several levels the level counts."""
+    shares: dict[int, list[float]] = defaultdict(list)
+    for place in given.keys() & other.keys():
+        (value, level), (theirs, their_level) = given[place], other[place]
+        alike = abs(value - theirs) < 1e-9 and (not level or not their_level or level == their_level)
+        shares[place[0]].append(float(alike))
+    return {task: float(np.mean(own)) for task, own in shares.items()}
+
+
+def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
+    """What most people, or a key, said of each task's responses, wherever; where most is several, there is none."""
+    tasks = {
+        (first, second): pk
+        for pk, first, second in Task.objects.filter(pk__in=watch.tasks).values_list(
+            "pk", "response_a_id", "response_b_id"
+        )
+    }
+    rows = Score.objects.filter(
+        assignment__task__response_a__in=[first for first, _ in tasks],
+        assignment__task__kind=NEEDS[watch.judge.method].task_kind,
+        assignment__task__gold__isnull=True,
+        assignment__repeat=0,
+        assignment__status=Assignment.Status.SUBMITTED,
+        assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.KEY],
+        value__isnull=False,
+    ).order_by("revision")
+    latest = {
+        (assignment, key): (first, second, float(value or 0.0), level)
+        for assignment, key, first, second, value, level in rows.values_list(
+            "assignment_id", "criterion__key", "assignment__task__response_a_id",
+            "assignment__task__response_b_id", "value", "level",
+        )
+    }  # fmt: skip
+    votes: dict[tuple[int, str], dict[tuple[float, str], int]] = defaultdict(lambda: defaultdict(int))
+    for (_assignment, key), (first, second, value, level) in latest.items():
+        if (first, second) in tasks:
+            votes[tasks[first, second], key][value, level] += 1
+    found = {}
+    for place, counts in votes.items():
+        most = max(counts.values())
+        chosen = [answer for answer, number in counts.items() if number == most]
+        if len(chosen) == 1:
+            found[place] = chosen[0]
+    return found
+
+
+def look_at(run: JudgeRun) -> bool:
+    """Writes into a finished round's manifest what it comes to, and an event where it is flagged; whether it is."""
+    watch = run.watch
+    if watch is None or run.status != JudgeRun.Status.FINISHED:
+        return False
+    if "watch" in run.manifest:
+        return bool(run.manifest["watch"]["flagged"])
+    found = next((one for one in readings(watch).rounds if one.run.pk == run.pk), None)
+    if found is None:
+        return False
+    said = {
+        "round": found.number,
+        "flagged": found.flagged,
+        "changes": {name: asdict(one) for name, one in found.changes.items()},
+    }
+    JudgeRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "watch": said})
+    run.refresh_from_db()
+    if found.flagged:
+        log_flag(watch, run, {"round": found.number})
+    return found.flagged
+
+
+def unlooked() -> list[JudgeRun]:
+    """Finished rounds that nobody has looked at."""
+    finished = JudgeRun.objects.filter(watch__isnull=False, status=JudgeRun.Status.FINISHED)
+    return list(
+        finished.exclude(manifest__has_key="watch")
+        .select_related("watch__judge", "watch__study")
+        .order_by("pk")
+    )

@@ -1,0 +1,86 @@
+"""HREF's printed table of ways of judging beside those of a study, where the study is of HREF's responses."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotation.models import Rater, Study
+from calibration.reports.registry import Plain
+from calibration.web.blocks import Block, Column, Table
+from core.messages.localized import localized
+from generation.models import Category
+from judging.models import Judge
+from judging.published.columns import plain_name
+from judging.published.tables import published_tables, table_notes, table_source
+
+TABLE = "table_1"
+PEOPLE = "Human"
+
+
+def printed_methods_block(study: Study, report: Plain) -> Block | None:
+    """The printed rates in percent by category, and over everything ours beside them; None without such a table.
+
+    HREF (arXiv 2412.15524), table 1.
+    """
+    published = published_tables(study.benchmark.slug) if study.benchmark else None
+    if published is None or TABLE not in published or "methods" not in published:
+        return None
+    table = published[TABLE]
+    ours = _ours(study, report, published["methods"])
+    names = {row.key: row.name for row in Category.objects.filter(benchmark=study.benchmark)}
+    columns = [
+        Column(gettext("Printed as")), Column(gettext("Here")), Column(gettext("All, printed"), 1),
+        Column(gettext("All, here"), 1), Column(gettext("Tasks here"), 0),
+        *(Column(names.get(key, key), 1) for key in table["columns"][:-1]),
+    ]  # fmt: skip
+    rows = []
+    for printed_name, values in table["rows"].items():
+        name, found = ours.get(printed_name, ("", None))
+        here = (100 * found["value"], found["n"]) if found else (None, None)
+        rows.append([printed_name, name, values[-1], *here, *values[:-1]])
+    return Block(
+        "printed",
+        gettext("As the benchmark's paper printed it"),
+        table=Table(columns, rows, caption=localized(table["title"])),
+        notes=[
+            gettext(
+                "The columns of categories hold printed numbers; ours stand in the first table. A judge here is beside a "
+                "printed row where method and model are the same. The paper's composites were chosen and reported on the "
+                "same tasks; here a composite is reported on tasks that had no part in choosing."
+            ),
+            *table_notes(published, TABLE),
+            gettext("Source: %(source)s.") % {"source": table_source(published, TABLE)},
+        ],
+        folded=True,
+    )
+
+
+def _ours(
+    study: Study, report: Plain, methods: Mapping[str, Any]
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Of each printed row our judge's name and its rate over everything, and people's."""
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    if report["people"]["all"]:
+        found[PEOPLE] = (gettext("People among themselves"), report["people"]["all"])
+    raters = Rater.objects.filter(workspace=study.workspace_id, kind=Rater.Kind.JUDGE)
+    judges = {
+        one.rater.name: one
+        for one in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
+    }
+    for row in report["methods"]:
+        own = judges.get(row["judge"])
+        for printed_name, wanted in methods.items():
+            if row["all"] and printed_name not in found and _is(row["judge"], own, printed_name, wanted):
+                found[printed_name] = (row["judge"], row["all"])
+    return found
+
+
+def _is(name: str, judge: Judge | None, printed_name: str, wanted: Mapping[str, Any]) -> bool:
+    """Whether a judge is the printed one: by method and model, or, where it was imported, by its name."""
+    if judge is None:
+        return plain_name(name) == plain_name(printed_name)
+    if judge.method != wanted["method"]:
+        return False
+    model = plain_name(judge.language_model.name) if judge.language_model else ""
+    return not wanted["models"] or model in {plain_name(one) for one in wanted["models"]}

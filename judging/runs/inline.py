@@ -1,0 +1,148 @@
+"""Runs that call nobody: plain rules, and the choice among verdicts that are stored already."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from statistics import fmean
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
+from core.clock import Clock
+from generation.execution.shift import Shift
+from judging.judges.questions import Questions
+from judging.judges.transports import canonical, shown
+from judging.methods import messages as reply_messages
+from judging.methods.needs import unanswerable
+from judging.methods.pairs import composite, heuristics
+from judging.methods.pairs.composite import Agreement
+from judging.methods.parsing import Unscored, Verdict
+from judging.models import JudgeRun, PlannedItem
+from judging.runs.aggregation import answer_of, jurors_of
+from judging.runs.leases import lease_items, new_worker_name, release
+from judging.runs.life_cycle import fail_run, pause_run
+from judging.runs.recording import Ledger
+
+BATCH = 500
+EVERYTHING = "all"
+Verdicts = Mapping[int, Mapping[str, Verdict]]
+
+
+def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:
+    """Decides every waiting item of the run, some hundred in a transaction."""
+    worker = new_worker_name()
+    questions = Questions(run.judge.method, run.study)
+    judge = jurors_of(run)[0]
+    ledger = Ledger(judge.rater, questions, clock)
+    try:
+        decide = _decider(run, questions)
+    except composite.TooFewTasks as error:
+        fail_run(run, str(error), clock=clock)
+        return
+    while pks := lease_items(run, worker, BATCH, clock):
+        shift.watch()
+        if shift.interrupted():
+            release(run, worker, pks)
+            pause_run(run, reply_messages.INTERRUPTED_DECIDING(), clock=clock)
+            return
+        items = list(
+            PlannedItem.objects.filter(pk__in=pks).select_related(
+                "task__response_a__instruction__category", "task__response_b"
+            )
+        )
+        with transaction.atomic():
+            questions.learn(item.task for item in items)
+            done = ledger.answered_already(items)
+            for item in items:
+                if item.pk not in done:
+                    ledger.close(item, decide(item))
+            ledger.write()
+
+
+def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Verdict | Unscored]:
+    """Raises TooFewTasks."""
+    method = run.judge.method
+    if method == composite.KEY:
+        verdicts = verdicts_of(run.study, besides=run.judge.rater)
+        chosen = composite.choose(agreements_of(run.study, verdicts), seed=run.seed)
+        return lambda item: composite.verdict_of(
+            chosen, category_of(item.task), dict(verdicts.get(item.task_id, {}))
+        )
+
+    def decide(item: PlannedItem) -> Verdict | Unscored:
+        question = shown(item, questions.about(item.task))
+        lack = unanswerable(method, question)
+        if lack is not None:
+            return lack
+        return canonical(item, heuristics.decide(heuristics.Rule(method), question, seed=run.seed))
+
+    return decide
+
+
+def category_of(task: Task) -> str:
+    category = task.response_a.instruction.category
+    return category.key if category else EVERYTHING
+
+
+def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
+    """By task and judge's name, the preferences that judges have stored in the study, those of `besides` left out."""
+    scores = (
+        _preferences(study)
+        .filter(
+            assignment__rater__kind=Rater.Kind.JUDGE,
+            assignment__status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+        )
+        .exclude(assignment__rater=besides)
+        .exclude(assignment__discredited=True)
+    )
+    found: dict[int, dict[str, Verdict]] = defaultdict(dict)
+    for score in scores:
+        found[score.assignment.task_id][score.assignment.rater.label] = Verdict((answer_of(score),))
+    return found
+
+
+def agreements_of(study: Study, verdicts: Verdicts) -> list[Agreement]:
+    """How far each judge's preference on each task that people answered agrees with theirs: the share of people."""
+    people: dict[int, list[int]] = defaultdict(list)
+    tasks: dict[int, Task] = {}
+    answered = _preferences(study).filter(
+        assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT],
+        assignment__status=Assignment.Status.SUBMITTED,
+    )
+    for score in answered:
+        people[score.assignment.task_id].append(_sign(score.value))
+        tasks[score.assignment.task_id] = score.assignment.task
+    methods = sorted({name for given in verdicts.values() for name in given})
+    found = []
+    for pk, sides in people.items():
+        for method in methods:
+            verdict = verdicts.get(pk, {}).get(method)
+            value = None
+            if verdict is not None:
+                value = fmean(side == _sign(verdict.answers[0].value) for side in sides)
+            task = tasks[pk]
+            found.append(
+                Agreement(str(pk), str(task.response_a.instruction_id), category_of(task), method, value)
+            )
+    return found
+
+
+def _preferences(study: Study) -> QuerySet[Score]:
+    return (
+        Score.objects.filter(
+            assignment__task__study=study,
+            assignment__task__gold__isnull=True,
+            assignment__repeat=0,
+            criterion__role=Criterion.Role.PREFERENCE,
+            value__isnull=False,
+        )
+        .select_related(
+            "criterion", "assignment__rater", "assignment__task__response_a__instruction__category"
+        )
+        .order_by("assignment", "revision")
+    )
+
+
+def _sign(value: float | None) -> int:
+    assert value is not None
+    return (value > 0) - (value < 0)

@@ -1,0 +1,80 @@
+"""A panel: several judges, or one asked in both orders or several times, whose verdicts are combined into one."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from annotation.models import Rater
+from judging.methods.combining import How
+from judging.methods.needs import NEEDS, needs_no_call
+from judging.models import Judge
+
+LONGEST_LABEL = 200
+
+
+class PanelRefused(ValueError):
+    """These judges cannot decide together; the sentence says why."""
+
+
+def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -> Judge:
+    """The panel of these judges, combined so: the one there is, or a new one with its own rater.
+
+    Raises PanelRefused where the judges answer different things, one sits twice, or one of several is a rule.
+    """
+    first = jurors[0]
+    if len({juror.pk for juror in jurors}) != len(jurors):
+        raise PanelRefused(f"Judge {first} sits in this jury twice; name each model once.")
+    if len({(NEEDS[juror.method].role, NEEDS[juror.method].task_kind) for juror in jurors}) != 1:
+        raise PanelRefused("The judges of one jury must answer the same criteria, by methods of one kind.")
+    if len(jurors) > 1 and (rule := next((one for one in jurors if needs_no_call(one.method)), None)):
+        raise PanelRefused(f"Judge {rule} is a rule, which decides alone; leave it out of the jury.")
+    parameters = {
+        "jurors": [juror.pk for juror in jurors],
+        "both_orders": both_orders,
+        "repeats": repeats,
+        "combine": str(how),
+    }
+    known = Judge.objects.filter(
+        workspace=first.workspace, method=first.method, parameters=parameters
+    ).first()
+    if known is not None:
+        return known
+    with transaction.atomic():
+        rater = Rater.objects.create(
+            workspace=first.workspace,
+            kind=Rater.Kind.JUDGE,
+            label=_free_label(first, _label(jurors, both_orders, repeats, how)),
+            provenance=next((juror.rater.provenance for juror in jurors if juror.rater.provenance), ""),
+        )
+        panel = Judge.objects.create(
+            workspace=first.workspace,
+            rater=rater,
+            language_model=first.language_model if len(jurors) == 1 else None,
+            method=first.method,
+            prompt=first.prompt,
+            prompt_hash=first.prompt_hash,
+            parameters=parameters,
+        )
+        panel.jurors.set(jurors)
+    return panel
+
+
+def _label(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -> str:
+    """'a + b (majority), both orders, 3 times'."""
+    names = " + ".join(juror.rater.label for juror in jurors)
+    parts = [f"{names} ({how})" if len(jurors) > 1 else names]
+    if both_orders:
+        parts.append("both orders")
+    if repeats > 1:
+        parts.append(f"{repeats} times")
+    return ", ".join(parts)
+
+
+def _free_label(judge: Judge, plain: str) -> str:
+    plain = plain[: LONGEST_LABEL - 6]
+    taken = set(
+        Rater.objects.filter(
+            workspace=judge.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain
+        ).values_list("label", flat=True)
+    )
+    return next(label for label in (plain, *(f"{plain} {n}" for n in range(2, 1000))) if label not in taken)

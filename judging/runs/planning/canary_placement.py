@@ -1,0 +1,79 @@
+"""Puts canaries among a run's items: texts that deserve nothing, answers to them count nowhere."""
+
+import hashlib
+import random
+from collections.abc import Sequence
+
+from annotation.models import Task
+from generation.models import Endpoint, Response
+from judging.judges.questions import Questions
+from judging.methods.canaries import Canary, canaries_for
+from judging.methods.needs import NEEDS, Transport
+from judging.models import Judge, JudgeRun, PlannedItem
+
+PURPOSE = "canary"
+CANARIES = 4
+"""How many texts a run plants for each juror; of pairs each in both orders."""
+
+
+def takes_canaries(judge: Judge) -> bool:
+    """Models that read and are asked for scores or preferences. A check may rightly hold for an empty text."""
+    needs = NEEDS[judge.method]
+    model = judge.language_model
+    scripted = bool(model and model.endpoint and model.endpoint.kind == Endpoint.Kind.SCRIPTED)
+    return needs.transport == Transport.CHAT and needs.task_kind != Task.Kind.CHECK and not scripted
+
+
+def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int) -> list[PlannedItem]:
+    """Items about one planted text of each kind, for each juror that takes them, beside drawn tasks of the plan; not
+    yet stored."""
+    draws = random.Random(f"{seed} canaries")
+    method = jurors[0].method
+    pair = NEEDS[method].task_kind == Task.Kind.PAIR
+    questions = Questions(method, run.study)
+    drawn = draws.sample(pks, min(4, len(pks)))
+    tasks = list(
+        Task.objects.filter(pk__in=drawn)
+        .select_related("response_a__instruction", "response_b")
+        .order_by("pk")
+    )
+    found = []
+    for number, canary in enumerate(canaries_for(questions.answered(tasks[0]), pair=pair)):
+        host = tasks[number % len(tasks)]
+        if canary.key == "order":
+            canary = next(
+                one for one in canaries_for(questions.answered(host), pair=pair) if one.key == canary.key
+            )
+        task = _task_of(host, canary, pair)
+        for juror in (place for place, judge in enumerate(jurors) if takes_canaries(judge)):
+            for repeat, side in enumerate("ab" if pair else "a"):
+                found.append(
+                    PlannedItem(
+                        run=run, task=task, shown_first=side, repeat=repeat, juror=juror, canary=canary.key
+                    )
+                )
+    return found
+
+
+def _task_of(host: Task, canary: Canary, pair: bool) -> Task:
+    """The task about the planted text; beside an ordinary response it is side B."""
+    digest = hashlib.sha256(canary.text.encode()).hexdigest()[:12]
+    response, _made = Response.objects.get_or_create(
+        instruction=host.response_a.instruction,
+        model=None,
+        external_id=f"canary:{canary.key}:{digest}",
+        defaults={"kind": Response.Kind.CANARY, "text": canary.text, "words": len(canary.text.split())},
+    )
+    task, _made = Task.objects.get_or_create(
+        study=host.study,
+        key=f"canary:{host.pk}:{response.pk}",
+        defaults={
+            "kind": host.kind,
+            "response_a": host.response_a if pair else response,
+            "response_b": response if pair else None,
+            "answer_rubric": host.answer_rubric,
+            "guide_rubric": host.guide_rubric,
+            "gold": {"purpose": PURPOSE},
+        },
+    )
+    return task

@@ -1,0 +1,120 @@
+"""How many calls a run would make and what they may cost, before anything is made, planned or sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Avg
+
+from annotation.models import Study, Task
+from generation.llm.protocol.prices import NOTHING, Prices, Spend
+from generation.models import LanguageModel
+from judging.judges.questions import Questions
+from judging.judges.transports import shown, way_of
+from judging.methods.needs import NEEDS, needs_no_call, unanswerable
+from judging.methods.parsing import Unscored
+from judging.models import Judge, PlannedItem, Reply
+from judging.runs.planning.canary_placement import CANARIES, takes_canaries
+from judging.runs.planning.plan import Asking
+from judging.runs.planning.preview import Target, prospect
+from judging.runs.planning.requirements import Lack
+
+EARLIER_REPLIES = 500
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`most` is an upper estimate: the longest answer allowed, no reply reused, no answer asked for again.
+
+    `usual` is the same by the mean of the judges' earlier replies; None where one of them has none. `unanswerable`
+    is the share, 0..1, of the drawn questions that lack something and so cost no call; `lacks` says what in how many.
+    """
+
+    tasks: int
+    canaries: int
+    most: Spend
+    usual: Spend | None
+    unanswerable: float
+    priced: bool
+    lacks: list[Lack]
+
+
+def estimate_run(
+    judges: Sequence[Judge],
+    leader: Judge,
+    target: Target,
+    asking: Asking,
+    *,
+    limit: int | None,
+    only_rated: bool,
+) -> Estimate:
+    """Of a run that `leader`, the one judge or the panel of these, leads. Reads only. Raises what planning raises."""
+    found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)
+    drawn = found.drawn
+    pair = NEEDS[judges[0].method].task_kind == Task.Kind.PAIR
+    times = asking.repeats * (2 if asking.both_orders and pair else 1)
+    planted = CANARIES * (2 if pair else 1) if asking.canaries and found.tasks else 0
+    most, usual, lacking, canaries = NOTHING, NOTHING, 0, 0
+    complete = True
+    for judge in judges:
+        mean, lacks = _mean_reserve(judge, found.study, drawn)
+        own = planted if takes_canaries(judge) else 0
+        canaries += own
+        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + own if drawn else 0
+        if needs_no_call(judge.method):
+            asked = 0
+        most += _times(mean, asked)
+        earlier = _mean_reply(judge)
+        complete = complete and (earlier is not None or asked == 0)
+        usual += _times(earlier or NOTHING, asked)
+        lacking += lacks
+    return Estimate(
+        tasks=found.tasks,
+        canaries=canaries,
+        most=most,
+        usual=usual if complete and most.calls else None,
+        unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,
+        priced=any(_prices(judge) != Prices() for judge in judges),
+        lacks=found.lacks,
+    )
+
+
+def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Spend, int]:
+    """The most that one call may cost on average, and how many of the tasks cannot be asked about."""
+    if needs_no_call(judge.method):
+        return NOTHING, 0
+    questions, way = Questions(judge.method, study), way_of(judge)
+    questions.learn(tasks)
+    total, asked = NOTHING, 0
+    for task in tasks:
+        item = PlannedItem(task=task, shown_first="a")
+        question = shown(item, questions.about(task))
+        begun = unanswerable(judge.method, question) or way.begin(item, question)
+        if not isinstance(begun, Unscored):
+            total += way.ask(begun).reserve
+            asked += 1
+    if not asked:
+        return NOTHING, len(tasks)
+    mean = Spend(round(total.calls / asked), round(total.tokens / asked), total.money / asked)
+    return mean, len(tasks) - asked
+
+
+def _mean_reply(judge: Judge) -> Spend | None:
+    """Of the judge's newest replies that were paid for."""
+    newest = Reply.objects.filter(item__assignment__rater=judge.rater_id, reused_from=None, error="")
+    means = Reply.objects.filter(
+        pk__in=newest.order_by("-pk").values_list("pk", flat=True)[:EARLIER_REPLIES]
+    ).aggregate(calls=Avg("calls"), read=Avg("input_tokens"), written=Avg("output_tokens"), money=Avg("cost"))
+    if means["read"] is None:
+        return None
+    return Spend(round(means["calls"]), round(means["read"] + means["written"]), Decimal(means["money"]))
+
+
+def _times(one: Spend, count: int) -> Spend:
+    return Spend(one.calls * count, one.tokens * count, one.money * count)
+
+
+def _prices(judge: Judge) -> Prices:
+    model: LanguageModel | None = judge.language_model
+    endpoint = model.endpoint if model else None
+    return Prices(endpoint.input_price, endpoint.output_price) if endpoint else Prices()

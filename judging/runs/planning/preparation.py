@@ -1,0 +1,236 @@
+"""A large run is prepared by whoever works on it: responses become tasks, the plan is decided once, its items are made.
+
+A small one is planned where it is started. Everything is done in short transactions, each of which stores how far it
+is, so that people can go on writing and a worker can be killed at any point.
+"""
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max
+
+from annotation.models import Study
+from core.clock import Clock
+from core.messages.sentences import Wording
+from generation.execution.leases import LEASE, new_worker_name
+from generation.execution.shift import LOOK_SECONDS, Shift
+from judging.methods.needs import NEEDS
+from judging.methods.prompts import BadTemplate
+from judging.methods.scales import WrongScale
+from judging.methods.single.checklist import MixedScales
+from judging.models import Judge, JudgeRun, Preparation
+from judging.runs.aggregation import jurors_of
+from judging.runs.leases import take_preparation
+from judging.runs.life_cycle import NotPossible, pause_run
+from judging.runs.manifest import manifest_at_start
+from judging.runs.planning.plan import (
+    Layout,
+    Wish,
+    decide,
+    items_each,
+    leader_of,
+    new_run,
+    plan_wish,
+    plant_canaries,
+)
+from judging.runs.planning.preview import Target, prospect
+from judging.runs.planning.requirements import MethodLacks, note_lacks
+from judging.studies.benchmarks import (
+    BATCH,
+    NearestRubrics,
+    NothingToJudge,
+    make_tasks,
+    own_study,
+    responses_without_task,
+    rows_of,
+)
+
+AT_ONCE = 5_000
+"""Up to so many new tasks and items, a run is planned where it is started: within a second on a busy machine."""
+NOTHING_LEFT = Wording("Nothing is left that this run could ask; start another one, or cancel this one.")
+
+
+def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:
+    """The run that is wished for: with its items, or, where it is large, with its preparation.
+
+    Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
+    """
+    jurors = (judge, *wish.asking.jurors)
+    with transaction.atomic():
+        leader = leader_of(judge, wish.asking)
+        found = prospect(leader, jurors, target, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
+        unmade = target.unmade
+        if unmade + found.tasks * items_each(judge, wish.asking) <= AT_ONCE:
+            run = plan_wish(judge, target.to_judge(), wish)
+            note_lacks(run, found.lacks)
+            return run
+        if not found.tasks:
+            raise NothingToJudge(_why_nothing(leader, target, wish.only_rated))
+        run = new_run(judge, leader, target.study or _own_study(target), wish)
+        note_lacks(run, found.lacks)
+        if unmade:
+            newest = target.without_task().aggregate(pk=Max("pk"))["pk"]
+            Preparation.objects.create(run=run, newest_response=newest, total=unmade + found.tasks)
+        else:
+            pks = decide(
+                leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed
+            )
+            Preparation.objects.create(run=run, tasks=pks, total=len(pks))
+            plant_canaries(run, jurors, pks)
+    return run
+
+
+def _own_study(target: Target) -> Study:
+    assert target.benchmark is not None
+    return own_study(target.benchmark, target.experiment)
+
+
+def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
+    """Of a benchmark whose responses are not all tasks yet."""
+    assert target.benchmark is not None
+    name, kind = f"benchmark {target.benchmark.slug}", NEEDS[leader.method].task_kind
+    if kind not in target.kinds:
+        return (
+            f"The study of {name} has no tasks of kind {kind}, which is what the {leader.method} method judges; make a "
+            "study of such tasks in the browser and judge that."
+        )
+    if only_rated and not target.rated:
+        return f"People have rated nothing of {name} yet; judge all of it without --only-rated."
+    return f"{leader} has answered everything of {name} that people have rated already."
+
+
+def prepare(run: JudgeRun, *, shift: Shift, clock: Clock) -> bool:
+    """Whether the run has all its items by now; what is missing is made here.
+
+    False where the run no longer runs, the shift is interrupted, nothing is left to ask, or another worker prepares
+    the run and the shift does not wait for it.
+    """
+    if not run.preparing:
+        return True
+    worker = new_worker_name()
+    while not take_preparation(run, worker, clock):
+        if not run.preparing:
+            return True
+        if not shift.wait or _interrupted(shift) or not _runs(run):
+            return False
+        time.sleep(LOOK_SECONDS)
+    try:
+        return _Work(run, worker, shift, clock).done()
+    finally:
+        Preparation.objects.filter(run=run, leased_by=worker).update(leased_until=None, leased_by="")
+
+
+def _interrupted(shift: Shift) -> bool:
+    shift.watch()
+    return shift.interrupted()
+
+
+def _runs(run: JudgeRun) -> bool:
+    return JudgeRun.objects.filter(pk=run.pk, status=JudgeRun.Status.RUNNING).exists()
+
+
+class _Work:
+    """What one worker does while the preparation is its own."""
+
+    def __init__(self, run: JudgeRun, worker: str, shift: Shift, clock: Clock) -> None:
+        self._run, self._worker, self._shift, self._clock = run, worker, shift, clock
+        self._jurors = jurors_of(run)
+
+    def done(self) -> bool:
+        preparation = Preparation.objects.filter(run=self._run).first()
+        if preparation is None:
+            # Whoever held it before ended it after all.
+            return True
+        if preparation.tasks is None:
+            if not (self._make_tasks(preparation) and self._decide(preparation)):
+                return False
+            preparation.refresh_from_db()
+        if not self._lay_out(preparation):
+            return False
+        self._complete()
+        return True
+
+    def _hold(self, **stored: Any) -> bool:
+        """In a transaction: whether to go on. Where so, nobody else does anything here before it is committed."""
+        locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=self._run.pk)
+        own = Preparation.objects.filter(run=self._run, leased_by=self._worker)
+        return locked.status == JudgeRun.Status.RUNNING and bool(
+            own.update(leased_until=self._clock() + LEASE, **stored)
+        )
+
+    def _make_tasks(self, preparation: Preparation) -> bool:
+        study, benchmark = self._run.study, self._run.study.benchmark
+        assert benchmark is not None
+        responses = responses_without_task(benchmark, study.experiment, study)
+        rubrics = NearestRubrics(benchmark)
+        rows = [
+            (response, instruction, category)
+            for response, instruction, category in rows_of(
+                responses.filter(pk__lte=preparation.newest_response)
+            )
+            if rubrics.of(instruction, category) is not None
+        ]
+        for start in range(0, len(rows), BATCH):
+            part = rows[start : start + BATCH]
+            with transaction.atomic():
+                if not self._hold(done=F("done") + len(part)):
+                    return False
+                make_tasks(study, part, rubrics)
+            if _interrupted(self._shift):
+                return False
+        return True
+
+    def _decide(self, preparation: Preparation) -> bool:
+        """The plan, from now on what it is."""
+        settings = self._run.manifest["settings"]
+        try:
+            pks = decide(
+                self._run.judge,
+                self._jurors,
+                self._run.study,
+                limit=settings["limit"],
+                only_rated=settings["only_rated"],
+                newest_response=preparation.newest_response,
+                seed=self._run.seed,
+            )
+        except MethodLacks as error:
+            with suppress(NotPossible):
+                pause_run(self._run, str(error), clock=self._clock)
+            return False
+        except (NothingToJudge, MixedScales, WrongScale, BadTemplate):
+            with suppress(NotPossible):
+                pause_run(self._run, NOTHING_LEFT(), clock=self._clock)
+            return False
+        with transaction.atomic():
+            if not self._hold(tasks=pks, total=F("done") + len(pks)):
+                return False
+            plant_canaries(self._run, self._jurors, pks)
+        return True
+
+    def _lay_out(self, preparation: Preparation) -> bool:
+        """The items of the tasks that the last so many steps are for."""
+        pks: list[int] = preparation.tasks or []
+        begin = len(pks) - (preparation.total - preparation.done)
+        layout = Layout(self._run, self._jurors, pks, begin)
+        while begin < len(pks):
+            with transaction.atomic():
+                begin += (count := min(layout.at_once, len(pks) - begin))
+                if not self._hold(done=F("done") + count):
+                    return False
+                layout.lay_out()
+            if _interrupted(self._shift):
+                return False
+        return True
+
+    def _complete(self) -> None:
+        """Also where another worker took over meanwhile: all items are there, and both find the same."""
+        made_of = manifest_at_start(self._run)
+        with transaction.atomic():
+            locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=self._run.pk)
+            gone, _rows = Preparation.objects.filter(run=locked).delete()
+            if gone:
+                locked.manifest = {**locked.manifest, **made_of}
+                locked.save(update_fields=["manifest"])
+        self._run.refresh_from_db()

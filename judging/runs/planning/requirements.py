@@ -1,0 +1,311 @@
+"""What a method cannot do without, looked for before a run is priced: in how many of its tasks it is missing."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from django.db.models import Q, QuerySet
+
+from annotation.models import Criterion, Rubric, Study, Task
+from core.messages.sentences import Sentence, worded
+from generation.endpoints.clients import served_name
+from generation.models import Endpoint, Instruction, LanguageModel, Response
+from judging.judges.questions import english
+from judging.methods.needs import NEEDS, Transport
+from judging.methods.pairs import composite
+from judging.models import Judge, JudgeRun
+from judging.runs.inline import agreements_of, verdicts_of
+
+INSTRUCTION = "response_a__instruction"
+OF_RESPONSE = "instruction"
+EVERY = ~Q(pk__in=[])
+
+
+class MethodLacks(ValueError):
+    """No task has what the method needs; the sentence says what is missing, in how many tasks, and what to do."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """`missing` of the `tasks` of a run have not what the method needs, which `need` names."""
+
+    need: str
+    method: str
+    missing: int
+    tasks: int
+
+    @property
+    def refusal(self) -> Sentence:
+        return REFUSALS[self.need](method=self.method, missing=self.missing, tasks=self.tasks)
+
+    @property
+    def warning(self) -> Sentence:
+        return WARNINGS[self.need](method=self.method, missing=self.missing, tasks=self.tasks)
+
+
+def _reference(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s compares with a human reference, which is missing in %(missing)s of %(tasks)s tasks; load "
+        "instructions with references, or choose another method.",
+        **values,
+    )
+
+
+def _hint(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s needs an instruction's hint, which is missing in %(missing)s of %(tasks)s tasks; load "
+        "instructions with hints, or choose another method.",
+        **values,
+    )
+
+
+def _guideline(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s needs the study's guideline, which is missing for %(missing)s of %(tasks)s tasks; give the "
+        "study a guideline, or choose another method.",
+        **values,
+    )
+
+
+def _guides(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s is guided by a checklist, which is missing in %(missing)s of %(tasks)s tasks; give the "
+        "benchmark a rubric with items, or choose another method.",
+        **values,
+    )
+
+
+def _served(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s asks the models that wrote the responses for log-probabilities, and in %(missing)s of "
+        "%(tasks)s tasks one of them has no endpoint that gives any; serve these models with vLLM and add the endpoint, "
+        "or choose another method.",
+        **values,
+    )
+
+
+def _embeddings(**values: object) -> Sentence:
+    return worded(
+        "Method %(method)s needs an endpoint that gives embeddings, which this judge's endpoint did not when it was "
+        "tested, so that %(missing)s of %(tasks)s tasks cannot be judged; choose a judge with an embedding model, or "
+        "test the endpoint again.",
+        **values,
+    )
+
+
+def _reference_left_out(**values: object) -> Sentence:
+    return worded(
+        "%(missing)s of %(tasks)s tasks have no human reference, which method %(method)s compares with; they are left out "
+        "and count as unscored.",
+        **values,
+    )
+
+
+def _hint_left_out(**values: object) -> Sentence:
+    return worded(
+        "%(missing)s of %(tasks)s tasks have no hint, which method %(method)s needs; they are left out and count as "
+        "unscored.",
+        **values,
+    )
+
+
+def _guides_left_out(**values: object) -> Sentence:
+    return worded(
+        "%(missing)s of %(tasks)s tasks have no checklist, by which method %(method)s is guided; they are left out and "
+        "count as unscored.",
+        **values,
+    )
+
+
+def _served_left_out(**values: object) -> Sentence:
+    return worded(
+        "In %(missing)s of %(tasks)s tasks a model that wrote a response has no endpoint that gives log-probabilities, "
+        "which method %(method)s needs; they are left out and count as unscored.",
+        **values,
+    )
+
+
+REFUSALS: Mapping[str, Callable[..., Sentence]] = {
+    "reference": _reference,
+    "hint": _hint,
+    "guideline": _guideline,
+    "guides": _guides,
+    "served": _served,
+    "embeddings": _embeddings,
+}
+WARNINGS: Mapping[str, Callable[..., Sentence]] = {
+    "reference": _reference_left_out,
+    "hint": _hint_left_out,
+    "guideline": _guideline,
+    "guides": _guides_left_out,
+    "served": _served_left_out,
+    "embeddings": _embeddings,
+}
+
+
+def check_requirements(
+    jurors: Sequence[Judge],
+    study: Study,
+    tasks: QuerySet[Task],
+    *,
+    unmade: QuerySet[Response] | None = None,
+    rubrics: Iterable[int] = (),
+    seed: int = 0,
+) -> list[Lack]:
+    """What some of these tasks lack, for each juror; a benchmark's `unmade` tasks are their responses.
+
+    `rubrics` are those of the unmade tasks. Raises MethodLacks where no task can be asked about at all.
+    """
+    found: dict[tuple[str, str], Lack] = {}
+    for judge in jurors:
+        for lack in _lacks(judge, study, tasks, unmade, set(rubrics), seed):
+            found[lack.need, lack.method] = lack
+    return list(found.values())
+
+
+def note_lacks(run: JudgeRun, lacks: Sequence[Lack]) -> None:
+    """Keeps with the run what some of its tasks lack, for its page."""
+    if lacks:
+        run.manifest = {**run.manifest, "lacks": [asdict(lack) for lack in lacks]}
+        run.save(update_fields=["manifest"])
+
+
+def noted_lacks(run: JudgeRun) -> list[Lack]:
+    return [Lack(**lack) for lack in run.manifest.get("lacks", [])]
+
+
+def lacking(judge: Judge, study: Study, tasks: QuerySet[Task]) -> QuerySet[Task]:
+    """Those of the tasks that the judge's method cannot be asked about."""
+    missing = Q(pk__in=[])
+    for condition in _conditions(judge, study, tasks, INSTRUCTION).values():
+        missing |= condition
+    return tasks.filter(missing)
+
+
+def _lacks(
+    judge: Judge,
+    study: Study,
+    tasks: QuerySet[Task],
+    unmade: QuerySet[Response] | None,
+    rubrics: set[int],
+    seed: int,
+) -> list[Lack]:
+    if NEEDS[judge.method].transport == Transport.VERDICTS:
+        _check_choice(judge, study, seed)
+        return []
+    conditions = _conditions(judge, study, tasks, INSTRUCTION)
+    if not conditions:
+        return []
+    total, none = tasks.count(), Q(pk__in=[])
+    missing = {need: tasks.filter(condition).count() for need, condition in conditions.items()}
+    for condition in conditions.values():
+        none |= condition
+    without = tasks.filter(none).count()
+    if unmade is not None and (others := unmade.count()):
+        total += others
+        ones = {
+            need: unmade.filter(one).count() for need, one in _of_responses(judge, study, rubrics).items()
+        }
+        missing = {need: n + ones.get(need, 0) for need, n in missing.items()}
+        without += max(ones.values(), default=0)
+    found = [Lack(need, judge.method, n, total) for need, n in missing.items() if n]
+    if found and without >= total:
+        raise MethodLacks(max(found, key=lambda lack: lack.missing).refusal)
+    return found
+
+
+def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: str) -> dict[str, Q]:
+    """By need, which tasks do not have it."""
+    needs = NEEDS[judge.method]
+    found: dict[str, Q] = {}
+    for part in needs.parts:
+        if part == "guides":
+            found[part] = _without_checklist(tasks)
+        elif part == "guideline":
+            found |= {} if _guideline_of(study) else {part: EVERY}
+        else:
+            found[part] = Q(**{f"{instruction}__{part}": ""})
+    if needs.transport == Transport.LOG_PROBABILITIES:
+        found["served"] = _without_writer(study)
+    elif needs.transport == Transport.EMBEDDINGS and _known_without(judge.language_model, "embeddings"):
+        found["embeddings"] = EVERY
+    return found
+
+
+def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]:
+    """The same of single responses that are no tasks yet."""
+    found = {
+        part: Q(**{f"{OF_RESPONSE}__{part}": ""})
+        for part in NEEDS[judge.method].parts
+        if part in ("reference", "hint")
+    }
+    if "guides" in NEEDS[judge.method].parts and not rubrics & _with_items(rubrics):
+        found["guides"] = EVERY
+    return found
+
+
+def _guideline_of(study: Study) -> str:
+    return english(study.guideline.texts) if study.guideline else ""
+
+
+def _with_items(rubrics: Iterable[int]) -> set[int]:
+    items = Criterion.objects.filter(rubric__in=set(rubrics), role=Criterion.Role.ITEM).order_by()
+    return set(items.values_list("rubric_id", flat=True).distinct())
+
+
+def _without_checklist(tasks: QuerySet[Task]) -> Q:
+    """As a question finds its guides: the task's own checklist, its rubric's items, or the nearest rubric's."""
+    used = set(tasks.order_by().values_list("guide_rubric_id", "answer_rubric_id").distinct())
+    checklists = _with_items({pk for pair in used for pk in pair if pk})
+    bare = tasks.filter(guide_rubric=None).exclude(answer_rubric__in=checklists)
+    wanted = Instruction.objects.filter(pk__in=bare.order_by().values("response_a__instruction"))
+    without = []
+    for instruction in wanted.select_related("category__parent", "benchmark"):
+        nearest = Rubric.objects.nearest_to(instruction)
+        if nearest is None or nearest.pk not in _with_items([nearest.pk]):
+            without.append(instruction.pk)
+    own = Q(guide_rubric__isnull=False) & ~Q(guide_rubric__in=checklists)
+    nearest_lacks = Q(guide_rubric=None, response_a__instruction__in=without) & ~Q(
+        answer_rubric__in=checklists
+    )
+    return own | nearest_lacks
+
+
+def _without_writer(study: Study) -> Q:
+    """Tasks with a writer that has no endpoint, or one that was tested and gives no log-probability of a prompt."""
+    models = LanguageModel.objects.filter(workspace=study.workspace_id).select_related("endpoint")
+    without = [
+        model.pk
+        for model in models
+        if model.endpoint is None
+        or model.endpoint.kind == Endpoint.Kind.SCRIPTED
+        or _known_without(model, "prompt_log_probabilities")
+    ]
+    sides = (f"response_{side}__model" for side in "ab")
+    found = Q()
+    for side in sides:
+        found |= Q(**{f"{side}__isnull": True}) | Q(**{f"{side}__in": without})
+    return found
+
+
+def _known_without(model: LanguageModel | None, capability: str) -> bool:
+    """Whether the endpoint was tested with this very model and did not have it."""
+    endpoint = model.endpoint if model else None
+    if model is None or endpoint is None or endpoint.probed_at is None:
+        return False
+    told = endpoint.capabilities
+    return told.get("model") == served_name(model) and told.get(capability) is False
+
+
+def _check_choice(judge: Judge, study: Study, seed: int) -> None:
+    """Raises MethodLacks where people and judges have said too little to choose a method by."""
+    try:
+        composite.choose(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
+    except composite.TooFewTasks as error:
+        said = error.args[0] if error.args and isinstance(error.args[0], Sentence) else str(error)
+        raise MethodLacks(
+            worded(
+                "Method composite chooses among verdicts by how they agree with people, and there are too few here: "
+                "%(why)s Ask other judges about these pairs and let people rate them first.",
+                why=said,
+            )
+        ) from error

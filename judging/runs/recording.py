@@ -1,0 +1,313 @@
+"""Storing what came back: every reply whole, every verdict exactly once, many of them together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
+
+from annotation.models import Assignment, Criterion, Rater, Score
+from core.clock import Clock
+from core.db.bulk_insert import Inserting
+from core.db.public_ids import new_public_id
+from core.text import storable
+from generation.llm import chat
+from generation.llm.protocol.call_limits import CallFailed
+from generation.llm.protocol.prices import Prices
+from judging.judges.questions import Questions
+from judging.methods.parsing import Answer, Unscored, Verdict
+from judging.models import PlannedItem, Reply
+
+LONGEST_ERROR = 2000
+ANSWERED = (Assignment.Status.SUBMITTED, Assignment.Status.CHECKED, Assignment.Status.DERIVED)
+Outcome = Verdict | Unscored
+NEW_ASSIGNMENTS = Inserting(Assignment, "public_id", "task", "repeat", "status", "shown_first", "conditions")
+NEW_SCORES = Inserting(Score, "assignment", "criterion", "value", "level", "reason")
+REPLY_COLUMNS = (
+    "item_id",
+    "attempt",
+    "request_hash",
+    "text",
+    "finish_reason",
+    "error",
+    "reused_from_id",
+    "input_tokens",
+    "output_tokens",
+    "calls",
+    "cost",
+    "seconds",
+)
+NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLUMNS))
+
+
+def cost_of(reply: chat.Reply, prices: Prices) -> Decimal:
+    """What the reply says of itself, where its calls went to several endpoints, else what its tokens cost."""
+    told: Decimal | None = getattr(reply, "cost", None)
+    return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
+
+
+def reply_row(
+    item: PlannedItem, reply: chat.Reply, *, request_hash: str, attempt: int, cost: Decimal
+) -> Reply:
+    """One attempt that brought a text, not yet stored."""
+    return Reply(
+        item=item,
+        attempt=attempt,
+        request_hash=request_hash,
+        text=storable(reply.text),
+        finish_reason=storable(reply.finish_reason)[:30],
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        calls=reply.calls,
+        cost=cost,
+        seconds=reply.seconds,
+    )
+
+
+def failure_row(
+    item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices
+) -> Reply:
+    """One attempt that brought none, not yet stored; the endpoint's words are kept, and what it cost all the same."""
+    words = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
+    if error.came is None:
+        return Reply(item=item, attempt=attempt, request_hash=request_hash, error=words)
+    cost = cost_of(error.came, prices)
+    paid = reply_row(item, error.came, request_hash=request_hash, attempt=attempt, cost=cost)
+    paid.error = words
+    return paid
+
+
+def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:
+    """The same question was answered before: its text again, at no cost; not yet stored."""
+    return Reply(
+        item=item,
+        attempt=attempt,
+        request_hash=known.request_hash,
+        text=known.text,
+        finish_reason=known.finish_reason,
+        reused_from_id=known.reused_from_id or known.pk,
+        cost=Decimal(0),
+    )
+
+
+@dataclass
+class Ledger:
+    """Replies and verdicts that are to be written together; `write` is called inside a transaction.
+
+    Safe to write twice and from two workers: the unique constraints decide, and the first answer stays.
+    """
+
+    rater: Rater
+    questions: Questions
+    clock: Clock = timezone.now
+    replies: list[Reply] = field(default_factory=list)
+    outcomes: dict[int, tuple[PlannedItem, Outcome]] = field(default_factory=dict)
+    _levels: dict[tuple[int, float], str] = field(default_factory=dict)
+    _criteria: dict[int, dict[str, Criterion]] = field(default_factory=dict)
+
+    def close(self, item: PlannedItem, outcome: Outcome) -> None:
+        self.outcomes[item.pk] = item, outcome
+
+    def write(self) -> None:
+        replies, outcomes = self.replies, list(self.outcomes.values())
+        self.replies, self.outcomes = [], {}
+        if replies:
+            _store_replies(replies)
+        verdicts = [(item, said) for item, said in outcomes if isinstance(said, Verdict)]
+        if verdicts:
+            self._store_verdicts(verdicts)
+        for item, said in outcomes:
+            if isinstance(said, Unscored):
+                self._store_unscored(item, said)
+
+    def answered_already(self, items: Sequence[PlannedItem]) -> set[int]:
+        """Closes the items whose question the judge has answered, in this run or another; their pks."""
+        pks = {(one.task_id, one.repeat) for one in items}
+        known = self._assignments(items).filter(status__in=ANSWERED).values_list("task_id", "repeat")
+        there = pks & set(known)
+        found = [one for one in items if (one.task_id, one.repeat) in there]
+        if found:
+            self._close(found)
+        return {one.pk for one in found}
+
+    def _assignments(self, items: Sequence[PlannedItem]) -> QuerySet[Assignment]:
+        return Assignment.objects.filter(
+            rater=self.rater,
+            task__in={one.task_id for one in items},
+            repeat__in={one.repeat for one in items},
+        )
+
+    def _store_verdicts(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
+        items = [item for item, _said in verdicts]
+        known = {(row.task_id, row.repeat): row for row in self._assignments(items)}
+        fresh: list[tuple[PlannedItem, Verdict]] = []
+        late: list[tuple[PlannedItem, Verdict]] = []
+        for item, said in verdicts:
+            (late if (item.task_id, item.repeat) in known else fresh).append((item, said))
+        try:
+            with transaction.atomic():
+                self._insert(fresh)
+        except IntegrityError:
+            # Another worker was as quick: each on its own, so that the constraint decides for that one alone.
+            late += fresh
+        for item, said in late:
+            self._store_late(item, said)
+        self._close(items)
+
+    def _insert(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
+        """By prepared statements: this is what decides how many replies a worker can take in a second."""
+        now = self.clock()
+        NEW_ASSIGNMENTS.insert(
+            [
+                (
+                    new_public_id(),
+                    item.task_id,
+                    item.repeat,
+                    _status_of(item),
+                    shown_first_of(item),
+                    _conditions_of(item),
+                )
+                for item, _said in verdicts
+            ],
+            rater=self.rater.pk,
+            reason="",
+            created_at=now,
+            submitted_at=now,
+        )
+        rows = self._assignments([item for item, _said in verdicts])
+        known = {(task, repeat): pk for pk, task, repeat in rows.values_list("pk", "task_id", "repeat")}
+        NEW_SCORES.insert(
+            (
+                (known[item.task_id, item.repeat], *self._score(item, answer))
+                for item, said in verdicts
+                for answer in said.answers
+            ),
+            revision=0,
+            not_applicable=False,
+            created_at=now,
+        )
+
+    def _store_late(self, item: PlannedItem, said: Verdict) -> None:
+        """One verdict where an assignment stands already, or came between: an answer that is there stays."""
+        try:
+            with transaction.atomic():
+                assignment = self._assignment_of(item)
+                if assignment.status in ANSWERED:
+                    return
+                NEW_SCORES.insert(
+                    ((assignment.pk, *self._score(item, answer)) for answer in said.answers),
+                    revision=0,
+                    not_applicable=False,
+                    created_at=self.clock(),
+                )
+                assignment.status = _status_of(item)
+                assignment.reason = ""
+                assignment.shown_first = shown_first_of(item)
+                assignment.submitted_at = self.clock()
+                assignment.discredited = None
+                assignment.save(
+                    update_fields=["status", "reason", "shown_first", "submitted_at", "discredited"]
+                )
+        except IntegrityError:
+            return
+
+    def _store_unscored(self, item: PlannedItem, unscored: Unscored) -> None:
+        """No usable verdict: counted and shown, never turned into a score. An answer that exists stays."""
+        reason = storable(unscored.reason)
+        assignment = self._assignment_of(item)
+        if assignment.status in ANSWERED:
+            self._close([item])
+            return
+        assignment.status = Assignment.Status.UNSCORED
+        assignment.reason = reason
+        assignment.shown_first = shown_first_of(item)
+        assignment.conditions = _conditions_of(item)
+        assignment.submitted_at = self.clock()
+        assignment.discredited = None
+        assignment.save(
+            update_fields=["status", "reason", "shown_first", "conditions", "submitted_at", "discredited"]
+        )
+        PlannedItem.objects.filter(pk=item.pk).update(
+            status=PlannedItem.Status.UNSCORED,
+            reason=reason,
+            assignment=assignment,
+            leased_until=None,
+            leased_by="",
+        )
+
+    def _assignment_of(self, item: PlannedItem) -> Assignment:
+        assignment, _made = Assignment.objects.get_or_create(
+            task_id=item.task_id, rater=self.rater, repeat=item.repeat
+        )
+        return Assignment.objects.select_for_update().get(pk=assignment.pk)
+
+    def _close(self, items: Sequence[PlannedItem]) -> None:
+        """Scored, with the judge's assignment: one statement for all of them."""
+        mine = Assignment.objects.filter(
+            task_id=OuterRef("task_id"), rater=self.rater, repeat=OuterRef("repeat")
+        ).values("pk")[:1]
+        PlannedItem.objects.filter(pk__in=[item.pk for item in items]).update(
+            status=PlannedItem.Status.SCORED,
+            reason="",
+            assignment=Subquery(mine),
+            leased_until=None,
+            leased_by="",
+        )
+
+    def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str]:
+        """Criterion, value, level, reason."""
+        criterion = self._criterion(item, answer.key)
+        level = getattr(answer, "level", "") or self._level(criterion, answer.value)
+        return criterion.pk, answer.value, level, storable(answer.reason)
+
+    def _criterion(self, item: PlannedItem, key: str) -> Criterion:
+        pk = item.task.answer_rubric_id
+        if pk not in self._criteria:
+            criteria = self.questions.rubric(pk).criteria.all()
+            self._criteria[pk] = {criterion.key: criterion for criterion in criteria}
+        return self._criteria[pk][key]
+
+    def _level(self, criterion: Criterion, value: float) -> str:
+        place = criterion.pk, value
+        if place not in self._levels:
+            level = criterion.level_of(value)
+            self._levels[place] = str(level["key"]) if level else ""
+        return self._levels[place]
+
+
+def _status_of(item: PlannedItem) -> str:
+    """A planted text's answer counts nowhere."""
+    return Assignment.Status.CHECKED if item.canary else Assignment.Status.SUBMITTED
+
+
+def _conditions_of(item: PlannedItem) -> dict[str, object]:
+    return {"canary": item.canary} if item.canary else {}
+
+
+def shown_first_of(item: PlannedItem) -> str:
+    """'' for what is not a pair."""
+    return item.shown_first if item.task.response_b_id else ""
+
+
+def _store_replies(replies: Sequence[Reply]) -> None:
+    try:
+        with transaction.atomic():
+            NEW_REPLIES.insert(
+                [[getattr(reply, name) for name in REPLY_COLUMNS] for reply in replies],
+                created_at=timezone.now(),
+            )
+    except IntegrityError:
+        # Another worker had the item meanwhile and used the number: what was paid for is kept all the same.
+        for reply in replies:
+            store_reply(reply)
+
+
+def store_reply(reply: Reply) -> None:
+    """Under its own number of attempt, or the next one that is free."""
+    PlannedItem.objects.select_for_update().get(pk=reply.item_id)
+    taken = set(Reply.objects.filter(item=reply.item_id).values_list("attempt", flat=True))
+    while reply.attempt in taken:
+        reply.attempt += 1
+    reply.save(force_insert=True)

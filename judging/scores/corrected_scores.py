@@ -1,0 +1,133 @@
+"""A model's score as people would give it: a few people's scores with many of a judge's, prediction-powered. PURE.
+
+Each entry is turned into the pseudo-value whose mean is the score and whose spread is that of its linearisation, so
+that a mean over categories and a ratio of sums keep their clustered error (Angelopoulos, Duchi and Zrnic, arXiv
+2311.01453, with the delta method). The categories of a mean are strata: each has its own number of instructions, and
+its own mean is estimated from them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.judges.prediction_powered import (
+    EstimateInterval,
+    ModelScores,
+    prediction_powered_mean,
+)
+from calibration.statistics.resampling import FloatArray, IntArray
+from judging.scores.points import Rule
+
+
+@dataclass(frozen=True)
+class Entries:
+    """One entry a scored response, arrays (n,): a column's score is sum(top)/sum(under)."""
+
+    column: IntArray
+    instruction: IntArray
+    top: FloatArray
+    under: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Ends as `interval_kind` says; `power` 0..1 is the judge's weight; n responses people scored.
+
+    `effective_n` is how many people's scores alone would be as precise. `people` is their own score of those responses.
+    """
+
+    value: float
+    low: float
+    high: float
+    interval_kind: EstimateInterval
+    power: float
+    n: int
+    effective_n: float
+    people: float
+    people_low: float
+    people_high: float
+
+
+def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: Rule) -> Corrected:
+    """One model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
+
+    Where the judge scored less than two instructions beyond in some category, people's own score stands. Raises
+    TooFewRatings where a category has no response that people scored, under two instructions, or where no category has
+    two.
+    """
+    wanted = np.unique(np.concatenate([judge.column, judge_only.column]))
+    missing = np.setdiff1d(wanted, people.column)
+    if missing.size or not len(people):
+        raise TooFewRatings(wanted.size - missing.size, wanted.size, "categories with people's scores")
+    alone = not _helps(judge_only, wanted, rule)
+    human = pseudo_values(people, rule)
+    strata = strata_of([people, judge_only], rule)
+    found = prediction_powered_mean(
+        ModelScores(
+            human=human,
+            judge=np.zeros(len(people)) if alone else pseudo_values(judge, rule),
+            instructions=people.instruction,
+            judge_only=np.zeros(1) if alone else pseudo_values(judge_only, rule),
+            judge_only_instructions=people.instruction[:1] if alone else judge_only.instruction,
+            strata=strata[0],
+            judge_only_strata=strata[0][:1] if alone else strata[1],
+        ),
+        power=0.0 if alone else None,
+    )
+
+    own, powered = found.human_only, found.powered
+    value, low, high = sorted_ends(rule, powered.value, powered.low, powered.high)
+    people_value, people_low, people_high = sorted_ends(rule, own.value, own.low, own.high)
+    return Corrected(
+        value, low, high, powered.interval_kind, found.power, found.n, found.effective_n,
+        people_value, people_low, people_high,
+    )  # fmt: skip
+
+
+def _helps(judge_only: Entries, wanted: IntArray, rule: Rule) -> bool:
+    """Whether the error of the judge's own mean can be told: from one instruction alone it looks like none."""
+    parts = [judge_only.instruction]
+    if not rule.pooled:
+        parts = [judge_only.instruction[judge_only.column == column] for column in wanted]
+    return all(np.unique(part).size >= 2 for part in parts)
+
+
+def strata_of(parts: Sequence[Entries], rule: Rule) -> list[IntArray]:
+    """The stratum of each entry of each part: its column, and one for columns that share an instruction.
+
+    A pooled score has a single stratum: how many entries a category has is then a matter of chance.
+    """
+    if rule.pooled:
+        return [np.zeros(len(part), dtype=np.int64) for part in parts]
+    _, column = np.unique(np.concatenate([part.column for part in parts]), return_inverse=True)
+    _, whole = np.unique(np.concatenate([part.instruction for part in parts]), return_inverse=True)
+    columns, wholes = int(column.max()) + 1, int(whole.max()) + 1
+    pairs = (column.reshape(-1), columns + whole.reshape(-1))
+    _, group = connected_components(
+        csr_array((np.ones(column.size), pairs), shape=(columns + wholes,) * 2), False
+    )
+    return np.split(group[column.reshape(-1)].astype(np.int64), np.cumsum([len(part) for part in parts])[:-1])
+
+
+def sorted_ends(rule: Rule, value: float, low: float, high: float) -> tuple[float, float, float]:
+    ends = rule.scaled(np.array([value, low, high]))
+    return float(ends[0]), float(ends[1:].min()), float(ends[1:].max())
+
+
+def pseudo_values(entries: Entries, rule: Rule) -> FloatArray:
+    """(n,): their mean is the unscaled score, their deviations its influence function."""
+    _, place = np.unique(entries.column, return_inverse=True)
+    groups = np.zeros(len(entries), dtype=np.int64) if rule.pooled else place.reshape(-1).astype(np.int64)
+    counts = np.bincount(groups)
+    tops, unders = np.bincount(groups, weights=entries.top), np.bincount(groups, weights=entries.under)
+    ratio = tops / unders
+    influence = (entries.top - ratio[groups] * entries.under) / (unders / counts)[groups]
+    weight = len(entries) / (len(counts) * counts[groups])
+    return np.asarray(ratio.mean() + weight * influence, dtype=np.float64)

@@ -1,0 +1,95 @@
+"""Whether a judge that answers the same tasks again has changed. PURE.
+
+Each round is compared with the first by a paired t test over whole instructions. Looks come without end, so look k of
+m tests is held to 0.05/(m k (k + 1)): these levels add up to 0.05 however many rounds there will be (Bonferroni with a
+summable series), and a watch whose judge never changes is flagged with a chance of 5 % at most over its whole life.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.stats import t as student
+
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.resampling import FloatArray, Labels, cluster_codes
+
+FALSE_ALARMS = 0.05
+TestName: TypeAlias = Literal["score", "people", "steadiness"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A mean with its 95 % ends over whole instructions."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """This round less the reference, paired by task. `reach` is how far off 0 it may be before it counts at `alpha`."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    alpha: float
+    reach: float
+    n: int
+    clusters: int
+
+    @property
+    def flagged(self) -> bool:
+        return self.p < self.alpha
+
+
+def level_of_look(look: int, tests: int, false_alarms: float = FALSE_ALARMS) -> float:
+    """What one test at look 1, 2, .. may spend; over all looks and tests these sum to `false_alarms`."""
+    if look < 1 or tests < 1:
+        raise ValueError("Looks and tests are counted from 1.")
+    return false_alarms / (tests * look * (look + 1))
+
+
+def mean_level(values: FloatArray, clusters: Labels) -> Level:
+    """The mean of values (n,). Raises TooFewRatings under two instructions."""
+    error, k = _clustered_error(values, clusters)
+    reach = float(student.ppf(0.975, k - 1)) * error
+    mean = float(values.mean())
+    return Level(mean, mean - reach, mean + reach, values.size, k)
+
+
+def change(
+    reference: FloatArray,
+    now: FloatArray,
+    clusters: Labels,
+    *,
+    look: int,
+    tests: int,
+    false_alarms: float = FALSE_ALARMS,
+) -> Change:
+    """Of the same tasks in the same order, arrays (n,). Raises TooFewRatings under two instructions."""
+    gap = np.asarray(now - reference, dtype=np.float64)
+    error, k = _clustered_error(gap, clusters)
+    value, alpha = float(gap.mean()), level_of_look(look, tests, false_alarms)
+    # Where every instruction moved alike there is no spread to test with: then the sign test of k equal moves speaks.
+    if error > 1e-12:
+        p = 2 * float(student.sf(abs(value) / error, k - 1))
+    else:
+        p = 1.0 if abs(value) < 1e-12 else 2.0 ** (1 - k)
+    usual = float(student.ppf(0.975, k - 1)) * error
+    reach = float(student.ppf(1 - alpha / 2, k - 1)) * error
+    return Change(value, value - usual, value + usual, p, alpha, reach, gap.size, k)
+
+
+def _clustered_error(values: FloatArray, clusters: Labels) -> tuple[float, int]:
+    """Standard error of the mean over whole clusters, and their number."""
+    codes, k = cluster_codes(clusters)
+    if k < 2:
+        raise TooFewRatings(k, 2, "instructions answered in both rounds")
+    moved = sum_by(codes, k, values - values.mean()) / values.size
+    return float(np.sqrt(k / (k - 1) * (moved @ moved))), k

@@ -1,0 +1,175 @@
+"""The study that holds all responses of a benchmark's experiment, for judges: made, added to, and known again."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import CharField, Exists, OuterRef, QuerySet, Value
+from django.db.models.functions import Cast, Concat
+from django.utils.translation import gettext
+
+from annotation.models import Assignment, Criterion, Rubric, Study, Task
+from core.db.bulk_insert import Inserting
+from core.db.public_ids import new_public_id
+from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Instruction, Response
+
+BATCH = 2_000
+KEY = "r:"
+"""Before a response's number: the key of the task about it."""
+NEW_TASKS = Inserting(Task, "public_id", "key", "response_a", "answer_rubric", skip_known=True)
+Row = tuple[int, int, int | None]
+"""The pks of a response, of its instruction, and of that one's category."""
+
+
+class NothingToJudge(LookupError):
+    """No task of the study is left for this judge, or none is of a kind that its method can judge."""
+
+
+def study_of_benchmark(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
+    """The study of all texts of a benchmark's experiment, for judges; responses that came since are added.
+
+    Raises NothingToJudge where there is no text or no rubric.
+    """
+    with transaction.atomic():
+        study = own_study(benchmark, experiment)
+        rows = rows_of(responses_without_task(benchmark, experiment, study))
+        rubrics = NearestRubrics(benchmark)
+        for start in range(0, len(rows), BATCH):
+            make_tasks(study, rows[start : start + BATCH], rubrics)
+        if not study.tasks.exists():
+            raise nothing_of(benchmark)
+    return study
+
+
+def own_study(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
+    """The row alone, made where there is none."""
+    study, _made = Study.objects.get_or_create(
+        workspace=benchmark.workspace,
+        slug=slug_of_benchmark(benchmark, experiment),
+        defaults={
+            "benchmark": benchmark,
+            "experiment": experiment,
+            "kind": Study.Kind.CHECKLIST,
+            "status": Study.Status.CLOSED,
+            "names": {"en": f"{benchmark.name}: all responses", "zh-hans": f"{benchmark.name}：全部回答"},
+        },
+    )
+    return study
+
+
+def rows_of(responses: QuerySet[Response]) -> list[Row]:
+    return list(responses.values_list("pk", "instruction_id", "instruction__category_id"))
+
+
+def make_tasks(study: Study, rows: Iterable[Row], rubrics: "NearestRubrics") -> None:
+    """A task for each response that a rubric is for and that has none, also where another process makes them now."""
+    fixed: dict[str, Any] = {"study": study.pk, "kind": Task.Kind.SINGLE, "position": 0}
+    NEW_TASKS.insert(
+        (
+            (new_public_id(), f"{KEY}{pk}", pk, rubric.pk)
+            for pk, instruction, category in rows
+            if (rubric := rubrics.of(instruction, category)) is not None
+        ),
+        **fixed,
+    )
+
+
+def slug_of_benchmark(benchmark: Benchmark, experiment: str) -> str:
+    """Of the study that holds all responses of a benchmark's experiment."""
+    return f"{benchmark.slug}-judged" + ("" if experiment == MAIN_EXPERIMENT else f"-{experiment}")
+
+
+def nothing_of(benchmark: Benchmark) -> NothingToJudge:
+    return NothingToJudge(
+        f"Benchmark {benchmark.slug} has no response with a text and a rubric; load its responses first, and where the "
+        "benchmark brings no rubric, make a study of it in the browser with questions of your own and judge that."
+    )
+
+
+def responses_without_task(benchmark: Benchmark, experiment: str, study: Study | None) -> QuerySet[Response]:
+    """The texts of an experiment that the study has no task about; all of them where there is no study yet."""
+    responses = Response.objects.filter(
+        instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, text__isnull=False
+    ).order_by("instruction", "model", "sample", "pk")
+    if experiment == MAIN_EXPERIMENT:
+        others = GenerationRun.objects.filter(benchmark=benchmark).exclude(experiment=MAIN_EXPERIMENT)
+        responses = responses.exclude(run__in=others)
+    else:
+        responses = responses.filter(run__experiment=experiment)
+    if study is None:
+        return responses
+    # By the key, which one index holds with the study: by the response, SQLite reads the whole study for each of them.
+    key = Concat(Value(KEY), Cast("pk", CharField()))
+    return responses.annotate(task_key=key).exclude(
+        Exists(Task.objects.filter(study=study, key=OuterRef("task_key")))
+    )
+
+
+class NearestRubrics:
+    """The nearest rubric of each instruction of a benchmark: its own, or its category's, looked up once."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        own = Rubric.objects.filter(
+            workspace=benchmark.workspace_id, instruction__benchmark=benchmark, study=None
+        ).exclude(criteria__role=Criterion.Role.CHECK)
+        self._own = {rubric.instruction_id: rubric for rubric in own.order_by("version")}
+        self._of_category: dict[int | None, Rubric | None] = {}
+
+    def of(self, instruction: int, category: int | None) -> Rubric | None:
+        """By the pks of both; the newest version counts."""
+        if instruction in self._own:
+            return self._own[instruction]
+        if category not in self._of_category:
+            found = Instruction.objects.select_related("category__parent", "benchmark").get(pk=instruction)
+            self._of_category[category] = Rubric.objects.nearest_to(found)
+        return self._of_category[category]
+
+
+def equally_near(benchmark: Benchmark) -> tuple[Rubric, list[Rubric]] | None:
+    """Of the first place at which several rubrics stand, the one that is taken and the others; None where none does.
+
+    The newest version counts, and of equal ones the first by its key.
+    """
+    places: dict[int | None, dict[str, Rubric]] = {}
+    library = Rubric.objects.filter(workspace=benchmark.workspace_id, instruction=None, study=None)
+    library = library.filter(benchmark=benchmark).exclude(criteria__role=Criterion.Role.CHECK)
+    for rubric in library.order_by("key", "version", "pk"):
+        places.setdefault(rubric.category_id, {})[rubric.key] = rubric
+    for _place, by_key in sorted(places.items(), key=lambda one: one[0] or 0):
+        if len(by_key) > 1:
+            taken, *others = sorted(by_key.values(), key=lambda one: (-one.version, one.key))
+            return taken, others
+    return None
+
+
+def choice_in_words(benchmark: Benchmark) -> str:
+    """Which of several rubrics all its responses are judged by, and what to do to take another; '' where it has one."""
+    found = equally_near(benchmark)
+    if found is None:
+        return ""
+    taken, others = found
+    return gettext(
+        "Several rubrics stand equally near here: %(taken)s and %(others)s. %(taken)s is taken, as the newest version or "
+        "the first by its key; to judge by another, make a study that chooses it and judge that."
+    ) % {"taken": taken.name, "others": ", ".join(one.name for one in others)}
+
+
+def is_of_benchmark(study: Study) -> bool:
+    benchmark = study.benchmark
+    return benchmark is not None and study.slug == slug_of_benchmark(benchmark, study.experiment)
+
+
+def rated_of(tasks: QuerySet[Task], study: Study) -> QuerySet[Task]:
+    """Those that people answered; in a benchmark's own study, where nobody rates, those of responses rated anywhere."""
+    if study.benchmark is not None and is_of_benchmark(study):
+        return tasks.filter(response_a__in=rated_responses(study.benchmark))
+    answered = Assignment.objects.filter(task__study=study).answered().of_people()
+    return tasks.filter(pk__in=answered.values("task_id"))
+
+
+def rated_responses(benchmark: Benchmark) -> QuerySet[Assignment, int]:
+    """Pks of the benchmark's responses that people rated by themselves, in whatever study."""
+    answered = Assignment.objects.filter(
+        task__response_a__instruction__benchmark=benchmark, task__kind=Task.Kind.SINGLE
+    )
+    return answered.answered().of_people().order_by().values_list("task__response_a_id", flat=True)

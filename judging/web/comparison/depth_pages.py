@@ -1,0 +1,74 @@
+"""The pages beside 'judges against people': judges in depth, and ways of judging by category."""
+
+from collections.abc import Mapping, Sequence
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from accounts.permissions import results_page
+from annotation.models import Study
+from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.registry import Plain
+from calibration.web.answers import readable_study
+from calibration.web.judges.page import judges_depth_page, judges_depth_title
+from calibration.web.pages import PageKind, serve
+from judging.comparison.method_table import METHODS, method_settings
+from judging.judges.families import judge_families
+from judging.web.comparison.method_table import methods_page, methods_title
+
+
+def judge_links(without: str) -> list[tuple[str, str]]:
+    """Every page on a study's judges but the one named, as (name of the address, words)."""
+    pages = [
+        ("judging:judges", gettext("Each judge's points against people's scores")),
+        ("judging:judges_methods", gettext("Judges by category, and the best of each together")),
+        (
+            "judging:judges_depth",
+            gettext("Bias, graded verdicts, findings of reviewers, and what judges add"),
+        ),
+        ("calibration:agreement_detail", gettext("May a judge replace people?")),
+    ]
+    return [(name, words) for name, words in pages if name != without]
+
+
+def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(reverse(name, args=[study.slug]), words) for name, words in links]
+
+
+def depth_settings(study: Study, query: Mapping[str, str]) -> Plain:
+    return judges_settings(study, query.get("one", ""), query.get("other", ""), judge_families(study))
+
+
+JUDGES_DEPTH_PAGE = PageKind(
+    report=JUDGES,
+    settings=depth_settings,
+    page=judges_depth_page,
+    title=judges_depth_title,
+    links=lambda: judge_links("judging:judges_depth"),
+    about_judges=True,
+)
+METHODS_PAGE = PageKind(
+    report=METHODS,
+    settings=lambda study, query: method_settings(query.get("criterion", "")),
+    page=methods_page,
+    title=methods_title,
+    build="judging.build_report",
+    links=lambda: judge_links("judging:judges_methods"),
+    about_judges=True,
+)
+
+
+@require_safe
+@results_page
+def judges_depth(request: HttpRequest, slug: str) -> HttpResponse:
+    """What sways the judges and what they add; ?one= and ?other= name two models to separate."""
+    return serve(request, readable_study(request, slug), JUDGES_DEPTH_PAGE)
+
+
+@require_safe
+@results_page
+def judges_methods(request: HttpRequest, slug: str) -> HttpResponse:
+    """Agreement with people by judge and category; ?criterion= chooses what it is measured on."""
+    return serve(request, readable_study(request, slug), METHODS_PAGE)

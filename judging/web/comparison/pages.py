@@ -1,0 +1,127 @@
+"""The result page that holds a study's judges against its people."""
+
+from typing import Any, cast
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.models import Study
+from annotation.studies.provenance import provenance_of
+from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
+from calibration.reports.cache import is_slow
+from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
+from calibration.reports.judges import JUDGES, kind_asked
+from calibration.reports.registry import missing
+from calibration.web.agreement.criteria import (
+    comparable,
+    criterion_blocks,
+    criterion_method,
+    criterion_opening,
+)
+from calibration.web.files import panel_file
+from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
+from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
+from calibration.web.pages import ready_report
+from core.background import send_after_commit
+from judging.comparison.judge_against_people import has_overall, known_comparison, weighting_for
+from judging.web.comparison.blocks import ComparisonPanel, comparison_blocks, comparison_panel
+from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
+
+
+@require_safe
+@results_page
+def judges(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every judge of this study's responses against its people; a large study is compared by a worker meanwhile."""
+    user = cast(User, request.user)
+    study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
+    if study is None:
+        raise Http404(gettext("There is no such study."))
+    panels: list[ComparisonPanel] = []
+    shown: dict[str, Any] = {}
+    if kind_asked(study) != "scores":
+        shown, waiting = _blocks(request, study)
+    else:
+        panels, waiting = _panels(request, study)
+        silent = {panel.judge.public_id for panel in panels if panel.reason}
+        if silent and not waiting:
+            shown, waiting = _by_criterion(request, study, silent)
+            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("told", ())]
+        if "file" in request.GET:
+            found = [*comparison_blocks(panels), *shown.get("blocks", [])]
+            return panel_file(found, request.GET["file"], study)
+    context = {
+        **shown,
+        "study": study,
+        "provenance": provenance_of(study),
+        "panels": panels,
+        "waiting": waiting,
+        "leads": workspaces_led_by(user).filter(pk=study.workspace_id).exists(),
+        "has_tasks": study.tasks.exists(),
+        "discredited": discredited_judges(study),
+        "unusable": judges_without_verdict(study),
+        "links": addressed(study, judge_links("judging:judges")),
+    }
+    htmx = getattr(request, "htmx", False)
+    return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
+
+
+def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
+    """Of pairs, and of reviews of verdicts: the blocks that answer the page's question; whether a worker is at them."""
+    settings = depth_settings(study, {})
+    report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
+    if report is None:
+        return {}, True
+    if missing(report):
+        return {}, False
+    page = judges_depth_page(study, report)
+    shown: dict[str, Any] = {
+        "path": reverse("judging:judges_depth", args=[study.slug]), "method": page.method[:1], "code": page.code,
+    }  # fmt: skip
+    if report["kind"] == "reviews":
+        found = report["reasonable"]
+        return {
+            **shown,
+            "opening": reasonable_opening(found),
+            "blocks": judge_depth_blocks(study, report),
+        }, False
+    judges = report["judges"]
+    blocks = [*matches_blocks(judges), swap_block(report["people"], judges)]
+    return {**shown, "opening": matches_opening(judges), "blocks": blocks}, False
+
+
+def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple[dict[str, Any], bool]:
+    """Of the judges that no overall score can be held against, agreement on each criterion; whether a worker is at it.
+
+    `told` are those of whom there is something to tell.
+    """
+    report = ready_report(study, BY_CRITERION, criterion_settings(), asked_before="waiting" in request.GET)
+    if report is None:
+        return {}, True
+    told = silent & comparable(report)
+    return {
+        "told": told,
+        "path": reverse("judging:judges", args=[study.slug]),
+        "opening": criterion_opening(study, report, told),
+        "blocks": criterion_blocks(study, report, told),
+        "method": criterion_method(study),
+        "code": ["calibration.statistics.agreement.coefficients", "calibration.statistics.judges.comparison"],
+    }, False
+
+
+def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
+    """A panel a judge; whether some are still being computed. Without overall scores there is nothing to compute."""
+    weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
+    panels, missing = [], False
+    for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):
+        if slow and known_comparison(study, judge, weighting) is None:
+            missing = True
+            continue
+        panels.append(comparison_panel(study, judge, weighting))
+    if missing and "waiting" not in request.GET:
+        send_after_commit("judging.compare", study.pk)
+    return panels, missing

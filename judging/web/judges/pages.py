@@ -1,0 +1,266 @@
+"""The judges of the reader's workspaces: the list, one judge, and making one with a prompt of its own."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.models import Event, User, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.models import Assignment, Rater, Study
+from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from generation.models import LanguageModel
+from generation.web.library.pages import page_of
+from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
+from judging.methods import METHODS
+from judging.methods.line_diff import Line, line_diff
+from judging.methods.needs import NEEDS
+from judging.methods.prompts import prompt_hash
+from judging.methods.sample_questions import placeholders_of
+from judging.models import Judge, JudgeRun
+from judging.web.judges.forms import JudgeForm, MethodForm
+from judging.web.judges.method_messages import MethodWords, all_methods, method_words
+from judging.web.judges.prompt_preview import PromptPreview, preview_sources, prompt_preview
+from judging.web.monitoring.pages import changed_since
+
+RUNS_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class ListedJudge:
+    """A judge in the list: how it judges (None where its verdicts were imported), its runs, and its verdicts."""
+
+    rater: Rater
+    method: MethodWords | None
+    runs: int
+    counted: JudgesVerdicts
+
+    @property
+    def verdicts(self) -> int:
+        return self.counted.verdicts + self.counted.discredited
+
+
+def runs_with(judge: Judge) -> "QuerySet[JudgeRun]":
+    """The runs that it leads, and those of the juries and panels on which it answers."""
+    return JudgeRun.objects.filter(Q(judge=judge) | Q(judge__jurors=judge)).distinct()
+
+
+@require_safe
+@results_page
+def judge_list(request: HttpRequest) -> HttpResponse:
+    """Every judge: those made here, the panels they sit on, and those whose verdicts were imported."""
+    page = page_of(request, _readable(request).order_by("label", "pk"))
+    counts = {
+        row.judge.pk: row for row in judges_of_answers(Assignment.objects.filter(rater__in=page.object_list))
+    }
+    rows = [
+        ListedJudge(
+            rater,
+            method_words(made.method) if (made := judge_of(rater)) else None,
+            runs_with(made).count() if made else 0,
+            counts.get(rater.pk) or JudgesVerdicts(rater, 0, 0),
+        )
+        for rater in page.object_list
+    ]
+    context = {"page": page, "rows": rows, "leads": _led(request).exists()}
+    return render(request, "judging/judge_list.html", context)
+
+
+@require_safe
+@results_page
+def judge(request: HttpRequest, public_id: str) -> HttpResponse:
+    """What a judge is, word for word; its runs; and where its verdicts stand beside people's."""
+    rater = _rater(request, public_id)
+    made = judge_of(rater)
+    own = Assignment.objects.filter(rater=rater)
+    verdicts = own.filter(task__study=OuterRef("pk")).verdicts()
+    counted = next(iter(judges_of_answers(own)), JudgesVerdicts(rater, 0, 0))
+    runs: QuerySet[JudgeRun] = JudgeRun.objects.none()
+    stock: list[Line] = []
+    if made is not None:
+        runs = runs_with(made).select_related("study", "created_by", "judge__rater").order_by("-created_at")
+        stock = line_diff(stock_prompt(made.method), made.prompt) if made.method in METHODS else []
+    context = {
+        "rater": rater,
+        "judge": made,
+        "method": method_words(made.method) if made else None,
+        "stock_diff": stock,
+        "jurors": made.jurors.select_related("rater") if made else [],
+        "panels": made.panels.select_related("rater") if made else [],
+        "runs": runs[:RUNS_SHOWN],
+        "verdicts": counted.verdicts + counted.discredited,
+        "discredited": counted.discredited,
+        "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).order_by(
+            "-created_at"
+        ),
+        "leads": _led(request).filter(pk=rater.workspace_id).exists(),
+        "provenance": [rater.provenance] if rater.provenance else [],
+        "changed": changed_since(rater),
+    }
+    return render(request, "judging/judge.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def new_judge(request: HttpRequest) -> HttpResponse:
+    """First the method (?method=, or a judge to start from with ?like=), then the judge; a preview stores nothing."""
+    led = _led(request)
+    like = _like(request, led)
+    method = like.method if like else request.GET.get("method", "")
+    if method not in NEEDS:
+        context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
+        return render(request, "judging/new_judge.html", context)
+    models = _served_models(led)
+    form = JudgeForm(
+        request.POST or None, method=method, workspaces=led, models=models, initial=_initial(method, like)
+    )
+    action = request.POST.get("action", "")
+    if request.method == "POST" and action != "preview" and form.is_valid():
+        made = _made(form, method, cast(User, request.user))
+        if made is not None:
+            return redirect("judging:judge", made.rater.public_id)
+    context = _editor_context(request, form, method, like, models)
+    if action == "preview":
+        context["preview"] = _preview(request, form, method)
+        if getattr(request, "htmx", False):
+            return render(request, "judging/new_judge.html#preview", context, status=_status(form))
+    return render(request, "judging/new_judge.html", context, status=_status(form))
+
+
+def _editor_context(
+    request: HttpRequest,
+    form: JudgeForm,
+    method: str,
+    like: Judge | None,
+    models: "QuerySet[LanguageModel]",
+) -> dict[str, Any]:
+    edited = method in METHODS
+    prompt = str(form["prompt"].value() or "").replace("\r\n", "\n") if edited else ""
+    known, needed = placeholders_of(method) if edited else ((), ())
+    workspace = _workspace_of(form, models)
+    return {
+        "form": form,
+        "method": method_words(method),
+        "like": like,
+        "models": models,
+        "placeholders": [(f"${name}", name in needed) for name in known],
+        "diff": line_diff(stock_prompt(method), prompt) if edited else [],
+        "hash": prompt_hash(prompt),
+        "sources": preview_sources(workspace, method) if edited and workspace else [],
+        "source": request.POST.get("source", ""),
+        "number": _number(request),
+        "led": _led(request),
+    }
+
+
+def _preview(request: HttpRequest, form: JudgeForm, method: str) -> PromptPreview | None:
+    """None where the form has a fault, or the source has no task."""
+    if not form.is_valid():
+        return None
+    model = form.cleaned_data["model"]
+    return prompt_preview(
+        workspace=model.workspace,
+        method=method,
+        model=model,
+        prompt=form.cleaned_data["prompt"],
+        parameters=form.parameters,
+        source=request.POST.get("source", ""),
+        number=_number(request),
+    )
+
+
+def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
+    """The judge that the form asks for; None with the form's error where its name is taken."""
+    given = form.cleaned_data
+    try:
+        with transaction.atomic():
+            if needs_no_model(method):
+                made = create_rule_judge(workspace=given["workspace"], method=method, name=given["name"])
+            else:
+                made = create_judge(
+                    model=given["model"],
+                    method=method,
+                    prompt=given.get("prompt"),
+                    parameters=form.parameters if method in METHODS else None,
+                    name=given["name"],
+                )
+            Event.objects.create(
+                workspace_id=made.workspace_id,
+                actor=user,
+                verb="judge made",
+                object_type="judging.Judge",
+                object_id=made.rater.public_id,
+                after={"name": made.rater.label, "method": method, "prompt_hash": made.prompt_hash},
+            )
+            return made
+    except JudgeRefused:
+        form.add_error(
+            "name", gettext("This name belongs to another judge; give this one a name of its own.")
+        )
+    return None
+
+
+def _initial(method: str, like: Judge | None) -> dict[str, Any]:
+    if like is None:
+        return {"prompt": stock_prompt(method), "others": {}}
+    parameters = dict(like.parameters)
+    own = ("temperature", "max_tokens")
+    return {
+        "model": like.language_model_id,
+        "prompt": like.prompt,
+        **{name: parameters.get(name) for name in own},
+        "others": {name: value for name, value in parameters.items() if name not in own},
+    }
+
+
+def _like(request: HttpRequest, led: "QuerySet[Workspace]") -> Judge | None:
+    found = Judge.objects.filter(workspace__in=led, jurors=None)
+    return found.filter(rater__public_id=request.GET.get("like", "")).select_related("rater").first()
+
+
+def _workspace_of(form: JudgeForm, models: "QuerySet[LanguageModel]") -> Workspace | None:
+    """Of the model that is chosen, else of the first one."""
+    chosen = str(form["model"].value() or "") if "model" in form.fields else ""
+    model = models.filter(pk=int(chosen)).first() if chosen.isdecimal() else models.first()
+    return model.workspace if model else None
+
+
+def _served_models(led: "QuerySet[Workspace]") -> "QuerySet[LanguageModel]":
+    found = LanguageModel.objects.filter(workspace__in=led, endpoint__isnull=False)
+    return found.select_related("endpoint", "workspace").order_by("name", "pk")
+
+
+def _number(request: HttpRequest) -> int:
+    given = request.POST.get("number", "1")
+    return max(1, int(given)) if given.isdecimal() and len(given) < 10 else 1
+
+
+def _status(form: JudgeForm) -> int:
+    return 422 if form.is_bound and form.errors else 200
+
+
+def judge_of(rater: Rater) -> Judge | None:
+    """None where the judge's verdicts were imported."""
+    return getattr(rater, "judge", None)
+
+
+def _readable(request: HttpRequest) -> "QuerySet[Rater]":
+    workspaces = workspaces_read_by(cast(User, request.user))
+    found = Rater.objects.filter(workspace__in=workspaces, kind=Rater.Kind.JUDGE, study=None)
+    return found.select_related("judge__language_model__endpoint", "workspace")
+
+
+def _rater(request: HttpRequest, public_id: str) -> Rater:
+    found = _readable(request).filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(gettext("There is no such judge."))
+    return found
+
+
+def _led(request: HttpRequest) -> "QuerySet[Workspace]":
+    return workspaces_led_by(cast(User, request.user))

@@ -1,0 +1,204 @@
+"""What can be counted in a benchmark's responses: the page with its figures, tables and files."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.core.cache import cache
+from django.db.models import Count, Max
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page, workspaces_read_by
+from annotation.models import Study
+from calibration.figures.charts import Bar, interval_bars
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.web.pages import file_of
+from generation.library.text_statistics import (
+    Mean,
+    ModelTexts,
+    experiments_with_texts,
+    responses_of,
+    text_statistics,
+)
+from generation.models import MAIN_EXPERIMENT, Benchmark
+from generation.responses.plan import EXPERIMENTS
+from generation.web.responses.forms import experiment_label
+
+READ_OF_EACH = (20, 50, 200)
+KEPT_SECONDS = 7 * 24 * 3600
+METHOD = (
+    _("Lengths are over all responses. What has to be read rests on as many drawn responses of each model."),
+    _(
+        "Intervals are normal, at 95 percent, over responses; those of a model that answers an instruction several "
+        "times are narrower than they should be."
+    ),
+    _(
+        "Repetition-4 is the share of a text's distinct runs of four words that occur more than once; distinct-4 the "
+        "number of distinct ones over all words of the model."
+    ),
+    _(
+        "BLEU, ROUGE-L and METEOR compare with the human response to the same instruction, where there is one; METEOR "
+        "by words and stems, without synonyms."
+    ),
+)
+
+
+@require_safe
+@results_page
+def text_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """?experiment= and ?each= (responses read of each model) choose what is counted; ?file= a figure or table."""
+    workspaces = workspaces_read_by(cast(User, request.user))
+    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces).first()
+    if benchmark is None:
+        raise Http404(gettext("There is no such benchmark."))
+    experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
+    each = request.GET.get("each", str(READ_OF_EACH[0]))
+    if experiment not in EXPERIMENTS or each not in map(str, READ_OF_EACH):
+        raise Http404(gettext("This benchmark has no such experiment."))
+    rows = _statistics(benchmark, experiment, int(each))
+    page = _page(benchmark, rows, experiment, each) if rows else None
+    if page is not None and "file" in request.GET:
+        return file_of(page, request.GET["file"], Study(slug=benchmark.slug))
+    query = request.GET.copy()
+    query.pop("file", None)
+    context = {"benchmark": benchmark, "page": page, "path": request.path, "query": query.urlencode()}
+    return render(request, "judging/text_statistics.html", context)
+
+
+def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelTexts]:
+    """Counted once for as long as no response comes or goes."""
+    state = responses_of(benchmark, experiment).aggregate(n=Count("pk"), last=Max("pk"))
+    key = f"text-statistics-{benchmark.pk}-{experiment}-{each}-{state['n']}-{state['last']}"
+    known = cache.get(key)
+    if known is None:
+        known = text_statistics(benchmark, experiment=experiment, each=each)
+        cache.set(key, known, KEPT_SECONDS)
+    return list(known)
+
+
+def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, each: str) -> ResultPage:
+    longest = max(rows, key=lambda row: row.words.value if row.words else 0.0)
+    opening = _opening(longest)
+    choices = [
+        Choice(
+            "each",
+            gettext("Responses read of each model"),
+            [(str(number), str(number)) for number in READ_OF_EACH],
+            each,
+        )
+    ]
+    experiments = experiments_with_texts(benchmark)
+    if len(experiments) > 1:
+        options = [(one, experiment_label(one)) for one in experiments if one in EXPERIMENTS]
+        choices.insert(0, Choice("experiment", gettext("Experiment"), options, experiment))
+    total = sum(row.responses for row in rows)
+    return ResultPage(
+        title=gettext("Text statistics"),
+        opening=opening,
+        blocks=[_lengths(rows), _repetition(rows), _overlap(rows)],
+        about=ngettext("%(n)d response of %(m)d models.", "%(n)d responses of %(m)d models.", total)
+        % {"n": total, "m": len(rows)},
+        choices=choices,
+        method=[str(sentence) for sentence in METHOD],
+        sources=[
+            "HelloBench (arXiv 2409.16191)", "Papineni et al. (2002)", "Lin (2004)", "Lavie and Agarwal (2007)",
+        ],
+        code=["generation.text_metrics.counts", "generation.text_metrics.overlap"],
+    )  # fmt: skip
+
+
+def _opening(row: ModelTexts) -> str:
+    if row.words is None:
+        return gettext("No length is known of these responses.")
+    words = {"model": row.model, "words": f"{row.words.value:,.0f}"}
+    if row.words.low is None or row.words.high is None:
+        return gettext("%(model)s writes most: %(words)s words in its one response.") % words
+    ends = {"low": f"{row.words.low:,.0f}", "high": f"{row.words.high:,.0f}"}
+    return gettext("%(model)s writes most: %(words)s words a response on average, %(low)s to %(high)s.") % {
+        **words,
+        **ends,
+    }
+
+
+def _lengths(rows: Sequence[ModelTexts]) -> Block:
+    title = gettext("How long are the responses?")
+    bars = [_bar(row.model, row.words) for row in rows if row.words]
+    table = Table(
+        [
+            Column(gettext("Model")), Column(gettext("Responses"), 0), *_columns(gettext("Words"), 0),
+            *_columns(gettext("Length error"), 0),
+        ],
+        [[row.model, row.responses, *_cells(row.words), *_cells(row.length_error)] for row in rows],
+    )  # fmt: skip
+    return Block(
+        "lengths",
+        title,
+        figure=interval_bars(bars, title=title, x_title=gettext("Words a response")) if bars else "",
+        caption=gettext("Mean words of each model's responses, with their interval."),
+        table=table,
+        notes=[
+            gettext("The length error is the mean distance, in words, from the length that was asked for.")
+        ],
+    )
+
+
+def _repetition(rows: Sequence[ModelTexts]) -> Block:
+    title = gettext("How much do they repeat themselves?")
+    bars = [_bar(row.model, row.repetition) for row in rows if row.repetition]
+    if not bars:
+        return Block("repetition", title, reason=gettext("No response has four words."))
+    table = Table(
+        [Column(gettext("Model")), *_columns(gettext("Repetition-4"), 3), Column(gettext("Distinct-4"), 3)],
+        [[row.model, *_cells(row.repetition), row.distinct] for row in rows],
+    )
+    return Block(
+        "repetition",
+        title,
+        figure=interval_bars(bars, title=title, x_title=gettext("Repetition-4")),
+        caption=gettext("Share of runs of four words that occur more than once in the same response."),
+        table=table,
+    )
+
+
+def _overlap(rows: Sequence[ModelTexts]) -> Block:
+    title = gettext("How much of the human responses do they share?")
+    bars = [_bar(row.model, row.rouge_l) for row in rows if row.rouge_l]
+    if not bars:
+        return Block(
+            "overlap",
+            title,
+            reason=gettext("No instruction of this benchmark has a human response to compare with."),
+        )
+    table = Table(
+        [
+            Column(gettext("Model")), Column("BLEU", 3), *_columns("ROUGE-L", 3), *_columns("METEOR", 3),
+        ],
+        [[row.model, row.bleu, *_cells(row.rouge_l), *_cells(row.meteor)] for row in rows],
+    )  # fmt: skip
+    return Block(
+        "overlap",
+        title,
+        figure=interval_bars(bars, title=title, x_title="ROUGE-L"),
+        caption=gettext("F1 of the longest common subsequence of words with the human response."),
+        table=table,
+    )
+
+
+def _bar(model: str, mean: Mean) -> Bar:
+    return Bar(model, mean.value, mean.low, mean.high)
+
+
+def _columns(name: str, digits: int) -> list[Column]:
+    return [
+        Column(name, digits),
+        Column(gettext("From"), digits),
+        Column(gettext("To"), digits),
+        Column("n", 0),
+    ]
+
+
+def _cells(mean: Mean | None) -> list[Any]:
+    return [mean.value, mean.low, mean.high, mean.n] if mean else [None] * 4

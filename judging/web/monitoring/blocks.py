@@ -1,0 +1,178 @@
+"""What the page of a watch shows, in the reader's language."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils import formats, timezone
+from django.utils.translation import gettext, ngettext
+
+from calibration.figures.drawing import number
+from calibration.web.blocks import Block, Column, Table
+from judging.models import Watch
+from judging.monitoring.readings import Readings, Round
+from judging.scores.drift import Change, Level, TestName
+from judging.web.monitoring.figures import RoundPoint, rounds_chart
+
+
+@dataclass(frozen=True)
+class WatchPanel:
+    opening: str
+    flagged: bool
+    blocks: list[Block]
+
+    def block(self, key: str) -> Block | None:
+        return next((one for one in self.blocks if one.key == key), None)
+
+
+def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
+    blocks = [
+        _block(
+            found, "scores", "score", gettext("Mean score"), gettext("Mean score, 0 to 1 of the scale"),
+            lambda one: one.level,
+        ),
+        _block(
+            found, "people", "people", gettext("Agreement with people"),
+            gettext("Share of answers that most people gave as well"), lambda one: one.people,
+        ),
+        _block(
+            found, "steadiness", "steadiness", gettext("Agreement with the first round"),
+            gettext("Share of answers that are the first round's"), lambda one: one.alike,
+        ),
+    ]  # fmt: skip
+    return WatchPanel(_opening(watch, found), bool(found.flagged), [one for one in blocks if one is not None])
+
+
+def _block(
+    found: Readings,
+    key: str,
+    test: TestName,
+    title: str,
+    y_title: str,
+    level_of: Callable[[Round], Level | None],
+) -> Block | None:
+    shown = [(one, level) for one in found.rounds if (level := level_of(one)) is not None]
+    if not shown:
+        return None
+    points, rows = [], []
+    for one, level in shown:
+        tested = one.changes.get(test)
+        points.append(_point(one, level, tested))
+        rows.append([
+            _when(one), level.value, level.low, level.high, level.n,
+            tested.value if tested else None, tested.low if tested else None, tested.high if tested else None,
+            tested.p if tested else None, tested.alpha if tested else None,
+            gettext("changed") if tested and tested.flagged else "", one.unscored,
+        ])  # fmt: skip
+    columns = [
+        Column(gettext("Round")), Column(gettext("Value"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+        Column(gettext("Tasks"), 0), Column(gettext("Change"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
+        Column("p", 4), Column(gettext("Limit of p"), 5), Column(gettext("Sign")), Column(gettext("Unscored"), 0),
+    ]  # fmt: skip
+    return Block(
+        key,
+        title,
+        figure=rounds_chart(
+            points,
+            title=title,
+            y_title=y_title,
+            x_title=gettext("Round"),
+            series=(gettext("round, with its interval"), gettext("changed")),
+        ),
+        caption=gettext(
+            "Dashed: how far a round may lie from what it is compared with before it counts as changed at its look."
+        ),
+        table=Table(columns, rows),
+        folded=True,
+    )
+
+
+def _point(one: Round, level: Level, tested: Change | None) -> RoundPoint:
+    """The limits lie around what this round is compared with, on the tasks both answered."""
+    middle = level.value - tested.value if tested else None
+    return RoundPoint(
+        str(one.number), level.value, level.low, level.high,
+        None if middle is None or tested is None else middle - tested.reach,
+        None if middle is None or tested is None else middle + tested.reach,
+        bool(tested and tested.flagged),
+    )  # fmt: skip
+
+
+def _when(one: Round) -> str:
+    at = one.run.finished_at or one.run.created_at
+    return f"{one.number} · {formats.date_format(timezone.localtime(at), 'Y-m-d H:i')}"
+
+
+def _opening(watch: Watch, found: Readings) -> str:
+    judge = watch.judge.rater.name
+    if not found.rounds:
+        return gettext("No round is over yet; drift shows from the second on.")
+    if len(found.rounds) == 1:
+        return gettext("One round is over: it is what later ones are compared with.")
+    n = len(found.rounds)
+    if not found.flagged:
+        said = ngettext(
+            "%(judge)s has not changed as far as %(n)d round tells.",
+            "%(judge)s has not changed as far as %(n)d rounds tell.",
+            n,
+        ) % {"judge": judge, "n": n}
+        return f"{said} {_latest(found.rounds[-1])} {_silent(found)}".strip()
+    first = found.flagged[0]
+    what = _what_changed(first)
+    said = gettext("%(judge)s has changed: from round %(round)d on, %(what)s.") % {
+        "judge": judge, "round": first.number, "what": what,
+    }  # fmt: skip
+    return f"{said} {_silent(found)}".strip()
+
+
+def _silent(found: Readings) -> str:
+    """Said where the latest round has fewer usable answers than the first, which no test of the answers sees."""
+    more = found.rounds[-1].unscored - found.rounds[0].unscored
+    if more <= 0:
+        return ""
+    return ngettext(
+        "In the latest round %(n)d more task than in the first got no usable answer.",
+        "In the latest round %(n)d more tasks than in the first got no usable answer.",
+        more,
+    ) % {"n": more}
+
+
+def _latest(one: Round) -> str:
+    tested = one.changes.get("score")
+    if tested is None:
+        return ""
+    return gettext("The latest round differs from the first by %(value)s (%(low)s to %(high)s) of the scale.") % {
+        "value": number(tested.value, 0.001), "low": number(tested.low, 0.001), "high": number(tested.high, 0.001),
+    }  # fmt: skip
+
+
+def _what_changed(one: Round) -> str:
+    said = []
+    if one.silent:
+        said.append(
+            ngettext("%(n)d task got no usable answer", "%(n)d tasks got no usable answer", one.unscored)
+            % {"n": one.unscored}
+        )
+    for name, tested in one.changes.items():
+        if not tested.flagged:
+            continue
+        size = number(abs(tested.value), 0.001)
+        up = tested.value > 0
+        if name == "score":
+            said.append(
+                gettext("its mean score rose by %(size)s") % {"size": size}
+                if up
+                else gettext("its mean score fell by %(size)s") % {"size": size}
+            )
+        elif name == "people":
+            said.append(
+                gettext("its agreement with people rose by %(size)s") % {"size": size}
+                if up
+                else gettext("its agreement with people fell by %(size)s") % {"size": size}
+            )
+        else:
+            said.append(
+                gettext("it repeats its first answers more often, by %(size)s") % {"size": size}
+                if up
+                else gettext("it repeats its first answers less often, by %(size)s") % {"size": size}
+            )
+    return gettext(" and ").join(said)

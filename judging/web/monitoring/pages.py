@@ -1,0 +1,256 @@
+"""Watches: the list, a new one, one with its rounds, and pause, resume and a round now."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import User, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.models import Rater, Study
+from calibration.figures.export import png, standalone_svg
+from calibration.web.pages import SUFFIXES
+from core.background import send_after_commit
+from judging.models import Judge, JudgeRun, Watch
+from judging.monitoring.monitors import (
+    LONGEST_PAUSE,
+    USUAL_SIZE,
+    WatchRefused,
+    change_terms,
+    create_watch,
+    set_active,
+    start_round,
+)
+from judging.monitoring.readings import readings
+from judging.web.judges.method_messages import method_words
+from judging.web.monitoring.blocks import WatchPanel, watch_panel
+
+LARGEST = 100_000
+
+
+class TermsForm(forms.Form):
+    """How often a watch's rounds come and what one may cost."""
+
+    every_hours = forms.IntegerField(
+        label=gettext_lazy("Hours between rounds"), min_value=1, max_value=LONGEST_PAUSE, initial=24
+    )
+    budget_money = forms.DecimalField(
+        label=gettext_lazy("Most that a round may cost"),
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        required=False,
+        help_text=gettext_lazy("Empty for no limit; in the unit of the endpoint's prices."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class WatchForm(TermsForm):
+    """Which judge answers which tasks again, and how often."""
+
+    field_order = ("study", "judge", "size")
+
+    study = forms.ModelChoiceField(label=gettext_lazy("Study"), queryset=Study.objects.none())
+    judge = forms.ModelChoiceField(label=gettext_lazy("Judge"), queryset=Judge.objects.none())
+    size = forms.IntegerField(
+        label=gettext_lazy("Tasks"),
+        min_value=2,
+        max_value=LARGEST,
+        initial=USUAL_SIZE,
+        help_text=gettext_lazy("Drawn now and never changed; those that people rated come first."),
+    )
+
+    def __init__(self, *args: Any, workspaces: "QuerySet[Workspace]", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study, judge = self.fields["study"], self.fields["judge"]
+        assert isinstance(study, forms.ModelChoiceField)
+        assert isinstance(judge, forms.ModelChoiceField)
+        study.queryset = (
+            Study.objects.filter(workspace__in=workspaces, tasks__isnull=False).distinct().order_by("slug")
+        )
+        judge.queryset = (
+            Judge.objects.filter(workspace__in=workspaces)
+            .filter(Q(language_model__endpoint__isnull=False) | Q(jurors__isnull=False))
+            .select_related("rater")
+            .distinct()
+        )
+        study.label_from_instance = lambda obj: str(obj.name)  # type: ignore[method-assign]
+        judge.label_from_instance = lambda obj: f"{obj.rater.name} · {method_words(obj.method).name}"  # type: ignore[method-assign]
+
+
+@require_safe
+@results_page
+def watches(request: HttpRequest) -> HttpResponse:
+    """All watches of the reader's workspaces, with what their latest round said."""
+    found = list(_readable(request))
+    rows = [_row(watch) for watch in found]
+    leads = workspaces_led_by(cast(User, request.user)).exists()
+    return render(request, "judging/watches.html", {"rows": rows, "leads": leads})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def new_watch(request: HttpRequest) -> HttpResponse:
+    """?study= and ?judge= are filled in beforehand."""
+    user = cast(User, request.user)
+    led = workspaces_led_by(user)
+    if not led.exists():
+        raise PermissionDenied
+    first = {
+        "study": Study.objects.filter(workspace__in=led, slug=request.GET.get("study", "")).first(),
+        "judge": Judge.objects.filter(
+            workspace__in=led, rater__public_id=request.GET.get("judge", "")
+        ).first(),
+    }
+    form = WatchForm(request.POST or None, workspaces=led, initial={k: v for k, v in first.items() if v})
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            if data["study"].workspace_id != data["judge"].workspace_id:
+                raise WatchRefused(gettext("The judge and the study belong to different workspaces."))
+            made = create_watch(
+                judge=data["judge"], study=data["study"], every_hours=data["every_hours"], size=data["size"],
+                budget_money=data["budget_money"], clock=timezone.now, user=user,
+            )  # fmt: skip
+            return redirect("judging:watch", made.public_id)
+        except WatchRefused as error:
+            form.add_error(None, str(error))
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "judging/new_watch.html", {"form": form}, status=status)
+
+
+@require_safe
+@results_page
+def watch(request: HttpRequest, public_id: str) -> HttpResponse:
+    """One watch over its rounds; ?file= is one of its figures or tables."""
+    found = _watch_of(request, public_id)
+    read = readings(found)
+    panel = watch_panel(found, read)
+    if "file" in request.GET:
+        return _file_of(panel, request.GET["file"])
+    context = {
+        "watch": found,
+        "panel": panel,
+        "rounds": list(reversed(read.rounds)),
+        "others": list(reversed(read.others)),
+        "size": len(found.tasks),
+        "leads": workspaces_led_by(cast(User, request.user)).filter(pk=found.study.workspace_id).exists(),
+        "going": any(run.status in (JudgeRun.Status.RUNNING, JudgeRun.Status.PLANNED) for run in read.others),
+        "provenance": [found.judge.rater.provenance] if found.judge.rater.provenance else [],
+        "terms": TermsForm(initial={"every_hours": found.every_hours, "budget_money": found.budget_money}),
+        "path": request.path,
+    }
+    return render(request, "judging/watch.html", context)
+
+
+@require_POST
+@results_page
+def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
+    """pause, resume, change (how often and for how much), or run: a round now."""
+    found = _watch_of(request, public_id)
+    user = cast(User, request.user)
+    if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
+        raise PermissionDenied
+    action = request.POST.get("action", "")
+    if action in ("pause", "resume"):
+        set_active(found, action == "resume", clock=timezone.now, user=user)
+    elif action == "change":
+        form = TermsForm(request.POST)
+        if form.is_valid():
+            change_terms(found, **form.cleaned_data, clock=timezone.now, user=user)
+            messages.success(request, gettext("The watch is changed."))
+        else:
+            for name, errors in form.errors.items():
+                messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
+    elif action == "run":
+        try:
+            send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk)
+            messages.success(request, gettext("A round has begun."))
+        except WatchRefused as error:
+            messages.warning(request, str(error))
+    else:
+        raise Http404
+    return redirect("judging:watch", public_id)
+
+
+def flagged_watches(user: User) -> list[Watch]:
+    """Watches that go on and whose latest round that was looked at has changed; pausing one silences it."""
+    found = Watch.objects.filter(
+        active=True, study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
+    ).distinct()
+    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
+
+
+def failing_watches(user: User) -> list[Watch]:
+    """Watches that go on and whose latest round failed or stands still, so that nothing is told about their judge."""
+    stuck = (JudgeRun.Status.FAILED, JudgeRun.Status.PAUSED)
+    latest = JudgeRun.objects.filter(watch=OuterRef("pk")).order_by("-created_at").values("status")[:1]
+    found = Watch.objects.filter(active=True, study__workspace__in=workspaces_read_by(user))
+    found = found.annotate(latest=Subquery(latest)).filter(latest__in=stuck)
+    return list(found.select_related("judge__rater", "study"))
+
+
+def changed_since(judge: Rater) -> list[Watch]:
+    """Watches on which this judge stands flagged."""
+    found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
+    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
+
+
+@dataclass(frozen=True)
+class WatchRow:
+    """A line of the list: the latest round that was looked at, and the latest of all where that did not finish."""
+
+    watch: Watch
+    looked_at: JudgeRun | None
+    changed: bool
+    unfinished: JudgeRun | None
+
+
+def _row(watch: Watch) -> WatchRow:
+    looked_at, changed = _looked_at(watch)
+    latest = watch.rounds.order_by("-created_at").first()
+    over = latest is None or latest.status == JudgeRun.Status.FINISHED
+    return WatchRow(watch, looked_at, changed, None if over else latest)
+
+
+def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
+    """The latest round that was looked at, and whether it is flagged."""
+    run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
+    return run, bool(run and run.manifest["watch"]["flagged"])
+
+
+def _file_of(panel: WatchPanel, name: str) -> HttpResponse:
+    key, _, suffix = name.rpartition(".")
+    block = panel.block(key)
+    if block is None or suffix not in SUFFIXES:
+        raise Http404(gettext("This page has no such file."))
+    content: str | bytes
+    if suffix == "csv":
+        content = "\ufeff" + block.table.as_csv() if block.table else ""
+    else:
+        content = standalone_svg(block.figure) if suffix == "svg" else png(block.figure)
+    response = HttpResponse(content, content_type=SUFFIXES[suffix])
+    response["Content-Disposition"] = f'attachment; filename="watch-{key}.{suffix}"'
+    return response
+
+
+def _readable(request: HttpRequest) -> "QuerySet[Watch]":
+    workspaces = workspaces_read_by(cast(User, request.user))
+    return Watch.objects.filter(study__workspace__in=workspaces).select_related("judge__rater", "study")
+
+
+def _watch_of(request: HttpRequest, public_id: str) -> Watch:
+    found = _readable(request).filter(public_id=public_id).first()
+    if found is None:
+        raise Http404(gettext("There is no such watch."))
+    return found

@@ -1,0 +1,181 @@
+"""What a run came to, for its page and to be taken away: its report, its manifest, and every item with what it took."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Count, Max, Q, Sum
+
+from core.clock import Clock
+from judging.models import JudgeRun, PlannedItem, Reply
+from judging.runs.life_cycle import progress_of
+
+SLOWEST_SHOWN = 5
+SLOWEST_KEPT_SECONDS = 15
+STATUS = PlannedItem.Status
+ITEM_COLUMNS = (
+    "position", "instruction", "model_a", "model_b", "shown_first", "juror", "repeat", "canary", "status", "reason",
+    "replies", "input_tokens", "output_tokens", "seconds", "cost", "discredited",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SlowReply:
+    """One of the replies that took longest."""
+
+    instruction: str
+    model: str
+    seconds: float
+    tokens: int
+
+
+def slowest_replies(run: JudgeRun) -> list[SlowReply]:
+    """Of a run that goes on, as they were at most a quarter of a minute ago: finding them reads every reply."""
+    going = run.status == JudgeRun.Status.RUNNING
+    key = f"judge-run-slowest-{run.pk}"
+    known = cache.get(key) if going else None
+    if known is None:
+        known = _slowest(run)
+        if going:
+            cache.set(key, known, SLOWEST_KEPT_SECONDS)
+    return list(known)
+
+
+def _slowest(run: JudgeRun) -> list[SlowReply]:
+    pks = (
+        Reply.objects.filter(item__run=run, reused_from=None)
+        .order_by("-seconds")
+        .values_list("pk", flat=True)
+    )
+    replies = (
+        Reply.objects.filter(pk__in=list(pks[:SLOWEST_SHOWN]))
+        .select_related("item__task__response_a__instruction", "item__task__response_a__model")
+        .defer("text", "item__task__response_a__text")
+        .order_by("-seconds")
+    )
+    return [
+        SlowReply(
+            reply.item.task.response_a.instruction.external_id,
+            str(reply.item.task.response_a.model or "–"),
+            reply.seconds,
+            reply.output_tokens,
+        )
+        for reply in replies
+    ]
+
+
+def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
+    """Counts that add up: scored, unscored and waiting make the total, and so do the models'; planted texts apart."""
+    progress = progress_of(run, clock=clock)
+    planted = run.items.exclude(canary="").order_by().values("canary", "status").annotate(n=Count("pk"))
+    errors = (
+        Reply.objects.filter(item__run=run)
+        .exclude(error="")
+        .order_by()
+        .values("error")
+        .annotate(n=Count("pk"))
+    )
+    return {
+        "run": run.public_id,
+        "judge": run.judge.rater.label,
+        "method": run.judge.method,
+        "study": run.study.slug,
+        "status": run.status,
+        "message": run.message,
+        "discredited": run.discredited,
+        "believed_canaries": run.believed_canaries,
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "items": {
+            "total": progress.total,
+            "scored": progress.scored,
+            "unscored": progress.unscored,
+            "waiting": progress.waiting,
+        },
+        "unscored": dict(progress.reasons),
+        "models": _by_model(run),
+        "planted": [
+            {"text": row["canary"], "status": row["status"], "n": row["n"]}
+            for row in planted.order_by("canary", "status")
+        ],
+        "replies": {
+            "calls": progress.calls,
+            "reused": progress.reused,
+            "errors": {row["error"]: row["n"] for row in errors.order_by("-n", "error")},
+            "seconds_mean": progress.seconds_per_reply,
+        },
+        "tokens": {"read": progress.input_tokens, "written": progress.output_tokens},
+        "money": f"{progress.money:f}",
+        "budget": {
+            "calls": run.budget_calls,
+            "tokens": run.budget_tokens,
+            "money": f"{run.budget_money:f}" if run.budget_money is not None else None,
+        },
+    }
+
+
+def _by_model(run: JudgeRun) -> list[dict[str, Any]]:
+    """By the model that wrote response A, as a pair counts once."""
+    rows = (
+        run.items.filter(canary="")
+        .order_by()
+        .values("task__response_a__model__name")
+        .annotate(
+            total=Count("pk"),
+            scored=Count("pk", filter=Q(status=STATUS.SCORED)),
+            unscored=Count("pk", filter=Q(status=STATUS.UNSCORED)),
+        )
+    )
+    return sorted(
+        (
+            {
+                "model": row["task__response_a__model__name"] or "",
+                **{name: row[name] for name in ("total", "scored", "unscored")},
+            }
+            for row in rows
+        ),
+        key=lambda row: str(row["model"]),
+    )
+
+
+def manifest_file(run: JudgeRun) -> dict[str, Any]:
+    """The manifest with what makes it one of this run, and each judge's prompt by its hash."""
+    prompts = {one.prompt_hash: one.prompt for one in [run.judge, *run.judge.jurors.all()] if one.prompt}
+    return {"run": run.public_id, "status": run.status, **run.manifest, "prompts": prompts}
+
+
+def items_csv(run: JudgeRun) -> Iterator[str]:
+    """A line for each item in the plan's order, the names of the columns first."""
+    yield _line(ITEM_COLUMNS)
+    doubted = run.discredited
+    rows = (
+        run.items.order_by("position", "pk")
+        .annotate(
+            n=Count("replies"),
+            read=Sum("replies__input_tokens", default=0),
+            written=Sum("replies__output_tokens", default=0),
+            took=Max("replies__seconds"),
+            cost=Sum("replies__cost", default=0),
+        )
+        .values_list(
+            "position", "task__response_a__instruction__external_id", "task__response_a__model__name",
+            "task__response_b__model__name", "shown_first", "juror", "repeat", "canary", "status", "reason", "n", "read",
+            "written", "took", "cost",
+        )
+    )  # fmt: skip
+    for row in rows.iterator(5_000):
+        yield _line([*("" if value is None else value for value in row), doubted])
+
+
+def _line(values: Any) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow([_harmless(value) for value in values])
+    return out.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """A text that a spreadsheet would run as a formula gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -1,0 +1,157 @@
+"""What the page of a run shows, in the reader's language."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, ngettext
+
+from core.clock import Clock
+from core.messages.reader_language import for_reader
+from generation.execution.messages import calls_in_words, rate_since, state_in_words, time_left
+from judging.models import JudgeRun, PlannedItem, Preparation
+from judging.runs.aggregation import is_panel, verdicts_of_run
+from judging.runs.life_cycle import REASON_TEXTS, Progress, nobody_works, progress_of
+from judging.runs.planning.requirements import noted_lacks
+from judging.web.runs.files import SlowReply, slowest_replies
+
+RECENT_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class UnscoredRow:
+    """One response without a verdict and why."""
+
+    instruction: str
+    why: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class RunPanel:
+    """`live`: the page asks again, also while a paused run's last replies come in.
+
+    `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
+    `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
+    `preparing`: what the run still lacks before it asks anything. `calls`: a sentence on calls that wait for a rate
+    limit, or that a stop waits for. `lacks`: sentences on tasks that the method cannot be asked about.
+    `believed`: the planted texts that the judge fell for, each with what it made of it. `verdicts`: of how many
+    tasks the run's judge has said something; a panel's members are judges of their own. `in_parts`: several answers
+    make a verdict, or none does.
+    """
+
+    progress: Progress
+    opening: str
+    live: bool
+    stalled: bool
+    reasons: list[tuple[str, int]]
+    unscored: list[UnscoredRow]
+    slowest: list[SlowReply]
+    per_minute: float | None
+    left: str
+    calls: str
+    lacks: list[str]
+    believed: list[tuple[str, str]]
+    verdicts: int
+    in_parts: bool
+    retriable: bool
+    misled: bool
+    offers: str
+    preparing: Preparation | None
+
+
+def canary_in_words(key: str) -> str:
+    """Which planted text it is."""
+    names = {
+        "empty": gettext("An empty text"),
+        "refusal": gettext("A refusal to answer"),
+        "null": gettext("The word “null” alone"),
+        "order": gettext("A text that orders the judge to prefer it"),
+    }
+    return names.get(key, key)
+
+
+def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
+    # Before the items: where it is gone by the time they are counted, they are all there.
+    preparing = Preparation.objects.filter(run=run).defer("tasks").first()
+    progress = progress_of(run, clock=clock)
+    per_minute = _per_minute(run, progress)
+    silent = run.believed_canaries == []
+    retriable = (progress.unscored > 0 or silent) and run.status != JudgeRun.Status.CANCELLED
+    return RunPanel(
+        progress=progress,
+        opening=_opening(run, progress, preparing),
+        live=run.status == JudgeRun.Status.RUNNING or progress.busy > 0,
+        stalled=(progress.waiting > 0 or preparing is not None) and nobody_works(run, clock=clock),
+        reasons=[(gettext(REASON_TEXTS.get(why, why)), count) for why, count in progress.reasons],
+        unscored=_unscored_rows(run),
+        slowest=slowest_replies(run),
+        per_minute=per_minute,
+        calls=calls_in_words(run.status, progress.calls_now, clock=clock),
+        misled=preparing is None and _misled(run, progress),
+        retriable=retriable,
+        offers=f"{run.status}-{int(retriable)}-{int(progress.scored > 0)}",
+        left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
+        preparing=preparing,
+        lacks=[for_reader(lack.warning) for lack in noted_lacks(run)],
+        believed=[
+            (canary_in_words(one["text"]), for_reader(one["what"])) for one in run.believed_canaries or []
+        ],
+        verdicts=verdicts_of_run(run).filter(rater=run.judge.rater_id).verdicts().count(),
+        in_parts=is_panel(run) or run.watch_id is not None,
+    )
+
+
+def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -> str:
+    """The answer in one sentence: how far it is, and what state it is in."""
+    if preparing is not None:
+        steps = {"done": preparing.done, "total": preparing.total}
+        return gettext("Preparing: %(done)d of %(total)d steps") % steps + state_in_words(run.status)
+    if is_panel(run):
+        said = ngettext(
+            "%(scored)d of %(total)d question is answered",
+            "%(scored)d of %(total)d questions are answered",
+            progress.total,
+        )
+    else:
+        said = ngettext(
+            "%(scored)d of %(total)d response has a verdict",
+            "%(scored)d of %(total)d responses have a verdict",
+            progress.total,
+        )
+    said %= {"scored": progress.scored, "total": progress.total}
+    if progress.unscored:
+        said += ngettext(
+            ", %(n)d verdict could not be used", ", %(n)d verdicts could not be used", progress.unscored
+        ) % {"n": progress.unscored}
+    if _misled(run, progress):
+        return said + gettext("; the planted texts stopped the run.")
+    return said + state_in_words(run.status)
+
+
+def _misled(run: JudgeRun, progress: Progress) -> bool:
+    """Whether its planted texts failed it, and it has not been asked anew since."""
+    return run.discredited and progress.waiting == 0
+
+
+def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
+    """Replies of the last minute while the run goes on, else since it was started; None before there are enough."""
+    if (
+        run.status == JudgeRun.Status.RUNNING
+        and progress.last_minute
+        and progress.calls > progress.last_minute
+    ):
+        return float(progress.last_minute)
+    return rate_since(run.started_at, progress.last_reply_at, progress.done)
+
+
+def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
+    items = (
+        run.items.filter(status=PlannedItem.Status.UNSCORED, canary="")
+        .select_related("task__response_a__instruction")
+        .order_by("position")[:RECENT_SHOWN]
+    )
+    rows = []
+    for item in items:
+        why, _colon, detail = item.reason.partition(": ")
+        name = item.task.response_a.instruction.external_id
+        rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), for_reader(detail)))
+    return rows

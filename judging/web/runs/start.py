@@ -1,0 +1,218 @@
+"""Starting a run: which judges are asked, about what, how often, within which budget; counted before it is begun."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import User, Workspace
+from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from annotation.models import Study
+from annotation.studies.provenance import provenance_of
+from core.background import send_after_commit
+from core.messages.reader_language import for_reader
+from generation.endpoints.clients import NoEndpoint
+from generation.endpoints.registration import untested
+from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
+from judging.judges.making import JudgeRefused
+from judging.methods.prompts import BadTemplate
+from judging.methods.scales import WrongScale
+from judging.methods.single.checklist import MixedScales
+from judging.models import Judge, JudgeRun
+from judging.runs.life_cycle import start_run as start
+from judging.runs.panels import PanelRefused
+from judging.runs.planning.estimates import Estimate, estimate_run
+from judging.runs.planning.plan import Wish, leader_of, sent_just_now
+from judging.runs.planning.preparation import plan_target
+from judging.runs.planning.preview import Target
+from judging.runs.planning.requirements import MethodLacks, noted_lacks
+from judging.studies.benchmarks import NothingToJudge, choice_in_words
+from judging.web.judges.forms import fault_in_words
+from judging.web.runs.forms import RunForm
+
+NOTHING_LEFT = gettext_lazy(
+    "There is nothing left here for this judge: it has answered every task that its method can judge, or a rubric "
+    "here has nothing that it answers."
+)
+NOTHING_RATED = gettext_lazy("People have rated nothing here yet; judge everything instead.")
+NO_RUBRIC = gettext_lazy(
+    "This benchmark has no response with a text and a rubric; load its responses first, and where it brings no rubric, "
+    "make a study of it with questions of your own and judge that."
+)
+MIXED_SCALES = gettext_lazy(
+    "A rubric of this study has items on different scales; a checklist judge needs one scale for all its items."
+)
+WRONG_SCALE = gettext_lazy(
+    "A rubric here has a scale that this method does not answer on; choose another method or another rubric."
+)
+NO_JURY = gettext_lazy(
+    "These judges cannot decide together: the judges of one jury answer the same criteria, by methods of one kind."
+)
+NOT_SERVED = gettext_lazy(
+    "Nothing says where this judge's model is served; give the model an endpoint in the library first."
+)
+NAME_TAKEN = gettext_lazy(
+    "The name that this judge would have belongs to another one; make it in the library under a name of its own."
+)
+PREVIEW = "preview"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def start_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask judges about a study's tasks."""
+    user = cast(User, request.user)
+    study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
+    if study is None:
+        raise Http404(gettext("There is no such study."))
+    context = {"study": study, "provenance": provenance_of(study)}
+    return _start(request, Target(study.workspace, study=study), context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def judge_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask judges about all responses of a benchmark; ?experiment= names another than the main one."""
+    user = cast(User, request.user)
+    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
+    if benchmark is None:
+        raise Http404(gettext("There is no such benchmark."))
+    experiments = _experiments(benchmark)
+    experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
+    if experiment not in experiments:
+        raise Http404(gettext("This benchmark has no such experiment."))
+    context = {"benchmark": benchmark, "experiment": experiment, "experiments": experiments}
+    target = Target(benchmark.workspace, benchmark=benchmark, experiment=experiment)
+    return _start(request, target, context)
+
+
+def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> HttpResponse:
+    user = cast(User, request.user)
+    if not workspaces_led_by(user).filter(pk=target.workspace.pk).exists():
+        raise PermissionDenied
+    models = LanguageModel.objects.filter(workspace=target.workspace, endpoint__isnull=False)
+    judges = Judge.objects.filter(workspace=target.workspace, jurors=None).select_related("rater")
+    form = RunForm(
+        request.POST if request.method == "POST" else None,
+        judges=judges.order_by("rater__label", "pk"),
+        models=models.select_related("endpoint"),
+        kinds=target.kinds,
+    )
+    estimate = None
+    if request.method == "POST" and form.is_valid():
+        if request.POST.get("action") == PREVIEW:
+            estimate = _estimated(form, target)
+        elif made := _planned(form, target, user):
+            if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
+                messages.warning(request, said)
+            for lack in noted_lacks(made):
+                messages.warning(request, for_reader(lack.warning))
+            return redirect("judging:run", made.public_id)
+    context["untested"] = untested(models.select_related("endpoint"))
+    context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
+    status = 422 if form.is_bound and form.errors else 200
+    htmx = getattr(request, "htmx", False) and request.POST.get("action") == PREVIEW
+    return render(request, "judging/start_run.html" + ("#estimate" if htmx else ""), context, status=status)
+
+
+def _estimated(form: RunForm, target: Target) -> Estimate | None:
+    """None with the form's error where there is nothing to count."""
+    try:
+        judges, leader = _as_if_made(form, target.workspace)
+        found = estimate_run(
+            judges,
+            leader,
+            target,
+            form.asking(judges),
+            limit=form.cleaned_data["limit"],
+            only_rated=form.only_rated,
+        )
+    except REFUSALS as error:
+        form.add_error(None, _in_words(error, form, target))
+        return None
+    if not found.tasks:
+        form.add_error(None, _why_nothing(form, target))
+        return None
+    return found
+
+
+def _as_if_made(form: RunForm, workspace: Workspace) -> tuple[list[Judge], Judge]:
+    """The judges that the form asks for and the one that leads them; none that is new stays in the database."""
+    with transaction.atomic():
+        judges = form.chosen_judges(workspace)
+        leader = leader_of(judges[0], form.asking(judges))
+        transaction.set_rollback(True)
+    return judges, leader
+
+
+def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
+    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
+    try:
+        with transaction.atomic():
+            # One after the other, so that what was sent twice is seen to be the same.
+            Workspace.objects.select_for_update(no_key=True).get(pk=target.workspace.pk)
+            judges = form.chosen_judges(target.workspace)
+            wish = Wish(
+                limit=form.cleaned_data["limit"],
+                budget=form.ceiling,
+                reuse=not form.cleaned_data["fresh"],
+                user=user,
+                asking=form.asking(judges),
+                only_rated=form.only_rated,
+            )
+            study = target.stored
+            if study and (known := sent_just_now(judges[0], study, wish, clock=timezone.now)):
+                return known
+            made = plan_target(judge=judges[0], target=target, wish=wish)
+            start(made, clock=timezone.now, user=user)
+            send_after_commit("judging.work", made.pk)
+            return made
+    except REFUSALS as error:
+        form.add_error(None, _in_words(error, form, target))
+    return None
+
+
+REFUSALS = (
+    NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused, NoEndpoint, BadTemplate, MethodLacks,
+)  # fmt: skip
+
+
+def _in_words(error: Exception, form: RunForm, target: Target) -> str:
+    match error:
+        case NothingToJudge():
+            return _why_nothing(form, target)
+        case MethodLacks():
+            return for_reader(error)
+        case MixedScales():
+            return str(MIXED_SCALES)
+        case WrongScale():
+            return str(WRONG_SCALE)
+        case PanelRefused():
+            return str(NO_JURY)
+        case NoEndpoint():
+            return str(NOT_SERVED)
+        case JudgeRefused():
+            return str(NAME_TAKEN)
+        case BadTemplate():
+            return fault_in_words(error)
+        case _:
+            return str(error)
+
+
+def _why_nothing(form: RunForm, target: Target) -> str:
+    if form.only_rated and not target.rated:
+        return str(NOTHING_RATED)
+    return str(NO_RUBRIC if target.empty else NOTHING_LEFT)
+
+
+def _experiments(benchmark: Benchmark) -> list[str]:
+    """The main one first, then those that have responses."""
+    runs = GenerationRun.objects.filter(benchmark=benchmark, responses__isnull=False)
+    others = set(runs.order_by().values_list("experiment", flat=True).distinct()) - {MAIN_EXPERIMENT}
+    return [MAIN_EXPERIMENT, *sorted(others)]
