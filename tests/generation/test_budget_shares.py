@@ -41,8 +41,8 @@ print(run.public_id, run.status, run.items.filter(status="done").count(), tokens
 """
 PLAN = """
 from generation.models import Endpoint, LanguageModel
-from generation.sampling import Wanted, plan_generation
-from generation.spending import Ceiling
+from generation.responses.plan import Wanted, plan_generation
+from generation.llm.protocol.prices import Ceiling
 endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="e", base_url="{url}")
 model = LanguageModel.objects.create(workspace=benchmark.workspace, name="m", endpoint=endpoint)
 print(plan_generation(benchmark, Wanted(models=(model,)), budget=Ceiling(calls={calls})).public_id)
@@ -52,12 +52,12 @@ import threading
 from django.db import connections
 from django.utils import timezone
 from generation.models import Endpoint, LanguageModel
-from generation.runs import start_run
-from generation.sampling import Wanted, plan_generation
-from generation.shifts import Shift
-from generation.spending import Ceiling
-from generation.spent import spent_of
-from generation.worker import work_on
+from generation.responses.runs import start_run
+from generation.responses.plan import Wanted, plan_generation
+from generation.execution.shift import Shift
+from generation.llm.protocol.prices import Ceiling
+from generation.responses.spending import spent_of
+from generation.responses.worker import work_on
 models = []
 for name, url in (("a", "{one}"), ("b", "{two}")):
     endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name=name, base_url=url)

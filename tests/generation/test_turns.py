@@ -15,8 +15,8 @@ from tests.judging.test_killed import SET_UP, judge, python
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = """
 from generation.models import Endpoint, LanguageModel
-from judging.judges import create_judge
-from judging.plans import plan_run
+from judging.judges.making import create_judge
+from judging.runs.planning.plan import plan_run
 endpoint = Endpoint.objects.create(
     workspace=study.workspace, name="limited", base_url="{url}", requests_per_minute=300
 )

@@ -26,7 +26,7 @@ SLOWLY = """
 import sys, time
 import django; django.setup()
 from django.core.management import call_command
-from judging import plans, preparing
+from judging.runs.planning import plan as plans, preparation as preparing
 preparing.AT_ONCE = preparing.BATCH = plans.BATCH = 10
 def slow(real):
     def called(*arguments):

@@ -35,10 +35,10 @@ from django.db import transaction
 from django.utils import timezone
 from factories import make_checklist_study
 from generation.models import Endpoint, LanguageModel, Response
-from generation.spending import Ceiling
-from judging.judges import create_judge
-from judging.plans import plan_run
-from judging.runs import start_run
+from generation.llm.protocol.prices import Ceiling
+from judging.judges.making import create_judge
+from judging.runs.planning.plan import plan_run
+from judging.runs.life_cycle import start_run
 from judging.tasks import enqueue
 with transaction.atomic():
     study = make_checklist_study(instructions={items} // 2, models=2)
@@ -61,9 +61,9 @@ for _ in range(4):
 RAISED = """
 import django; django.setup()
 from django.utils import timezone
-from generation.spending import Ceiling
+from generation.llm.protocol.prices import Ceiling
 from judging.models import JudgeRun
-from judging.runs import raise_budget, start_run
+from judging.runs.life_cycle import raise_budget, start_run
 from judging.tasks import enqueue
 run = JudgeRun.objects.get(public_id="{run}")
 raise_budget(run, Ceiling(calls={calls}))
