@@ -79,7 +79,7 @@ def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
 
 
 def _n_grams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
+    return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
 def rouge_l(text: str, reference: str) -> Rouge:
