@@ -12,6 +12,8 @@ from difflib import Match, SequenceMatcher
 from itertools import accumulate, groupby, product
 from typing import Literal
 
+import numpy as np
+
 from generation.text_metrics.overlap import common_subsequence
 
 LIKE_ENOUGH = 0.62
@@ -26,8 +28,12 @@ COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
 ANCHOR = 5
 """Words, spaces and marks in a row by which long passages are held against each other."""
+LARGEST = 2**62
+"""No number of a run of pieces is larger."""
 LONG_PASSAGE = 200
 """Pieces of both texts from which on anchors are looked for."""
+MOST_LINES = 2_000
+"""Lines of a passage that are still held against each other one by one where its words are too many."""
 LONGEST_HEADING = 100
 """Characters of a heading that are compared with another's."""
 
@@ -65,6 +71,10 @@ class Work:
         if comparisons > self.left:
             raise TooDifferent
         self.left -= comparisons
+
+    def is_enough_for(self, a: Sequence[str], b: Sequence[str]) -> bool:
+        """Whether a Comparison of the two could be begun."""
+        return SETTING_UP + len(a) + len(b) <= self.left
 
 
 class Comparison(SequenceMatcher[str]):
@@ -207,7 +217,7 @@ def word_diff(text_a: str, text_b: str) -> list[Change]:
 
     Compares lines first and words only within lines that differ, so that 10,000 words take well under a second. A
     passage in which that would cost more than is left of MOST_COMPARED is one coarse change on each side, or, where
-    it has as many lines on both, is compared line by line.
+    it has as many lines on both and no more than MOST_LINES, is compared line by line.
     """
     changes: list[Change] = []
     lines_a, lines_b = text_a.splitlines(keepends=True), text_b.splitlines(keepends=True)
@@ -222,7 +232,7 @@ def word_diff(text_a: str, text_b: str) -> list[Change]:
 
 def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> list[Change]:
     changes = _words_between("".join(left), "".join(right), work)
-    if len(left) == len(right) > 1 and any(change.coarse for change in changes):
+    if MOST_LINES >= len(left) == len(right) > 1 and any(change.coarse for change in changes):
         pairs = zip(left, right, strict=True)
         return [change for a, b in pairs for change in _words_between(a, b, work)]
     return changes
@@ -237,20 +247,31 @@ def steps_between(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
         not a or not b or a == b
     ):  # as between most neighbouring anchors, where a matcher costs more than it finds
         return [("equal" if a == b else "replace", (0, len(a)), (0, len(b)))] if a or b else []
-    try:
-        matcher = Comparison(a, b, work)
-        return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
-    except TooDifferent:
-        shorter = min(len(a), len(b))
-        first = next((at for at in range(shorter) if a[at] != b[at]), shorter)
-        last = next((at for at in range(shorter - first) if a[-1 - at] != b[-1 - at]), shorter - first)
-        ends = len(a) - last, len(b) - last
-        steps: list[Step] = [
-            ("equal", (0, first), (0, first)),
-            ("coarse", (first, ends[0]), (first, ends[1])),
-            ("equal", (ends[0], len(a)), (ends[1], len(b))),
-        ]
-        return [step for step in steps if step[1][0] < step[1][1] or step[2][0] < step[2][1]]
+    if work.is_enough_for(a, b):
+        try:
+            matcher = Comparison(a, b, work)
+            return [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()]
+        except TooDifferent:
+            pass
+    return _ends_alone(a, b)
+
+
+def _ends_alone(a: Sequence[str], b: Sequence[str]) -> list[Step]:
+    shorter = min(len(a), len(b))
+    first = 0
+    while first < shorter and a[first] == b[first]:
+        first += 1
+    end_a, end_b = len(a), len(b)
+    while min(end_a, end_b) > first and a[end_a - 1] == b[end_b - 1]:
+        end_a, end_b = end_a - 1, end_b - 1
+    steps: list[Step] = []
+    if first:
+        steps.append(("equal", (0, first), (0, first)))
+    if end_a > first or end_b > first:
+        steps.append(("coarse", (first, end_a), (first, end_b)))
+    if end_a < len(a):
+        steps.append(("equal", (end_a, len(a)), (end_b, len(b))))
+    return steps
 
 
 def _words_between(left: str, right: str, work: Work) -> list[Change]:
@@ -261,13 +282,18 @@ def _words_between(left: str, right: str, work: Work) -> list[Change]:
     except TooDifferent:
         if len(a) + len(b) < LONG_PASSAGE:
             return _changes(a, b, steps_between(a, b, work))
-        changes: list[Change] = []
+        steps: list[Step] = []
         at = 0, 0
         for anchor in [*_anchors(a, b), (len(a), len(b))]:
             between = a[at[0] : anchor[0]], b[at[1] : anchor[1]]
-            changes += _changes(*between, steps_between(*between, work))
+            for kind, (a0, a1), (b0, b1) in steps_between(*between, work):
+                start = at[0] + a0, at[1] + b0
+                if kind == "equal" and steps and steps[-1][0] == kind:
+                    (first_a, _), (first_b, _) = steps.pop()[1:]
+                    start = first_a, first_b
+                steps.append((kind, (start[0], at[0] + a1), (start[1], at[1] + b1)))
             at = anchor
-        return changes
+        return _changes(a, b, steps)
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
@@ -275,10 +301,7 @@ def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
 
     Of neighbours in a row only the first and the last are named.
     """
-    runs_a, runs_b = ([tuple(one[at : at + ANCHOR]) for at in range(len(one) - ANCHOR + 1)] for one in (a, b))
-    times_a, times_b = Counter(runs_a), Counter(runs_b)
-    place = {run: at for at, run in enumerate(runs_b) if times_b[run] == 1}
-    pairs = [(at, place[run]) for at, run in enumerate(runs_a) if times_a[run] == 1 and run in place]
+    pairs = _single_runs(a, b)
     # The longest rising row: for each length the least end of a row of it, and what stood before each pair.
     ends: list[int] = []
     rows: list[int] = []
@@ -295,6 +318,31 @@ def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
         number = before[number]
     found.reverse()
     return [pair for number, pair in enumerate(found) if not _is_within_a_run(found, number)]
+
+
+def _single_runs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """Where a run of ANCHOR pieces stands that each holds once: in a, in order, and in b."""
+    if min(len(a), len(b)) < ANCHOR:
+        return []
+    both = [*a, *b]
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys(both))}
+    pieces = np.array([numbers[piece] for piece in both])
+    runs, below = pieces, len(numbers)
+    for further in range(1, ANCHOR):
+        if below * len(numbers) >= LARGEST:
+            runs = np.unique(runs, return_inverse=True)[1]
+            below = len(runs)
+        runs = runs[:-1] * len(numbers) + pieces[further:]
+        below *= len(numbers)
+    runs = np.unique(runs, return_inverse=True)[1]
+    ends = len(a) - ANCHOR + 1  # from here on to len(a) a run would reach from one text into the other
+    runs_a, runs_b = runs[:ends], runs[len(a) :]
+    count = int(runs.max()) + 1
+    once = (np.bincount(runs_a, minlength=count) == 1) & (np.bincount(runs_b, minlength=count) == 1)
+    place = np.zeros(count, dtype=np.int64)
+    place[runs_b] = np.arange(len(runs_b))
+    found = np.flatnonzero(once[runs_a])
+    return list(zip(found.tolist(), place[runs_a[found]].tolist(), strict=True))
 
 
 def _is_within_a_run(pairs: Sequence[tuple[int, int]], number: int) -> bool:

@@ -9,45 +9,46 @@ PURE.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from html.parser import HTMLParser
+from html import unescape
+
+import numpy as np
 
 AHEAD_OF_WORD = 240
 AHEAD_OF_CHARACTER = 4
 
-Place = tuple[int, int] | None
+UNKNOWN = -1
+"""Instead of an offset, of a shown position that is found nowhere in the source."""
 
 _PIECE = re.compile(r"\S+")
+_TAG = re.compile(r"""<(/?[a-z0-9]+)[^<>"]*(?:"[^"]*"[^<>"]*)*>""")
 _OPENING = re.compile(r"\$\$|\$|\\\(|\\\[")
 _CLOSING = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 MOST_ADDRESSES = 100_000
 """Characters of addresses that are read for one text; beyond, what follows a link is found by its words alone."""
 
 
-class _Words(HTMLParser):
-    """The words of a block in order: (word, kind), kind being text, math, or link for the end of one."""
+def _words_of(block: str) -> Iterator[tuple[str, str]]:
+    """The words of a block in order: (word, kind), kind being text, math, or link for the end of one.
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[tuple[str, str]] = []
-        self._formula: list[str] | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    A block is HTML that was sanitised: no comments, and in quotes whatever an attribute says.
+    """
+    formula: list[str] | None = None
+    pieces = _TAG.split(block)
+    for shown, tag in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        if shown:
+            words = _PIECE.findall(unescape(shown) if "&" in shown else shown)
+            if formula is not None:
+                formula += words
+            else:
+                for word in words:
+                    yield word, "text"
         if tag == "math":
-            self._formula = []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "a":
-            self.found.append(("", "link"))
-        if tag == "math" and self._formula is not None:
-            self.found.append(("".join(self._formula), "math"))
-            self._formula = None
-
-    def handle_data(self, data: str) -> None:
-        words = _PIECE.findall(data)
-        if self._formula is not None:
-            self._formula.extend(words)
-        else:
-            self.found.extend((word, "text") for word in words)
+            formula = []
+        elif tag == "/a":
+            yield "", "link"
+        elif tag == "/math" and formula is not None:
+            yield "".join(formula), "math"
+            formula = None
 
 
 class NotInText(ValueError):
@@ -62,12 +63,15 @@ class TextMap:
 
     def __init__(self, source: str, blocks: Sequence[str], starts: Sequence[int]) -> None:
         self.source = source
-        places: list[Place] = []
+        froms: list[int] = []
+        tos: list[int] = []
         bounds = [*starts, len(source)][1:]
         addresses = _Addresses(source)
         for block, start, end in zip(blocks, starts, bounds, strict=True):
-            places.extend(_located(source, block, start, end, addresses))
-        self._firsts, self._lasts = _filled(places, len(source))
+            for place, end_of_place in _located(source, block, start, end, addresses):
+                froms += place
+                tos += end_of_place
+        self._firsts, self._lasts = _filled(froms, tos, len(source))
 
     def __len__(self) -> int:
         return len(self._firsts)
@@ -129,47 +133,50 @@ def _formulas(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield opening.start(), past
 
 
-def _located(source: str, block: str, start: int, end: int, addresses: _Addresses) -> Iterator[Place]:
-    """For each shown code point of a block where it stands in the source, from and to, None where nobody can tell."""
-    reader = _Words()
-    reader.feed(block)
-    reader.close()
+def _located(
+    source: str, block: str, start: int, end: int, addresses: _Addresses
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """For each shown code point of a block where it stands in the source, run by run.
+
+    A run is from where and to where for each of its code points, both UNKNOWN where nobody can tell.
+    """
     at = start
     formulas = _formulas(source, start, end)
-    for word, kind in reader.found:
+    for word, kind in _words_of(block):
         if kind == "link":
             at = addresses.after(at, end)
             continue
         if kind == "math":
             formula = next((span for span in formulas if span[0] >= at), None)
             # Every sign of a formula stands for all of it.
-            yield from [formula] * len(word)
-            at = formula[1] if formula else at
+            first, last = formula or (UNKNOWN, UNKNOWN)
+            yield [first] * len(word), [last] * len(word)
+            at = last if formula else at
             continue
         found = source.find(word, at, min(end, at + AHEAD_OF_WORD + len(word)))
         if found >= 0:
-            yield from ((place, place + 1) for place in range(found, found + len(word)))
             at = found + len(word)
+            yield range(found, at), range(found + 1, at + 1)
             continue
         for character in word:
             found = source.find(character, at, min(end, at + AHEAD_OF_CHARACTER))
-            yield (found, found + 1) if found >= 0 else None
-            at = found + 1 if found >= 0 else at
+            if found >= 0:
+                at = found + 1
+                yield (found,), (at,)
+            else:
+                yield (UNKNOWN,), (UNKNOWN,)
 
 
-def _filled(places: Sequence[Place], length: int) -> tuple[list[int], list[int]]:
+def _filled(froms: Sequence[int], tos: Sequence[int], length: int) -> tuple[list[int], list[int]]:
     """First and end offset of every shown position, neither ever falling; unknown ones reach to their neighbours."""
-    firsts, lasts = [], []
-    known = 0
-    for place in places:
-        known = max(known, place[0]) if place else known
-        firsts.append(known)
-        known = max(known, place[1]) if place and place[1] - place[0] == 1 else known
-    following = length
-    for place, first in zip(reversed(places), reversed(firsts), strict=True):
-        lasts.append(max(place[1] if place else following, min(first + 1, length)))
-        following = place[0] if place else following
-    lasts.reverse()
-    for index in range(1, len(lasts)):
-        lasts[index] = max(lasts[index], lasts[index - 1])
-    return firsts, lasts
+    if not froms:
+        return [], []
+    begins, ends = np.array(froms), np.array(tos)
+    known = begins != UNKNOWN
+    # A position begins no earlier than the one before it ends, but where that is one of a formula's.
+    passed = np.where(ends - begins == 1, ends, 0)
+    firsts = np.maximum.accumulate(np.maximum(np.maximum(begins, 0), np.concatenate(([0], passed[:-1]))))
+    following = np.minimum.accumulate(np.where(known, np.arange(len(known)), len(known))[::-1])[::-1]
+    reached = np.where(known, ends, np.append(begins, length)[following])
+    lasts = np.maximum.accumulate(np.maximum(reached, np.minimum(firsts + 1, length)))
+    return firsts.tolist(), lasts.tolist()

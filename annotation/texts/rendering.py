@@ -33,14 +33,18 @@ BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
 MOST_STEPS = 27_000
 """How much is read of a text as Markdown: a mark in a line or a character of a formula costs a step, what else is read
-the steps below. 10,000 words take 2,000 as prose, 21,000 with formatting in every sentence, 26,000 as a list of five
-words an item."""
+the steps below. 10,000 words take 2,000 as prose, 21,000 with emphasis, a link and code in every sentence, 26,000 as a
+list of five words an item."""
 COST_OF_LINE = 3
+COST_OF_HEADING = 3
+COST_OF_MARK = {"[": 4, "!": 3, "*": 3, "_": 3, "~": 2, "$": 3, "\\": 2, "<": 2, "`": 2}
+"""Marks that cost more than one step: what they may open is looked for to the end."""
 COST_OF_CELL = 2
 COST_OF_EMPTY_CELL = 4
 ADDRESS_OF_A_STEP = 20
 BLOCKS_WITHIN = ["paragraph", "reference", "blockquote", "list"]
 COST_OF_FORMULA = 10
+COST_OF_BRACE = 2
 MOST_HEADINGS = 400
 """Headings that an outline lists."""
 WORDS_A_MINUTE = 220
@@ -164,10 +168,11 @@ def _formula(tex: str, work: Work, *, block: bool) -> str:
     shown = f'<code class="tex">{escape(tex)}</code>'
     if len(tex) > LONGEST_FORMULA:
         return shown
-    if work.steps < len(tex) + COST_OF_FORMULA:
+    cost = len(tex) + COST_OF_FORMULA + COST_OF_BRACE * tex.count("{")
+    if work.steps < cost:
         work.as_latex += 1
         return shown
-    work.take(len(tex) + COST_OF_FORMULA)
+    work.take(cost)
     try:
         return convert(tex, display="block" if block else "inline")
     except (Exception, RecursionError):  # the converter may raise anything on what a model wrote
@@ -176,13 +181,14 @@ def _formula(tex: str, work: Work, *, block: bool) -> str:
 
 def _count_inline(state: StateInline, silent: bool) -> bool:
     """The first rule that is tried at every mark of a paragraph."""
-    _work(state.env).take(1)
+    _work(state.env).take(COST_OF_MARK.get(state.src[state.pos], 1))
     return False
 
 
 def _count_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The first rule that is tried at every line where a block may begin, or end another."""
-    _work(state.env).take(COST_OF_LINE)
+    opens_heading = state.src.startswith("#", state.bMarks[start] + state.tShift[start])
+    _work(state.env).take(COST_OF_LINE + opens_heading * COST_OF_HEADING)
     return False
 
 
@@ -207,6 +213,12 @@ def _columns(line: str) -> int:
 
 def _line(state: StateBlock, number: int) -> str:
     return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _count_headings(state: StateCore) -> None:
+    """Before what stands in them is read."""
+    headings = sum(token.type == "heading_open" for token in state.tokens)
+    _work(state.env).take(headings * COST_OF_HEADING)
 
 
 def _count_addresses(state: StateCore) -> None:
@@ -269,6 +281,7 @@ def _reader() -> MarkdownIt:
     markdown.inline.ruler.before("text", "count_inline", _count_inline)
     markdown.block.ruler.before("table", "count_block", _count_block, {"alt": BLOCKS_WITHIN})
     markdown.block.ruler.before("table", "count_cells", _count_cells, {"alt": ["paragraph", "reference"]})
+    markdown.core.ruler.after("block", "count_headings", _count_headings)
     markdown.core.ruler.after("inline", "count_addresses", _count_addresses)
     for kind in ("math_inline", "math_inline_double", "math_block"):
         markdown.add_render_rule(kind, _render_dollar_math)

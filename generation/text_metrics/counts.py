@@ -8,53 +8,76 @@ gives the same number some twenty times faster.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 _CLOSERS = "\\]\\)}>\"'»”’ "
-_BEFORE_PADDING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        ("([«“‘„]|[`]+)", r" \1 "),
-        (r"^\"", r"``"),
-        (r"(``)", r" \1 "),
-        (r"([ \(\[{<])(\"|\'{2})", r"\1 `` "),
-        (r"(?i)(\')(?!re|ve|ll|m|t|s|d|n)(\w)\b", r"\1 \2"),
-        (rf"([^\.])(\.)([{_CLOSERS}]*)\s*$", r"\1 \2 \3 "),
-        (r"([:,])([^\d])", r" \1 \2"),
-        (r"([:,])$", r" \1 "),
-        (r"\.{2,}", r" \g<0> "),
-        (r"[;@#$%&]", r" \g<0> "),
-        (r"([^\.])(\.)([\]\)}>\"\']*)\s*$", r"\1 \2\3 "),
-        (r"[?!]", r" \g<0> "),
-        (r"([^'])' ", r"\1 ' "),
-        (r"[*]", r" \g<0> "),
-        (r"[\]\[\(\)\{\}\<\>]", r" \g<0> "),
-        (r"--", r" -- "),
-    )
+_Rule = tuple[frozenset[str], re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def _spaced(match: re.Match[str]) -> str:
+    return f" {match[0]} "
+
+
+def _parted(match: re.Match[str]) -> str:
+    return f"{match[1]} {match[2]}"
+
+
+def _before(match: re.Match[str]) -> str:
+    return f" {match[1]} {match[2]}"
+
+
+def _after(match: re.Match[str]) -> str:
+    return f"{match[1]} {match[2]} "
+
+
+def _around(match: re.Match[str]) -> str:
+    return f" {match[1]} {match[2]} "
+
+
+def _rules(*written: tuple[str, str, str | Callable[[re.Match[str]], str]]) -> tuple[_Rule, ...]:
+    return tuple((frozenset(signs), re.compile(pattern), put) for signs, pattern, put in written)
+
+
+# Each rule with the signs of which a sentence has one where the rule applies, those counted that rules before it put in:
+# looking for them takes a tenth of the rule's time. Functions put in what nltk writes as templates, in half the time.
+_BEFORE_PADDING = _rules(
+    ("«“‘„`", "([«“‘„]|[`]+)", _spaced),
+    ('"', r"^\"", r"``"),
+    ('`"', r"(``)", _spaced),
+    ("\"'", r"([ \(\[{<])(\"|\'{2})", lambda match: f"{match[1]} `` "),
+    ("'", r"(?i)(\')(?!re|ve|ll|m|t|s|d|n)(\w)\b", _parted),
+    (".", rf"([^\.])(\.)([{_CLOSERS}]*)\s*$", r"\1 \2 \3 "),
+    (":,", r"([:,])([^\d])", _before),
+    (":,", r"([:,])$", _spaced),
+    (".", r"\.{2,}", _spaced),
+    (";@#$%&", r"[;@#$%&]", _spaced),
+    (".", r"([^\.])(\.)([\]\)}>\"\']*)\s*$", r"\1 \2\3 "),
+    ("?!", r"[?!]", _spaced),
+    ("'", r"([^'])' ", lambda match: f"{match[1]} ' "),
+    ("*", r"[*]", _spaced),
+    ("[](){}<>", r"[\]\[\(\)\{\}\<\>]", _spaced),
+    ("-", r"--", " -- "),
 )
-_AFTER_PADDING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        ("([»”’])", r" \1 "),
-        (r"''", " '' "),
-        (r'"', " '' "),
-        (r"\s+", " "),
-        (r"([^' ])('[sS]|'[mM]|'[dD]|') ", r"\1 \2 "),
-        (r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) ", r"\1 \2 "),
-        (r"(?i)\b(can)(not)\b", r" \1 \2 "),
-        (r"(?i)\b(d)('ye)\b", r" \1 \2 "),
-        (r"(?i)\b(gim)(me)\b", r" \1 \2 "),
-        (r"(?i)\b(gon)(na)\b", r" \1 \2 "),
-        (r"(?i)\b(got)(ta)\b", r" \1 \2 "),
-        (r"(?i)\b(lem)(me)\b", r" \1 \2 "),
-        (r"(?i)\b(more)('n)\b", r" \1 \2 "),
-        (r"(?i)\b(wan)(na)(?=\s)", r" \1 \2 "),
-        (r"(?i) ('t)(is)\b", r" \1 \2 "),
-        (r"(?i) ('t)(was)\b", r" \1 \2 "),
-    )
+_AFTER_PADDING = _rules(
+    ("»”’", "([»”’])", _spaced),
+    ("'", r"''", " '' "),
+    ('"', r'"', " '' "),
+    (" ", r"\s+", " "),
+    ("'\"", r"([^' ])('[sS]|'[mM]|'[dD]|') ", _after),
+    ("'\"", r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) ", _after),
+    ("cC", r"(?i)\b(can)(not)\b", _around),
+    ("'\"", r"(?i)\b(d)('ye)\b", _around),
+    ("gG", r"(?i)\b(gim)(me)\b", _around),
+    ("gG", r"(?i)\b(gon)(na)\b", _around),
+    ("gG", r"(?i)\b(got)(ta)\b", _around),
+    ("lL", r"(?i)\b(lem)(me)\b", _around),
+    ("'\"", r"(?i)\b(more)('n)\b", _around),
+    ("wW", r"(?i)\b(wan)(na)(?=\s)", _around),
+    ("'\"", r"(?i) ('t)(is)\b", _around),
+    ("'\"", r"(?i) ('t)(was)\b", _around),
 )
 
 _NON_WORD = r"(?:[)\";}\]\*:@\'\({\[!?])"
@@ -157,11 +180,14 @@ def sentences(text: str) -> list[str]:
 
 
 def _words_of(sentence: str) -> list[str]:
-    for pattern, replacement in _BEFORE_PADDING:
-        sentence = pattern.sub(replacement, sentence)
+    signs = {" ", *sentence}
+    for wanted, pattern, put in _BEFORE_PADDING:
+        if not wanted.isdisjoint(signs):
+            sentence = pattern.sub(put, sentence)
     sentence = f" {sentence} "
-    for pattern, replacement in _AFTER_PADDING:
-        sentence = pattern.sub(replacement, sentence)
+    for wanted, pattern, put in _AFTER_PADDING:
+        if not wanted.isdisjoint(signs):
+            sentence = pattern.sub(put, sentence)
     return sentence.split()
 
 

@@ -105,6 +105,7 @@ def _members(pairs: list[tuple[str, Any]]) -> Members:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_members)
+_DECODER_OF_STRETCHES = json.JSONDecoder(object_pairs_hook=_members)
 
 
 def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop") -> Verdict | Unscored:
@@ -154,7 +155,7 @@ def _loose_values(text: str) -> Iterator[object]:
             stretches.append(text[text.index(opening) : text.rindex(closing) + 1])
     for stretch in stretches:
         try:
-            yield json.loads(TRAILING_COMMA.sub(r"\1", stretch), object_pairs_hook=_members)
+            yield _DECODER_OF_STRETCHES.decode(TRAILING_COMMA.sub(r"\1", stretch))
         except (ValueError, RecursionError):
             if (literal := _literal(stretch)) is not None:
                 yield literal

@@ -3,6 +3,8 @@
 import csv
 import json
 import random
+from collections import Counter
+from html.parser import HTMLParser
 
 import pytest
 
@@ -10,7 +12,7 @@ from annotation.answers.evidence import Quotations, UnreadableQuotation
 from annotation.rules import alignment, subtasks
 from annotation.rules.alignment import TooDifferent, align_sections, is_near_duplicate, word_diff
 from annotation.rules.degrading import Damage, degrade
-from annotation.rules.quoting import TextMap
+from annotation.rules.quoting import UNKNOWN, TextMap, _filled, _words_of
 from annotation.rules.subtasks import UnreadableNumbers, read_numbers, subtasks_in
 from annotation.texts import rendering
 from annotation.texts.rendering import MOST_HEADINGS, Work, _rendered
@@ -71,6 +73,86 @@ def test_an_outline_lists_a_bounded_number_of_headings():
     assert (len(found.outline), found.unlisted) == (MOST_HEADINGS, 1_000 - MOST_HEADINGS)
 
 
+@pytest.mark.parametrize(
+    "text", ["# Heading\n" * 5_000, "Heading\n===\n" * 4_000, "[ " * 20_000, "**a** " * 5_000]
+)
+def test_headings_and_marks_that_take_longest_cost_most(text):
+    """Each of these fitted while every mark cost one step."""
+    found = _rendered(text)
+    assert found.plain and "too many marks" in found.notes[0]
+
+
+def test_braces_of_a_formula_are_counted(monkeypatch):
+    taken = []
+    take = Work.take
+    monkeypatch.setattr(Work, "take", lambda self, steps: (taken.append(steps), take(self, steps))[1])
+    assert _rendered("${{{{a}}}}$").as_latex == 0
+    assert len("{{{{a}}}}") + rendering.COST_OF_FORMULA + 4 * rendering.COST_OF_BRACE in taken
+
+
+class Words(HTMLParser):
+    """The words of a block as the library for HTML finds them."""
+
+    def __init__(self, block):
+        super().__init__(convert_charrefs=True)
+        self.found, self.formula = [], None
+        self.feed(block)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "math":
+            self.formula = []
+
+    def handle_endtag(self, tag):
+        if tag == "a":
+            self.found.append(("", "link"))
+        if tag == "math":
+            self.found.append(("".join(self.formula), "math"))
+            self.formula = None
+
+    def handle_data(self, data):
+        if self.formula is None:
+            self.found.extend((word, "text") for word in data.split())
+        else:
+            self.formula.extend(data.split())
+
+
+PARTS = ["a", "b c", "*", "**", "_", "`", "$x^2$", "$$y<1$$", "$", "[l](http://a \"t>i'\")", "[", "](", "<", "&amp;", "&",
+         "&#65;", ">", "\n", "\n\n", "# ", "- ", "|a|b|\n|-|-|\n|c|d|\n", "\\(", "\\)", "城", "'", '"', "![i](u)",
+         '<http://x?a=1&b="2">', "```x\n", "~~", "🙂", "&lt"]  # fmt: skip
+
+
+def test_words_of_a_block_are_those_the_library_for_html_finds():
+    drawn = random.Random(3)
+    texts = ["".join(drawn.choices(PARTS, k=drawn.randrange(1, 40))) for _ in range(400)]
+    texts += [hostile(family, 400) for family in FAMILIES]
+    for text in texts:
+        for block in _rendered(text).blocks:
+            assert list(_words_of(block)) == Words(block).found
+
+
+def test_places_are_filled_as_one_after_the_other():
+    drawn = random.Random(4)
+    for _ in range(500):
+        length = drawn.randrange(1, 30)
+        starts = [drawn.randrange(length) for _ in range(drawn.randrange(12))]
+        places = [
+            None if drawn.random() < 0.3 else (at, min(length, at + drawn.choice((1, 1, 4)))) for at in starts
+        ]
+        firsts, lasts, known = [], [], 0
+        for place in places:
+            known = max(known, place[0]) if place else known
+            firsts.append(known)
+            known = max(known, place[1]) if place and place[1] - place[0] == 1 else known
+        following = length
+        for place, first in zip(reversed(places), reversed(firsts), strict=True):
+            lasts.insert(0, max(place[1] if place else following, min(first + 1, length)))
+            following = place[0] if place else following
+        lasts = [max(lasts[: at + 1]) for at in range(len(lasts))]
+        found = _filled(*([place[end] if place else UNKNOWN for place in places] for end in (0, 1)), length)
+        assert found == (firsts, lasts)
+
+
 def real_texts(shared_data):
     csv.field_size_limit(10**9)
     folder = shared_data("hellobench")
@@ -128,6 +210,44 @@ def test_comparisons_are_counted_before_they_are_made(monkeypatch):
     assert any(change.coarse for change in changes)
     assert "".join(change.text for change in changes if change.kind != "only_b") == "".join(lines)
     assert "".join(change.text for change in changes if change.kind != "only_a") == "".join(shuffled)
+
+
+def test_runs_that_each_text_holds_once_are_found_as_by_counting():
+    drawn = random.Random(5)
+    for _ in range(500):
+        a, b = (
+            [str(drawn.randrange(drawn.choice((1, 3, 20)))) for _ in range(drawn.randrange(60))] for _ in "ab"
+        )
+        runs_a, runs_b = ([tuple(one[at : at + alignment.ANCHOR]) for at in range(len(one) - alignment.ANCHOR + 1)]
+                          for one in (a, b))  # fmt: skip
+        times_a, times_b = Counter(runs_a), Counter(runs_b)
+        expected = [
+            (at, runs_b.index(run)) for at, run in enumerate(runs_a) if times_a[run] == times_b[run] == 1
+        ]
+        assert alignment._single_runs(a, b) == expected
+
+
+def test_runs_are_found_where_their_numbers_would_grow_too_large(monkeypatch):
+    drawn = random.Random(6)
+    a, b = ([str(drawn.randrange(9)) for _ in range(90)] for _ in "ab")
+    found = alignment._single_runs(a, b)
+    monkeypatch.setattr(alignment, "LARGEST", 10_000)
+    assert alignment._single_runs(a, b) == found
+
+
+def test_lines_beyond_the_bound_are_not_held_against_each_other_one_by_one(monkeypatch):
+    lines = ["# a b c d e\n"] * 40
+    other = ["# a x c d e f\n"] * 40
+    monkeypatch.setattr(alignment, "MOST_COMPARED", 1_000)
+    by_line = word_diff("".join(lines), "".join(other))
+    assert sum(change.kind == "same" for change in by_line) > 2
+    assert any(change.coarse for change in by_line)
+    monkeypatch.setattr(alignment, "MOST_LINES", 39)
+    whole = word_diff("".join(lines), "".join(other))
+    assert [(change.kind, change.coarse) for change in whole] == [
+        ("same", False), ("only_a", True), ("only_b", True), ("same", False)
+    ]  # fmt: skip
+    assert "".join(change.text for change in whole if change.kind != "only_a") == "".join(other)
 
 
 def test_a_row_of_digits_is_no_number_of_a_part():

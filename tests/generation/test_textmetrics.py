@@ -1,6 +1,7 @@
 import csv
 import gzip
 import json
+import random
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktLanguageVars, PunktSentenceTokenizer
 
+from generation.text_metrics import counts as textmetrics
 from generation.text_metrics.counts import (
     NoWords,
     RepeatedSentence,
@@ -86,6 +88,21 @@ def test_any_text_is_counted_as_nltk_counts_it(text):
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_the_count_is_the_number_of_words(text):
     assert word_count(text) == len(words(text))
+
+
+RULES = [*textmetrics._BEFORE_PADDING, *textmetrics._AFTER_PADDING]
+CONTRACTED = ("cannot", "gimme", "gonna", "gotta", "lemme", "more'n", "wanna", "'tis", "d'ye", "n't", "'ll")
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule[0] != {" "}])  # which every sentence has
+def test_a_rule_changes_nothing_where_its_signs_are_missing(rule):
+    signs, pattern, put = rule
+    drawn = random.Random(pattern.pattern)
+    parts = [part for part in "«“‘„`\"' ([{<.:,;@#$%&?!*])}>-»”’\n\t1a城İıſK" if part not in signs]
+    parts += [part for part in CONTRACTED if not signs & set(part)]
+    for _ in range(300):
+        sentence = "".join(drawn.choices(parts, k=12))
+        assert pattern.sub(put, sentence) == sentence
 
 
 def test_a_quote_before_a_line_break_is_counted_otherwise_than_one_before_a_space():

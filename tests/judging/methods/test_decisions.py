@@ -1,6 +1,7 @@
 """embedding, perplexity and the heuristics: preferences without a prompt."""
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -140,6 +141,21 @@ class TestOverlap:
             for j, b in enumerate(other):
                 table[i + 1][j + 1] = table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
         assert overlap.common_subsequence(one, other) == table[-1][-1]
+
+    def test_many_words_are_counted_as_with_subtraction_at_every_step(self):
+        drawn = random.Random(2)
+        for size in (400, 1_100):
+            one, other = (drawn.choices("abcdefgh", k=size) for _ in "ab")
+            unmatched = full = (1 << size) - 1
+            for word in other:
+                matches = unmatched & sum(1 << place for place in range(size) if one[place] == word)
+                unmatched = ((unmatched + matches) | (unmatched - matches)) & full
+            assert overlap.common_subsequence(one, other) == size - unmatched.bit_count()
+            ends = ["x", "y"], ["y", "x"]
+            assert (
+                overlap.common_subsequence([*ends[0], *one, *ends[1]], [*ends[0], *other, *ends[1]])
+                == size - unmatched.bit_count() + 4
+            )
 
 
 class TestHeuristics:
