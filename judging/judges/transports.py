@@ -27,10 +27,10 @@ from generation.execution.engine import Traffic
 from generation.execution.rate_limit import EndpointTurns
 from generation.execution.shift import LOOK_SECONDS
 from generation.execution.worker import Slots
-from generation.llm import chat
-from generation.llm.chat import Chat, ChatError, Refused, ServerFailed
+from generation.llm.errors import ChatError, Refused, ServerFailed
 from generation.llm.protocol.prices import Prices, Spend
 from generation.llm.protocol.token_limits import allowed_tokens, next_allowance, told_by
+from generation.llm.requests import Chat, Message, Reply, Request
 from generation.models import Endpoint, LanguageModel
 from judging.methods import messages as reply_messages, method_named
 from judging.methods.guided import GuidedQuestion
@@ -49,7 +49,7 @@ OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 @dataclass(frozen=True)
-class PricedReply(chat.Reply):
+class PricedReply(Reply):
     """A reply whose calls went to more than one endpoint, with what they cost together."""
 
     cost: Decimal = Decimal(0)
@@ -60,7 +60,7 @@ class Asked:
     """One question to be sent. `reserve` is the most that it can cost."""
 
     item: int
-    request: chat.Request
+    request: Request
     request_hash: str
     reserve: Spend
     question: GuidedQuestion
@@ -110,12 +110,12 @@ class Way(Protocol):
     def seen(self, traffic: Traffic) -> Traffic:
         """The engine's traffic in calls, where a question is several."""
 
-    async def send(self, asked: Asked) -> chat.Reply:
+    async def send(self, asked: Asked) -> Reply:
         """Raises ChatError."""
 
     async def close(self) -> None: ...
 
-    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
         """In terms of the sides as shown."""
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]: ...
@@ -200,7 +200,7 @@ class ChatWay(OneCall):
             parameters["max_tokens"] = self._answer_tokens(held)
         if held.allowance is not None:
             parameters |= {name: held.allowance for name in OUTPUT_NAMES if parameters.get(name)}
-        request = chat.Request(
+        request = Request(
             model=served_name(self.model),
             messages=held.messages,
             parameters=parameters,
@@ -246,7 +246,7 @@ class ChatWay(OneCall):
     def open(self, chat_for: ChatMaker) -> None:
         self._chat = chat_for(self.model)
 
-    async def send(self, asked: Asked) -> chat.Reply:
+    async def send(self, asked: Asked) -> Reply:
         assert self._chat is not None
         return await self._chat.complete(asked.request)
 
@@ -254,7 +254,7 @@ class ChatWay(OneCall):
         if self._chat is not None:
             await self._chat.close()
 
-    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
         if not reply.text.strip():
             return without_words(reply.finish_reason)
         return self.method.parse(reply.text, held.question.items, reply.finish_reason)
@@ -279,7 +279,7 @@ class EmbeddingWay(OneCall):
         return Held(item, question, [{"role": "user", "content": text} for text in embedding.texts(question)])
 
     def ask(self, held: Held) -> Asked:
-        request = chat.Request(
+        request = Request(
             model=served_name(self.model), messages=held.messages, subject=subject_of(held.item)
         )
         hashed = request_hash(
@@ -294,7 +294,7 @@ class EmbeddingWay(OneCall):
     def open(self, chat_for: ChatMaker) -> None:
         self._chat = chat_for(self.model)
 
-    async def send(self, asked: Asked) -> chat.Reply:
+    async def send(self, asked: Asked) -> Reply:
         import time
 
         assert self._chat is not None
@@ -302,13 +302,13 @@ class EmbeddingWay(OneCall):
         texts = [message["content"] for message in asked.request.messages]
         found = await self._chat.embeddings(asked.request.model, texts)
         text = json.dumps(plane_of(found.vectors))
-        return chat.Reply(text, "stop", found.input_tokens, 0, time.monotonic() - begun)
+        return Reply(text, "stop", found.input_tokens, 0, time.monotonic() - begun)
 
     async def close(self) -> None:
         if self._chat is not None:
             await self._chat.close()
 
-    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
         return embedding.decide(held.question, json.loads(reply.text)["vectors"])
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]:
@@ -336,11 +336,11 @@ def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
 
 Place = tuple[str, int]
 """A prompt, and the writer that is asked about it."""
-NO_CALL = chat.Reply("", "", 0, 0, 0.0, calls=0)
-ONE_CALL = chat.Reply("", "", 0, 0, 0.0)
+NO_CALL = Reply("", "", 0, 0, 0.0, calls=0)
+ONE_CALL = Reply("", "", 0, 0, 0.0)
 
 
-def _together(one: chat.Reply, other: chat.Reply) -> chat.Reply:
+def _together(one: Reply, other: Reply) -> Reply:
     """What both have cost."""
     return replace(
         one,
@@ -352,7 +352,7 @@ def _together(one: chat.Reply, other: chat.Reply) -> chat.Reply:
     )
 
 
-def _prompt_of(messages: Sequence[chat.Message]) -> str:
+def _prompt_of(messages: Sequence[Message]) -> str:
     return json.dumps(list(messages), sort_keys=True)
 
 
@@ -369,7 +369,7 @@ class LogProbabilityWay:
         self._chats: dict[int, Chat] = {}
         self._known: dict[Place, dict[str, Any]] = {}
         # What was paid for and stands in no reply yet.
-        self._owed: dict[Place, chat.Reply] = {}
+        self._owed: dict[Place, Reply] = {}
         self._chat_for: ChatMaker | None = None
         self._slots: SlotsOf = Slots().of
         self._stopped: Callable[[], bool] = lambda: False
@@ -404,7 +404,7 @@ class LogProbabilityWay:
         writers = tuple(writer.pk for writer in self._writers(held.item) if writer is not None)
         names = [served_name(self._models[pk]) for pk in writers]
         parameters = {**perplexity.SCORING_PARAMETERS, "writers": names}
-        request = chat.Request(
+        request = Request(
             model=" | ".join(names),
             messages=held.messages,
             parameters=parameters,
@@ -425,14 +425,14 @@ class LogProbabilityWay:
     def open(self, chat_for: ChatMaker) -> None:
         self._chat_for = chat_for
 
-    async def send(self, asked: Asked) -> chat.Reply:
+    async def send(self, asked: Asked) -> Reply:
         """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
         places = [(_prompt_of(asked.request.messages), pk) for pk in asked.writers]
         for place in places:
             if place not in self._known:
                 try:
                     self._known[place] = await self._score(place, asked)
-                except chat.ChatError as error:
+                except ChatError as error:
                     if error.came is not None or not error.patient:
                         self._owe(place, error.came or ONE_CALL)
                     paid = self._paid(places, "")
@@ -443,7 +443,7 @@ class LogProbabilityWay:
         said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
         return self._paid(places, json.dumps(said))
 
-    def _owe(self, place: Place, used: chat.Reply) -> None:
+    def _owe(self, place: Place, used: Reply) -> None:
         self._owed[place] = _together(self._owed.get(place, NO_CALL), used)
 
     def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
@@ -478,7 +478,7 @@ class LogProbabilityWay:
             first = await self._call(
                 model,
                 own.complete,
-                chat.Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS)),
+                Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS)),
             )
             self._owe(place, first)
             if first.estimated:
@@ -486,7 +486,7 @@ class LogProbabilityWay:
             scored = await self._call(
                 model,
                 own.prompt_log_probabilities,
-                chat.Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS)),
+                Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS)),
             )
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
@@ -502,7 +502,7 @@ class LogProbabilityWay:
         return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
     async def _call(
-        self, model: LanguageModel, send: Callable[[chat.Request], Awaitable[C]], request: chat.Request
+        self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request
     ) -> C:
         """One call, where its endpoint has room for it. Raises NotSent where the run is to send nothing more."""
         async with self._slots(endpoint_of(model)):
@@ -534,7 +534,7 @@ class LogProbabilityWay:
         for one in self._chats.values():
             await one.close()
 
-    def parse(self, held: Held, reply: chat.Reply) -> Verdict | Unscored:
+    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
         said = json.loads(reply.text)
         sides = [_log_probability(said[side]) for side in ("first", "second")]
         return perplexity.decide(held.question, sides[0], sides[1])
