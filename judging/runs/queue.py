@@ -23,7 +23,8 @@ from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import NOTHING, Ceiling, Spend
 from generation.llm.requests import Reply as ChatReply
 from judging.judges.questions import Questions
-from judging.judges.transports import Asked, Held, canonical, shown, way_of
+from judging.judges.transports import way_of
+from judging.judges.ways import Asked, Held, canonical, shown
 from judging.methods import messages as reply_messages
 from judging.methods.needs import unanswerable
 from judging.methods.parsing import FILTERED, Unscored, Verdict, Why

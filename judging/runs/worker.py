@@ -23,7 +23,7 @@ from generation.execution.worker import Slots, Station, Terms, work_at
 from generation.llm.errors import ChatError
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.requests import Reply
-from judging.judges.transports import Asked, ChatMaker
+from judging.judges.ways import Asked, ChatMaker
 from judging.methods.messages import INTERRUPTED, OVER_BUDGET
 from judging.methods.needs import needs_no_call
 from judging.models import JudgeRun
