@@ -11,9 +11,7 @@ app_name = "annotation"
 urlpatterns = [
     # rate/preview-
     path("rate/preview-<int:number>-<str:study_id>/", previews.preview_rate, name="preview_rate"),
-    path(
-        "rate/preview-<int:number>-<str:study_id>/draft/", previews.preview_draft, name="preview_draft"
-    ),
+    path("rate/preview-<int:number>-<str:study_id>/draft/", previews.preview_draft, name="preview_draft"),
     path("rate/preview-<int:number>-<str:study_id>/skip/", previews.preview_skip, name="preview_skip"),
     path("rate/preview-<int:number>-<str:study_id>/hold/", previews.preview_hold, name="preview_hold"),
     path(
@@ -21,9 +19,7 @@ urlpatterns = [
         previews.preview_differences,
         name="preview_differences",
     ),
-    path(
-        "studies/<slug:slug>/preview/guideline/", previews.preview_guideline, name="preview_guideline"
-    ),
+    path("studies/<slug:slug>/preview/guideline/", previews.preview_guideline, name="preview_guideline"),
     # rate/
     path("rate/<str:assignment_id>/", rating_pages.rate, name="rate"),
     path("rate/<str:assignment_id>/draft/", rating_pages.save_draft, name="save_draft"),

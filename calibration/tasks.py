@@ -6,7 +6,7 @@ from celery import shared_task
 
 from accounts.models import Event, User
 from annotation.models import Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
 from calibration.reports.agreement import AmbiguousCriterion, agreement_report

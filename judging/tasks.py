@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.reports.registry import report_of
 from generation.execution.recovery import each_alone, store_all_left
 from judging.comparison.judge_against_people import compare as compare_judge, judges_in, weighting_for

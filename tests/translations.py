@@ -13,7 +13,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = Path("locale/zh_Hans/LC_MESSAGES/django.po")
-SOURCES = ("core", "accounts", "generation", "annotation", "calibration", "judging", "config", "templates", "locale")
+SOURCES = (
+    "core",
+    "accounts",
+    "generation",
+    "annotation",
+    "calibration",
+    "judging",
+    "config",
+    "templates",
+    "locale",
+)
 
 
 def run(*command: str, cwd: Path) -> str:

@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 
 from annotation.assignment.haste import words_shown
 from annotation.models import Assignment, Rater, Study, Task
-from calibration.data.datasets import Floats, Ints
+from calibration.data.frames import Floats, Ints
 from generation.models import Response
 
 SIDES = {"": 0, "a": 1, "b": 2}

@@ -10,7 +10,8 @@ import numpy as np
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, Task
-from calibration.data.datasets import ABOUT_RESPONSES, Floats, Ints, score_frame
+from calibration.data.frames import ABOUT_RESPONSES, Floats, Ints
+from calibration.data.scores import score_frame
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,9 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.models import Rater, Study
-from calibration.data.datasets import (
-    ABOUT_RESPONSES,
-    CategoryRows,
-    ScoreFrame,
-    checklist_rows,
-    data_hash,
-    score_frame,
-)
+from calibration.data.frames import ABOUT_RESPONSES, ScoreFrame, data_hash
+from calibration.data.labels import CategoryRows, checklist_rows
+from calibration.data.scores import score_frame
 from calibration.fits.categories import (
     FitRefused,
     FitSettings,

@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import (
-    EVERY_KIND,
-    ROLES,
-    Floats,
-    Ints,
-    NothingToRead,
-    ScoreFrame,
-    data_hash,
-    score_frame,
-)
+from calibration.data.frames import EVERY_KIND, ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.cache import cached_report, known_report
 from calibration.statistics.agreement.coefficients import (

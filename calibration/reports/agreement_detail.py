@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import (
-    EVERY_KIND,
-    ROLES,
-    Ints,
-    NothingToRead,
-    ScoreFrame,
-    data_hash,
-    score_frame,
-)
+from calibration.data.frames import EVERY_KIND, ROLES, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.raters import main_criterion

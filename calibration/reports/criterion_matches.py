@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import ABOUT_RESPONSES, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.data.frames import ABOUT_RESPONSES, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import Verdicts, judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibration.data.datasets import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
+from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
 from calibration.reports.registry import Plain, part, plain
 from calibration.statistics.agreement.coefficients import outer_leave_one_out
 from calibration.statistics.judges.calibration import soft_verdicts

@@ -10,15 +10,8 @@ from django.db.models import Count, Max
 
 from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.data.circumstances import circumstances
-from calibration.data.datasets import (
-    EVERY_KIND,
-    ROLES,
-    Floats,
-    NothingToRead,
-    ScoreFrame,
-    data_hash,
-    score_frame,
-)
+from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
 from calibration.reports.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part

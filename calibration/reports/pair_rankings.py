@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibration.data.circumstances import Circumstances, response_characters
-from calibration.data.datasets import Bools, Floats, Ints, ScoreFrame
+from calibration.data.frames import Bools, Floats, Ints, ScoreFrame
 from calibration.reports.registry import Plain, part, plain
 from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, length_bias, position_bias
 from calibration.statistics.ranking.bradley_terry import ELO_POINTS, bradley_terry_intervals, on_elo_scale

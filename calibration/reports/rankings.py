@@ -8,7 +8,7 @@ import numpy as np
 
 from annotation.models import Study
 from calibration.data.circumstances import circumstances
-from calibration.data.datasets import (
+from calibration.data.frames import (
     ABOUT_RESPONSES,
     EVERY_KIND,
     ROLES,
@@ -17,8 +17,8 @@ from calibration.data.datasets import (
     NothingToRead,
     ScoreFrame,
     data_hash,
-    score_frame,
 )
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.pair_rankings import pair_parts

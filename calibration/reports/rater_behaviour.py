@@ -10,7 +10,7 @@ from annotation.models import Assignment, CheckOutcome, Rater, Study
 from annotation.policies.quality_checks import CONTROL, GOLD
 from annotation.rules.reading_time import FEWEST_WORDS
 from calibration.data.circumstances import Circumstances
-from calibration.data.datasets import Bools, ScoreFrame
+from calibration.data.frames import Bools, ScoreFrame
 from calibration.reports.registry import Plain, part, plain
 from calibration.statistics.raters.behaviour import (
     failed_controls,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from calibration.data.circumstances import Circumstances
-from calibration.data.datasets import ROLES, NothingToRead, ScoreFrame
+from calibration.data.frames import ROLES, NothingToRead, ScoreFrame
 from calibration.reports.registry import Plain, plain
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus

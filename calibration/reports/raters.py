@@ -15,7 +15,8 @@ import numpy as np
 
 from annotation.models import Rater, Study
 from calibration.data.circumstances import Circumstances, circumstances
-from calibration.data.datasets import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash, score_frame
+from calibration.data.frames import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
 from calibration.reports.rater_behaviour import habits_part
 from calibration.reports.rater_effects import consensus_part, severity_part, variance_part

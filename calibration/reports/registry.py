@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.reports.cache import cached_report, known_report
 from calibration.statistics.errors import NoStatistic
 

@@ -7,7 +7,7 @@ import numpy as np
 from django.db.models import Count, Max, Q, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study
-from calibration.data.datasets import Bools, Floats, Ints
+from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
 from calibration.reports.registry import Plain, plain
 from calibration.statistics.report_reasons import NeverReviewed

@@ -6,7 +6,8 @@ import numpy as np
 
 from annotation.models import Study, Task
 from calibration.data.circumstances import circumstances
-from calibration.data.datasets import ROLES, Floats, Ints, score_frame
+from calibration.data.frames import ROLES, Floats, Ints
+from calibration.data.scores import score_frame
 from calibration.statistics.judges.bias import swap_agreement
 from calibration.statistics.report_reasons import NeverSwapped
 

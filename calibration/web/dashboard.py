@@ -23,7 +23,7 @@ from django.views.decorators.http import require_safe
 from accounts.permissions import results_page
 from annotation.models import Assignment, DeskTally, Score, Study
 from annotation.monitoring.stored_progress import is_large
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.models import Report
 from calibration.reports.agreement import DRAWS, AmbiguousCriterion, agreement_report
 from calibration.reports.cache import SHAPE, SLOW_SCORES

@@ -14,7 +14,7 @@ from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Criterion, Rater, Study
 from annotation.studies.provenance import provenance_of
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import publish_fit, run_fit

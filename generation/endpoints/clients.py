@@ -7,11 +7,13 @@ from django.conf import settings
 from django.db import transaction
 
 from generation.endpoints.grants import callable_reach, key_of, open_grants, why_not_loaded
-from generation.llm.chat import Chat, OpenAIChat, Refused
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import Refused
 from generation.llm.in_process import InProcessChat, checked_engine
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import NO_ENDPOINT
 from generation.llm.protocol.prices import Prices
+from generation.llm.requests import Chat
 from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
 from generation.models import Endpoint, EndpointGrant, LanguageModel
 from generation.run_fields import AnyRun

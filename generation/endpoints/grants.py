@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from accounts.models import Event, Workspace
 from core.messages.sentences import Sentence, worded
-from generation.llm.chat import HostNotAllowed, Refused, Unauthorised, key_named
+from generation.llm.chat import key_named
+from generation.llm.errors import HostNotAllowed, Refused, Unauthorised
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import (
     PROVIDER_KEYS,

@@ -19,14 +19,13 @@ from core.clock import Clock
 from core.messages.reader_language import for_reader
 from generation.endpoints.grants import callable_reach, key_of, site_reach
 from generation.endpoints.registration import checked_base_url
-from generation.llm.chat import (
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import (
     ChatError,
     Forbidden,
     HostNotAllowed,
     NoMoney,
-    OpenAIChat,
     RateLimited,
-    Request,
     TimedOut,
     Unauthorised,
     Unreachable,
@@ -36,6 +35,7 @@ from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import Reach
 from generation.llm.protocol.bodies import ServedModel
 from generation.llm.protocol.messages import NOT_INSTALLED
+from generation.llm.requests import Request
 from generation.models import Endpoint, LanguageModel
 
 PROBE_SECONDS = 60.0

@@ -17,8 +17,8 @@ from pathlib import Path
 from django.conf import settings
 
 from generation.execution.leases import ended_here
-from generation.llm.chat import Reply
 from generation.llm.protocol.messages import JOURNAL_FAILED
+from generation.llm.requests import Reply
 
 LINES_A_FILE = 500
 ENDING = ".jsonl"

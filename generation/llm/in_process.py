@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from generation.llm.chat import PromptScores, Refused, Reply, Request, ServerFailed, TooLong
+from generation.llm.errors import Refused, ServerFailed, TooLong
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.bodies import Vectors
+from generation.llm.requests import PromptScores, Reply, Request
 
 
 def _whole(least: int, most: int) -> Callable[[object], bool]:

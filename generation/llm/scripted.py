@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from core.messages.sentences import Wording
-from generation.llm.chat import ChatError, PromptScores, Refused, Reply, Request
+from generation.llm.errors import ChatError, Refused
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.bodies import Vectors
+from generation.llm.requests import PromptScores, Reply, Request
 
 Script = Callable[[Request], "str | Reply | ChatError"]
 CHARACTERS_A_TOKEN = 4

@@ -23,21 +23,23 @@ from core.text import storable
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
 from generation.execution.states import stopping_at_faults
-from generation.llm import chat
-from generation.llm.chat import (
+from generation.llm.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
+from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
     Refused,
     ReplyNotRead,
-    body_of,
+    ServerFailed,
+    TimedOut,
+    Unreachable,
     error_of_answer,
-    read_completion,
 )
-from generation.llm.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import HostRefused, origin_of
 from generation.llm.protocol.bodies import beginning
 from generation.llm.protocol.prices import Ceiling, Prices
+from generation.llm.replies import read_completion
+from generation.llm.requests import body_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import models_of
 from generation.responses.queue import Asked, GenerationWorklist
@@ -50,7 +52,7 @@ BYTES_A_FILE = 200_000_000
 MOST_BATCHES = 10_000
 SPOOLED = 32_000_000
 """Bytes of a result file that are kept in memory."""
-UNSURE = (chat.Unreachable, chat.TimedOut, chat.ServerFailed)
+UNSURE = (Unreachable, TimedOut, ServerFailed)
 """Failures after which a batch may have been begun all the same."""
 COMPLETION_WINDOW: Literal["24h"] = "24h"
 WINDOW = timedelta(hours=26)
@@ -461,4 +463,4 @@ class _told:
         if isinstance(error, openai.APIStatusError):
             raise error_of_answer(answer_of(error.response)) from error
         if isinstance(error, openai.APIError | httpx2.TransportError):
-            raise chat.Unreachable(str(error)) from error
+            raise Unreachable(str(error)) from error

@@ -28,12 +28,12 @@ from generation.execution.leases import lease_items, release, renew
 from generation.execution.throttling import PutOff
 from generation.execution.worker import seems_down
 from generation.execution.write_ahead_log import Journal, JournalFailed, Kept
-from generation.llm import chat
-from generation.llm.chat import TooLong
+from generation.llm.errors import TooLong
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import MILLIONTH, NOTHING, Ceiling, Spend
 from generation.llm.protocol.token_limits import allowed_tokens, estimated_tokens, next_allowance, told_by
 from generation.llm.protocol.wrapping import NothingToWrap, chat_of
+from generation.llm.requests import Reply, Request
 from generation.models import Endpoint, GenerationItem, GenerationRun
 from generation.responses.plan import NEW_TOKENS
 from generation.responses.recording import note_attempt, record_broken, record_failure, record_response
@@ -49,7 +49,7 @@ class Asked:
 
     item: int
     model: int
-    request: chat.Request
+    request: Request
     reserve: Spend
 
 
@@ -132,7 +132,7 @@ class GenerationWorklist:
         self.purse.fill(self.in_hand)
         return asked, len(pks) == count
 
-    def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
+    def take(self, outcomes: Sequence[Outcome[int, Reply]]) -> list[Asked]:
         """Stores what came back, in one transaction; the calls to make again with fewer new tokens."""
         again: list[Asked] = []
         cost = NOTHING
@@ -155,7 +155,7 @@ class GenerationWorklist:
         self.purse.fill(self.in_hand)
         return again
 
-    def keep(self, key: int, reply: chat.Reply) -> None:
+    def keep(self, key: int, reply: Reply) -> None:
         """The text is safe from now on, should this process be killed before `take` has stored it."""
         try:
             self.journal.keep(Kept.of(key, reply, self.cost_of(reply).money))
@@ -165,7 +165,7 @@ class GenerationWorklist:
     def stored(self, keys: Collection[int]) -> None:
         self.journal.stored(keys)
 
-    def cost_of(self, reply: chat.Reply) -> Spend:
+    def cost_of(self, reply: Reply) -> Spend:
         money = self.prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
         return Spend(1, reply.input_tokens + reply.output_tokens, money)
 
@@ -241,7 +241,7 @@ class GenerationWorklist:
         name = f"{item.instruction.external_id}/{item.model.name}" + (
             f"/{item.sample}" if item.sample else ""
         )
-        request = chat.Request(
+        request = Request(
             model=served_name(item.model),
             messages=held.messages,
             parameters=parameters,
@@ -268,7 +268,7 @@ class GenerationWorklist:
         }
         return key, limits[0] if limits else NEW_TOKENS, rest
 
-    def _answered(self, held: Held, reply: chat.Reply) -> None:
+    def _answered(self, held: Held, reply: Reply) -> None:
         record_response(held.item, reply, self.prices)
         remember_served(self.run, reply.served)
         if reply.estimated:

@@ -7,21 +7,21 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from core.text import storable
-from generation.llm import chat
 from generation.llm.protocol.prices import MILLIONTH, Prices
+from generation.llm.requests import Reply
 from generation.models import GenerationItem, Response, SurplusReply
 from generation.text_metrics.counts import word_count
 
 LONGEST_ERROR = 2_000
 
 
-def record_response(item: GenerationItem, reply: chat.Reply, prices: Prices, *, timed: bool = True) -> bool:
+def record_response(item: GenerationItem, reply: Reply, prices: Prices, *, timed: bool = True) -> bool:
     """Stores the reply at these prices; see store_reply. Not `timed` where its seconds say nothing, as in a batch."""
     cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
     return store_reply(item, reply, cost, timed=timed)
 
 
-def store_reply(item: GenerationItem, reply: chat.Reply, cost: Decimal, *, timed: bool = True) -> bool:
+def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: bool = True) -> bool:
     """The reply as the item's response; where there is one already, that stays, and this is kept as surplus, since it
     was paid for. False where this very reply is stored: one of the same text that took as long.
 
@@ -59,7 +59,7 @@ def _is_stored(item: GenerationItem, response: Response, text: str, seconds: flo
     return SurplusReply.objects.filter(item_id=item.pk, text=text, seconds=seconds).exists()
 
 
-def _columns(reply: chat.Reply, cost: Decimal, timed: bool) -> dict[str, Any]:
+def _columns(reply: Reply, cost: Decimal, timed: bool) -> dict[str, Any]:
     return {
         "text": storable(reply.text),
         "finish_reason": storable(reply.finish_reason)[:30],
@@ -70,12 +70,12 @@ def _columns(reply: chat.Reply, cost: Decimal, timed: bool) -> dict[str, Any]:
     }
 
 
-def record_broken(item: GenerationItem, reply: chat.Reply, cost: Decimal) -> None:
+def record_broken(item: GenerationItem, reply: Reply, cost: Decimal) -> None:
     """What had come of a text when its call failed, as surplus: paid for, unread."""
     SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=True))
 
 
-def record_surplus(item: GenerationItem, reply: chat.Reply, prices: Prices) -> None:
+def record_surplus(item: GenerationItem, reply: Reply, prices: Prices) -> None:
     """A reply of a batch to an item that has its response: one more call, paid for, unread."""
     cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
     SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=False))

@@ -23,7 +23,7 @@ from generation.execution.states import (
     put_back,
     raise_budget,
 )
-from generation.llm.chat import BROKEN_OFF
+from generation.llm.replies import BROKEN_OFF
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
 from generation.responses.left_replies import store_replies
 from generation.responses.manifest import manifest_at_end, manifest_at_start

@@ -16,8 +16,9 @@ from generation.execution.reservations import shares_held
 from generation.execution.shift import PLAIN_SHIFT, Shift
 from generation.execution.states import stopping_at_faults
 from generation.execution.worker import Slots, Station, Terms, work_at
-from generation.llm.chat import Chat, ChatError, Reply
+from generation.llm.errors import ChatError
 from generation.llm.protocol.messages import INTERRUPTED, OVER_BUDGET
+from generation.llm.requests import Chat, Reply
 from generation.models import Endpoint, GenerationRun, LanguageModel
 from generation.responses.left_replies import store_replies
 from generation.responses.manifest import models_of

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import ABOUT_RESPONSES, NothingToRead, checklist_rows, data_hash, score_frame
+from calibration.data.frames import ABOUT_RESPONSES, NothingToRead, data_hash
+from calibration.data.labels import checklist_rows
+from calibration.data.scores import score_frame
 from calibration.fits.categories import FitRefused, rows_to_json
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions

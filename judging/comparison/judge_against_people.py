@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Assignment, Criterion, Rater, Score, Study
-from calibration.data.datasets import (
-    ABOUT_RESPONSES,
-    ROLES,
-    Floats,
-    Ints,
-    NothingToRead,
-    ScoreFrame,
-    data_hash,
-    score_frame,
-)
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
 from calibration.models import Fit
 from calibration.reports.cache import cached_report, known_report

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Study
-from calibration.data.datasets import (
+from calibration.data.frames import (
     ABOUT_RESPONSES,
     ROLES,
     Bools,
@@ -20,8 +20,8 @@ from calibration.data.datasets import (
     NothingToRead,
     ScoreFrame,
     data_hash,
-    score_frame,
 )
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.judge_matches import side_labels, sides

@@ -16,7 +16,7 @@ import numpy as np
 from annotation.models import Criterion, Study, Task
 from annotation.rules.subtasks import subtasks_in
 from annotation.studies.selection import Candidate, RubricChoice, candidates
-from calibration.data.datasets import ScoreFrame
+from calibration.data.frames import ScoreFrame
 from generation.models import Category, Response
 from judging.scores.benchmark_scores import InstructionCounts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from annotation.models import Assignment, Rater
-from calibration.data.datasets import UNCATEGORISED, Bools, Ints
+from calibration.data.frames import UNCATEGORISED, Bools, Ints
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel
 from judging.leaderboards.observations import BoardEntries
 from judging.leaderboards.query import BoardQuery

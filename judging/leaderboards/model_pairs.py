@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Score, Task
 from annotation.texts.rendering import RenderedText, render_text
-from calibration.data.datasets import Floats, Ints
+from calibration.data.frames import Floats, Ints
 from calibration.figures.drawing import shortest
 from generation.models import Category, Instruction, Response
 from judging.leaderboards.observations import BoardEntries

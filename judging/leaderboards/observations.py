@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from calibration.data.circumstances import response_characters
-from calibration.data.datasets import ROLES, Bools, Floats, Ints, ScoreFrame
+from calibration.data.frames import ROLES, Bools, Floats, Ints, ScoreFrame
 from generation.models import Category
 from judging.leaderboards.check_counts import outputs_of
 from judging.leaderboards.weighting import Weighting

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study
-from calibration.data.datasets import ABOUT_RESPONSES, ROLES, Ints, ScoreFrame, data_hash, score_frame
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Ints, ScoreFrame, data_hash
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import descending, settle_ties

@@ -105,7 +105,10 @@ def sung_pairs(pairs: Sequence[PairCanary]) -> tuple[Sung, ...]:
     judged = [
         (pair, order, outcome)
         for pair in pairs
-        for order, outcome in ((reply_messages.A_FIRST(), pair.straight), (reply_messages.B_FIRST(), pair.swapped))
+        for order, outcome in (
+            (reply_messages.A_FIRST(), pair.straight),
+            (reply_messages.B_FIRST(), pair.swapped),
+        )
         if isinstance(outcome, Verdict)
     ]
     _check_some(2 * len(pairs), len(judged))

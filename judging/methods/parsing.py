@@ -218,7 +218,9 @@ def _verdict(entries: list[Entry] | Unscored, items: Sequence[Item]) -> Verdict 
             return Unscored(Why.DOUBLED, reply_messages.TWICE(item=repr(name)))
         said[name] = entry
     if missing := [name for name in names if name not in said]:
-        return Unscored(Why.MISSING, reply_messages.LEFT_OUT(n=len(said), all=len(names), item=repr(missing[0])))
+        return Unscored(
+            Why.MISSING, reply_messages.LEFT_OUT(n=len(said), all=len(names), item=repr(missing[0]))
+        )
     answers = []
     for item in items:
         answer = _answer(item, said[item.key])

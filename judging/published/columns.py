@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibration.data.datasets import Bools
+from calibration.data.frames import Bools
 from judging.leaderboards.observations import BoardEntries
 
 MOST_OF_IT = 0.9

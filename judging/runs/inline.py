@@ -11,7 +11,7 @@ from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
 from core.clock import Clock
 from generation.execution.shift import Shift
 from judging.judges.questions import Questions
-from judging.judges.transports import canonical, shown
+from judging.judges.ways import canonical, shown
 from judging.methods import messages as reply_messages
 from judging.methods.needs import unanswerable
 from judging.methods.pairs import composite, heuristics

@@ -18,12 +18,13 @@ from generation.execution.engine import Answered, Failed, Outcome, Retried, Traf
 from generation.execution.throttling import PutOff
 from generation.execution.worker import seems_down
 from generation.execution.write_ahead_log import Journal, JournalFailed, Kept
-from generation.llm import chat
-from generation.llm.chat import TooLong
+from generation.llm.errors import TooLong
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import NOTHING, Ceiling, Spend
+from generation.llm.requests import Reply as ChatReply
 from judging.judges.questions import Questions
-from judging.judges.transports import Asked, Held, canonical, shown, way_of
+from judging.judges.transports import way_of
+from judging.judges.ways import Asked, Held, canonical, shown
 from judging.methods import messages as reply_messages
 from judging.methods.needs import unanswerable
 from judging.methods.parsing import FILTERED, Unscored, Verdict, Why
@@ -93,7 +94,7 @@ class Worklist:
         self.purse.fill(self.in_hand)
         return found, len(pks) == count
 
-    def take(self, outcomes: Sequence[Outcome[int, chat.Reply]]) -> list[Asked]:
+    def take(self, outcomes: Sequence[Outcome[int, ChatReply]]) -> list[Asked]:
         """Stores what came back, in one transaction; the calls to make again because a reply was unusable."""
         again: list[Held] = []
         with transaction.atomic():
@@ -116,7 +117,7 @@ class Worklist:
         self.purse.fill(self.in_hand)
         return found
 
-    def keep(self, key: int, reply: chat.Reply) -> None:
+    def keep(self, key: int, reply: ChatReply) -> None:
         """The reply is safe from now on, should this process be killed before `take` has stored it."""
         asked = self.held[key].asked
         assert asked is not None
@@ -128,7 +129,7 @@ class Worklist:
     def stored(self, keys: Collection[int]) -> None:
         self.journal.stored(keys)
 
-    def cost_of(self, reply: chat.Reply) -> Spend:
+    def cost_of(self, reply: ChatReply) -> Spend:
         tokens = reply.input_tokens + reply.output_tokens
         return Spend(reply.calls, tokens, cost_of(reply, self.prices))
 
@@ -243,7 +244,7 @@ class Worklist:
         ).exclude(item__in=[held.item.pk for held in waiting])
         return {reply.request_hash: reply for reply in replies.order_by("-pk")}
 
-    def _read(self, held: Held, reply: chat.Reply) -> list[Held]:
+    def _read(self, held: Held, reply: ChatReply) -> list[Held]:
         assert held.asked is not None
         row = reply_row(
             held.item,
@@ -265,7 +266,7 @@ class Worklist:
             return []
         return [held]
 
-    def _settled(self, held: Held, reply: chat.Reply) -> bool:
+    def _settled(self, held: Held, reply: ChatReply) -> bool:
         """Whether the reply closes the item: by a verdict, or as the last of the attempts. Else the model is told."""
         held.replies += 1
         match self.way.parse(held, reply):
@@ -356,8 +357,8 @@ def _cost_of(replies: Sequence[Reply]) -> Spend:
     )
 
 
-def _as_chat(reply: Reply) -> chat.Reply:
-    return chat.Reply(reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, reply.seconds)
+def _as_chat(reply: Reply) -> ChatReply:
+    return ChatReply(reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, reply.seconds)
 
 
 def _first_turn(messages: Sequence[dict[str, str]]) -> int:

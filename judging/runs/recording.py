@@ -13,9 +13,9 @@ from core.clock import Clock
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
 from core.text import storable
-from generation.llm import chat
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import Prices
+from generation.llm.requests import Reply as ChatReply
 from judging.judges.questions import Questions
 from judging.methods.parsing import Answer, Unscored, Verdict
 from judging.models import PlannedItem, Reply
@@ -42,14 +42,14 @@ REPLY_COLUMNS = (
 NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLUMNS))
 
 
-def cost_of(reply: chat.Reply, prices: Prices) -> Decimal:
+def cost_of(reply: ChatReply, prices: Prices) -> Decimal:
     """What the reply says of itself, where its calls went to several endpoints, else what its tokens cost."""
     told: Decimal | None = getattr(reply, "cost", None)
     return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
 
 
 def reply_row(
-    item: PlannedItem, reply: chat.Reply, *, request_hash: str, attempt: int, cost: Decimal
+    item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt: int, cost: Decimal
 ) -> Reply:
     """One attempt that brought a text, not yet stored."""
     return Reply(

@@ -20,9 +20,10 @@ from generation.execution.reservations import shares_held
 from generation.execution.shift import PLAIN_SHIFT, Shift
 from generation.execution.states import stopping_at_faults
 from generation.execution.worker import Slots, Station, Terms, work_at
-from generation.llm.chat import ChatError, Reply
+from generation.llm.errors import ChatError
 from generation.llm.protocol.call_limits import Pace
-from judging.judges.transports import Asked, ChatMaker
+from generation.llm.requests import Reply
+from judging.judges.ways import Asked, ChatMaker
 from judging.methods.messages import INTERRUPTED, OVER_BUDGET
 from judging.methods.needs import needs_no_call
 from judging.models import JudgeRun

@@ -11,7 +11,8 @@ from annotation.models import Assignment, Criterion, Rater, Score, Seat
 from annotation.monitoring.adjudication import adjudicate, comparison_of
 from annotation.monitoring.disagreements import disagreements, widest_spreads
 from annotation.monitoring.progress import study_rows, tally_of
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from tests.factories import (
     make_answer,
     make_checklist_study,

@@ -11,7 +11,8 @@ from annotation.assignment.slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
 from annotation.rules.degrading import Damage
 from annotation.rules.marking import admits, below, missed
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from generation.models import Response
 from tests.annotation.raters_at_work import answer, answers_to, clock, make_pairs, make_study, work
 from tests.factories import make_answer, make_judge_rater, make_rater

@@ -30,7 +30,8 @@ from annotation.recruitment.cohorts import make_cohort
 from annotation.recruitment.minimum import part_of
 from annotation.recruitment.participation import rater_in
 from annotation.web.rating.feedback import agreement_with_gold
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from judging.archive.export import export_study
 from tests.annotation.raters_at_work import answers_to, clock, give, make_study
 from tests.factories import make_rater, make_user

@@ -16,7 +16,8 @@ from annotation.policies.quality_checks import BadPolicy, plan_of
 from annotation.recruitment.participation import rater_in
 from annotation.rules.sides import Shown, draw_side
 from annotation.rules.spacing import Given, Rate, due, is_due, kinds_due, phase_of
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study, work
 from tests.factories import make_rater, make_user
 

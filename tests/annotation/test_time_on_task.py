@@ -15,7 +15,8 @@ from annotation.recruitment.participation import rater_in
 from annotation.rules.reading_time import bounded
 from annotation.web.monitoring.rater import habits_of
 from calibration.data.circumstances import circumstances
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from calibration.reports.rater_behaviour import habits_part
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answers_to, clock, give, make_pairs, make_study

@@ -217,7 +217,8 @@ def measure() -> dict[str, float]:
 
     django.setup()
     from annotation.models import Study
-    from calibration.data.datasets import EVERY_KIND, score_frame
+    from calibration.data.frames import EVERY_KIND
+    from calibration.data.scores import score_frame
     from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
     from generation.models import Benchmark
     from judging.leaderboards.table import judge_named, leaderboard

@@ -52,7 +52,7 @@ from openai import AsyncOpenAI
 
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from generation.llm.chat import body_of
+from generation.llm.requests import body_of
 from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, Reply

@@ -49,7 +49,7 @@ def single_paths() -> dict[str, Single]:
     from generation.endpoints import probing, registration as serving
     from generation.importers.hellobench import read_evaluation
     from generation.importers.instructions import requirements_in
-    from generation.llm import chat
+    from generation.llm.errors import said_plainly
     from generation.llm.protocol import token_limits as allowance, wrapping
     from generation.text_metrics import counts as textmetrics, overlap, refusals
     from judging.methods import prompts
@@ -92,7 +92,7 @@ def single_paths() -> dict[str, Single]:
             prompts.prompt_hash(text.encode(errors="replace").decode()), prompts.estimated_tokens(text),
             prompts.marker("A", text),
         ),
-        "words of a server": lambda text: (allowance.told_by(text), chat.said_plainly("<" + text)),
+        "words of a server": lambda text: (allowance.told_by(text), said_plainly("<" + text)),
         "a probe's reply": probing.obeys,
         "a key's name": serving.looks_like_a_key,
         "a table's requirements": requirements_in,

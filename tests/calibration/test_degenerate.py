@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
 from generation.models import Category, Instruction

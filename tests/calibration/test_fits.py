@@ -5,7 +5,7 @@ import pytest
 
 from accounts.models import Event
 from annotation.models import Assignment, Score
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.fits import store as fits_module
 from calibration.fits.categories import FitRefused
 from calibration.fits.export import FORMAT, fit_to_json, refit_from_json

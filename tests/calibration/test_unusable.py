@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Rater, Study
-from calibration.data.datasets import unscored_counts, unusable_counts
+from calibration.data.scores import unscored_counts, unusable_counts
 from calibration.reports.agreement import agreement_report
 
 pytestmark = pytest.mark.django_db

@@ -5,21 +5,20 @@ import json
 
 import pytest
 
-from generation.llm.chat import (
+from generation.llm.chat import OpenAIChat, key_named
+from generation.llm.errors import (
     Forbidden,
     NoMoney,
-    OpenAIChat,
     RateLimited,
     Refused,
-    Request,
     ServerFailed,
     TimedOut,
     TooLong,
     Unauthorised,
     Unreachable,
-    key_named,
     retry_after,
 )
+from generation.llm.requests import Request
 from tests.generation.hostile_server import HERE, Act, HostileServer, completion, fails, says
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}], {"temperature": 0})

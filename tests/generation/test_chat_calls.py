@@ -6,16 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from generation.llm.chat import (
-    BROKEN_OFF,
-    OpenAIChat,
-    Request,
-    ServerFailed,
-    Stalled,
-    TimedOut,
-    TooLong,
-    Unreachable,
-)
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import ServerFailed, Stalled, TimedOut, TooLong, Unreachable
+from generation.llm.replies import BROKEN_OFF
+from generation.llm.requests import Request
 from generation.llm.scripted import ScriptedChat, script_from
 from tests.generation.hostile_server import HERE, Act, HostileServer, completion, fails, says, streams
 

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from generation.llm.chat import OpenAIChat, Request
+from generation.llm.chat import OpenAIChat
 from generation.llm.connections import Connections, proxy_to
+from generation.llm.requests import Request
 from tests.generation.hostile_server import HERE, Act, HostileServer, says
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])

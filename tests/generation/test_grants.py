@@ -17,7 +17,7 @@ from generation.endpoints.clients import open_chat, terms_stand
 from generation.endpoints.grants import allow
 from generation.endpoints.probing import NoAnswer, probe_address, probe_endpoint
 from generation.endpoints.registration import served_model
-from generation.llm.chat import HostNotAllowed, Unauthorised
+from generation.llm.errors import HostNotAllowed, Unauthorised
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 from generation.models import Endpoint, EndpointGrant, GenerationRun, LanguageModel
 from generation.responses.plan import Wanted, plan_generation

@@ -8,8 +8,9 @@ from django.core.management import CommandError, call_command
 
 from generation.endpoints.clients import open_chat, sampling_parameters
 from generation.endpoints.probing import NoAnswer, probe_endpoint
-from generation.llm.chat import Refused, Request, ServerFailed, TooLong
+from generation.llm.errors import Refused, ServerFailed, TooLong
 from generation.llm.in_process import InProcessChat, as_chat_error, installed
+from generation.llm.requests import Request
 from generation.models import Endpoint, GenerationRun, LanguageModel
 from tests.factories import make_workspace
 from tests.generation.test_sampling import make_benchmark

@@ -17,7 +17,7 @@ from generation.execution.write_ahead_log import (
     left_behind,
     runs_left_behind,
 )
-from generation.llm.chat import Reply
+from generation.llm.requests import Reply
 from generation.models import GenerationRun
 from tests.generation.test_sampling import make_benchmark
 

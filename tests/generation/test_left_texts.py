@@ -16,8 +16,8 @@ from generation.endpoints.grants import read_grants
 from generation.execution.engine import Answered
 from generation.execution.leases import new_worker_name
 from generation.execution.shift import Shift
-from generation.llm.chat import Reply
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
+from generation.llm.requests import Reply
 from generation.models import GenerationItem, LanguageModel, Response, SurplusReply
 from generation.responses.queue import GenerationWorklist
 from generation.responses.recording import record_response

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from generation.endpoints.clients import open_chat
-from generation.llm.chat import Refused
+from generation.llm.errors import Refused
 from generation.models import Endpoint, LanguageModel
 from tests.factories import make_workspace
 from tests.generation.test_grants import add, for_others, lead, save, stored

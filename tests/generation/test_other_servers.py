@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from generation.llm.chat import OpenAIChat, Refused, Request, ServerFailed, TimedOut
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import Refused, ServerFailed, TimedOut
+from generation.llm.requests import Request
 from tests.generation.hostile_server import HERE, Act, HostileServer, fails, says, streams
 
 TEXT = "The river bends twice."

@@ -125,7 +125,7 @@ def test_two_judges_of_a_jury_at_one_endpoint_keep_to_its_limit_together():
 @pytest.mark.django_db
 def test_a_likelihood_that_waits_for_a_rate_limit_is_not_sent_after_a_pause(monkeypatch):
     """A question there is four calls, of which the engine sends none itself."""
-    monkeypatch.setattr("judging.judges.transports.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("judging.judges.log_probabilities.LOOK_SECONDS", 0.05)
     study = make_pair_study(instructions=3)
     run_judge = create_rule_judge(workspace=study.workspace, method="perplexity")
     with HostileServer(lambda request, n: says("", read=3)) as server:

@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from generation.endpoints.clients import context_of, takes_json_schema
 from generation.endpoints.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
 from generation.endpoints.registration import ServingRefused, checked_key_variable, looks_like_a_key
-from generation.llm.chat import error_of_answer
 from generation.llm.connections import Answer
+from generation.llm.errors import error_of_answer
 from generation.models import Endpoint, LanguageModel
 from tests.factories import make_workspace
 from tests.generation.hostile_server import Act, HostileServer, completion, fails, says

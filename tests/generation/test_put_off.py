@@ -10,8 +10,10 @@ from django.utils import timezone
 from generation.execution.engine import Answered, Call, Failed, Retried
 from generation.execution.states import pause_run
 from generation.execution.throttling import A_WHILE, PutOff
-from generation.llm.chat import OpenAIChat, RateLimited, Request, Unreachable
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import RateLimited, Unreachable
 from generation.llm.protocol.call_limits import CallFailed
+from generation.llm.requests import Request
 from generation.models import GenerationRun
 from generation.responses.queue import GenerationWorklist
 from judging.models import JudgeRun

@@ -13,8 +13,8 @@ from generation.execution.engine import Retry
 from generation.execution.shift import Shift
 from generation.execution.worker import REFUSED_IN_A_ROW
 from generation.library.search import note_texts
-from generation.llm.chat import Reply
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
+from generation.llm.requests import Reply
 from generation.models import (
     Benchmark,
     Category,

@@ -3,7 +3,8 @@ import json
 
 import pytest
 
-from generation.llm.chat import Refused, Reply, Request
+from generation.llm.errors import Refused
+from generation.llm.requests import Reply, Request
 from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
 
 SCALE = [0, 0.25, 0.5, 0.75, 1]

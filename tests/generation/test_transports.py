@@ -10,17 +10,11 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from generation.llm import connections, transports
-from generation.llm.chat import (
-    ChatError,
-    HostNotAllowed,
-    OpenAIChat,
-    Refused,
-    ReplyNotRead,
-    Request,
-    Unreachable,
-)
+from generation.llm.chat import OpenAIChat
 from generation.llm.connections import Events
+from generation.llm.errors import ChatError, HostNotAllowed, Refused, ReplyNotRead, Unreachable
 from generation.llm.protocol.allowed_hosts import Reach, read_hosts
+from generation.llm.requests import Request
 from generation.models import Endpoint
 from generation.responses import batch
 from tests.factories import make_workspace

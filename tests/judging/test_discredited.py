@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment
-from calibration.data.datasets import EVERY_KIND, score_frame
+from calibration.data.frames import EVERY_KIND
+from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
 from calibration.statistics.report_reasons import NeverReviewed

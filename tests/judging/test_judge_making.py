@@ -9,7 +9,8 @@ from annotation.models import Task
 from generation.models import Endpoint, LanguageModel, Response
 from judging.judges.making import create_judge, stock_prompt
 from judging.judges.questions import Questions
-from judging.judges.transports import ChatWay, shown
+from judging.judges.transports import ChatWay
+from judging.judges.ways import shown
 from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace

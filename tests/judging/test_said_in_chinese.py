@@ -14,7 +14,7 @@ from core.messages.reader_language import for_reader
 from core.messages.sentences import worded
 from generation.endpoints.grants import allow, callable_reach
 from generation.execution.states import fail_run
-from generation.llm.chat import Refused
+from generation.llm.errors import Refused
 from generation.llm.protocol.prices import Ceiling
 from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel

@@ -7,8 +7,9 @@ import asyncio
 import json
 import sys
 
-from generation.llm.chat import ChatError, Request
+from generation.llm.errors import ChatError
 from generation.llm.in_process import InProcessChat
+from generation.llm.requests import Request
 
 OPTIONS = {"max_model_len": 4096, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 16}
 SCHEMA = {

@@ -14,8 +14,10 @@ from django.utils import timezone
 
 from annotation.models import Assignment
 from generation.endpoints.probing import SCHEMA, obeys, probe_address, probe_endpoint
-from generation.llm.chat import OpenAIChat, Refused, Request, TooLong
+from generation.llm.chat import OpenAIChat
+from generation.llm.errors import Refused, TooLong
 from generation.llm.protocol.allowed_hosts import Reach
+from generation.llm.requests import Request
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
 from judging.judges.making import create_judge
 from judging.methods.guided import GuidedQuestion

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit

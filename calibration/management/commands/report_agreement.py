@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.management.study_command import StudyCommand
 from calibration.reports.agreement import AmbiguousCriterion, agreement_report
 from calibration.statistics.errors import NoStatistic

@@ -53,7 +53,10 @@ def detail_page(study: Study, report: Plain) -> ResultPage:
             "Calderon, Reichart & Dror (arXiv 2501.10970)", "HREF (arXiv 2412.15524), algorithm 1",
             "Krippendorff (2011)", "Fleiss (1971), Gwet (2014)",
         ],
-        code=["calibration.statistics.agreement.alternative_annotator", "calibration.statistics.agreement.coefficients", "calibration.statistics.agreement.alpha"],
+        code=[
+            "calibration.statistics.agreement.alternative_annotator", "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.alpha",
+        ],
     )  # fmt: skip
 
 

@@ -202,7 +202,7 @@ def criterion_words(key: str) -> str:
 
 
 def reason_words(why: str) -> str:
-    """Why a statistic has no answer, by the name of its error in calibration.statistic_errors or datasets."""
+    """Why a statistic has no answer, by the name of its error in calibration.statistics.errors or data.frames."""
     said = {
         "NothingToRead": gettext("Nobody has answered this yet."),
         "TooFewRatings": gettext(

@@ -41,7 +41,8 @@ def rankings_page(study: Study, report: Plain) -> ResultPage:
         blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
         method=_pairs_method(clusters) if pairs else _scores_method(clusters),
         sources=_sources(pairs),
-        code=["calibration.statistics.ranking.pairs", "calibration.statistics.ranking.bradley_terry", "calibration.statistics.ranking.davidson", "calibration.statistics.ranking.elo",
+        code=["calibration.statistics.ranking.pairs", "calibration.statistics.ranking.bradley_terry",
+              "calibration.statistics.ranking.davidson", "calibration.statistics.ranking.elo",
               "calibration.statistics.ranking.paired_effects", "calibration.statistics.judges.bias"]
         if pairs else ["calibration.statistics.ranking.scores", "calibration.statistics.ranking.power"],
     )  # fmt: skip

@@ -42,7 +42,8 @@ def raters_page(study: Study, report: Plain) -> ResultPage:
             "LLMEval (arXiv 2312.07398), Eq. 5", "Dawid & Skene (1979)", "Brennan (2001)",
             "Searle, Casella & McCulloch (1992)",
         ],
-        code=["calibration.statistics.raters.reliability", "calibration.statistics.raters.repeats", "calibration.statistics.raters.severity", "calibration.statistics.raters.variance",
+        code=["calibration.statistics.raters.reliability", "calibration.statistics.raters.repeats",
+              "calibration.statistics.raters.severity", "calibration.statistics.raters.variance",
               "calibration.statistics.raters.consensus", "calibration.statistics.raters.behaviour"],
     )  # fmt: skip
 

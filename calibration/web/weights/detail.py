@@ -49,7 +49,8 @@ def depth_page(study: Study, report: Plain) -> ResultPage:
         ],
         method=_method(of),
         sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
-        code=["calibration.statistics.weights.gains", "calibration.statistics.weights.sensitivity", "calibration.statistics.weights.pooling"],
+        code=["calibration.statistics.weights.gains", "calibration.statistics.weights.sensitivity",
+              "calibration.statistics.weights.pooling"],
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from generation.endpoints.probing import NoAnswer, NoModel, in_words, probe_endpoint
 from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named
-from generation.llm.chat import ChatError
+from generation.llm.errors import ChatError
 from generation.models import Endpoint
 
 

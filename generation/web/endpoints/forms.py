@@ -23,7 +23,7 @@ from generation.endpoints.grants import (
     why_not_loaded,
 )
 from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable
-from generation.llm.chat import HostNotAllowed, Refused
+from generation.llm.errors import HostNotAllowed, Refused
 from generation.llm.in_process import checked_engine
 from generation.llm.scripted import BadScript, read_script
 from generation.models import Endpoint, LanguageModel

@@ -20,7 +20,7 @@ from core.messages.reader_language import for_reader
 from generation.endpoints.probing import NoAnswer, in_words, probe_endpoint
 from generation.endpoints.registration import ServingRefused
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
-from generation.llm.chat import ChatError
+from generation.llm.errors import ChatError
 from generation.models import Endpoint, LanguageModel
 from generation.web.endpoints.forms import EndpointForm, ModelForm, key_dropped
 from generation.web.library.pages import asked_for, page_of, user_of

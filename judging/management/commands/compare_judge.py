@@ -11,7 +11,7 @@ from rich.table import Table
 
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from judging.comparison.judge_against_people import compare, judge_in, weighting_for
 from judging.leaderboards.table import UnknownJudge
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named

@@ -10,7 +10,8 @@ from annotation.models import Study, Task
 from generation.llm.protocol.prices import NOTHING, Prices, Spend
 from generation.models import LanguageModel
 from judging.judges.questions import Questions
-from judging.judges.transports import shown, way_of
+from judging.judges.transports import way_of
+from judging.judges.ways import shown
 from judging.methods.needs import NEEDS, needs_no_call, unanswerable
 from judging.methods.parsing import Unscored
 from judging.models import Judge, PlannedItem, Reply

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import Criterion, Rater, Study
-from calibration.data.datasets import NothingToRead
+from calibration.data.frames import NothingToRead
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.intervals import stated

@@ -51,7 +51,8 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
             ),
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
-        code=["calibration.statistics.agreement.coefficients", "judging.methods.pairs.composite", "calibration.statistics.shares"],
+        code=["calibration.statistics.agreement.coefficients", "judging.methods.pairs.composite",
+              "calibration.statistics.shares"],
     )  # fmt: skip
 
 

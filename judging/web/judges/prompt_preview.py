@@ -14,7 +14,8 @@ from core.messages.reader_language import for_reader
 from generation.models import Benchmark, LanguageModel, Response
 from judging.judges.making import judge_parameters
 from judging.judges.questions import Questions
-from judging.judges.transports import ChatWay, shown
+from judging.judges.transports import ChatWay
+from judging.judges.ways import shown
 from judging.methods.needs import NEEDS, unanswerable
 from judging.methods.parsing import Unscored
 from judging.methods.prompts import estimated_tokens

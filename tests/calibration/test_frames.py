@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 
 from annotation.models import Assignment, Criterion, Score
-from calibration.data.datasets import (
-    EVERY_KIND,
-    NothingToRead,
-    checklist_rows,
-    data_hash,
-    score_frame,
-    unit_labels,
-    unscored_counts,
-)
+from calibration.data.frames import EVERY_KIND, NothingToRead, data_hash
+from calibration.data.labels import checklist_rows, unit_labels
+from calibration.data.scores import score_frame, unscored_counts
 from generation.models import Category, GenerationRun, Instruction, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 

@@ -1,0 +1,213 @@
+"""Rows to a frame: the only reader of scores for statistics.
+
+They are read column by column and joined in numpy, so that a quarter of a million scores take about a second.
+"""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from annotation.models import Assignment, Rater, Score, Study, Task
+from calibration.data.columns import (
+    Criteria,
+    categories_of,
+    columns_of,
+    instructions_of,
+    responses_of,
+    table_of,
+    tasks_of,
+)
+from calibration.data.frames import ABOUT_RESPONSES, EVERY_KIND, Floats, Ints, ScoreFrame
+from generation.models import MAIN_EXPERIMENT, Benchmark, LanguageModel
+
+
+def score_frame(
+    *,
+    kinds: Collection[Task.Kind],
+    study: Study | None = None,
+    benchmark: Benchmark | None = None,
+    raters: Iterable[int] | None = None,
+    people: bool = True,
+    judges: bool = True,
+    experiment: str | None = MAIN_EXPERIMENT,
+    keep_derived: bool | None = None,
+    repeats: bool = False,
+    discredited: bool = False,
+) -> ScoreFrame:
+    """The current scores that answer tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
+
+    People's answers to tasks with a known answer (gold, controls, training, qualification) are never read. Without
+    `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
+    a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several (a
+    jury's, both orders') are read where judges are read by themselves, and left out beside people, where their parts
+    stand already. Verdicts of runs that failed their planted texts are read only where `discredited` ones are asked for.
+    """
+    keep_derived = not people if keep_derived is None else keep_derived
+    assignments = _assignments(
+        study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds
+    )
+    if judges and not discredited:
+        assignments = assignments.exclude(discredited=True)
+    score_columns = columns_of(
+        Score.objects.filter(assignment__in=assignments).order_by(),
+        ["assignment_id", "criterion_id", "revision", "value", "not_applicable"],
+    )
+    owners, criterion_pks, revision, value, not_applicable = score_columns
+    keep = _latest(owners.astype(np.int64), criterion_pks.astype(np.int64), revision)
+    owner, criterion_pk = owners[keep].astype(np.int64), criterion_pks[keep].astype(np.int64)
+    value = value[keep]
+    applicable = ~(not_applicable[keep] > 0)
+    links = table_of(assignments, ["id", "task_id", "rater_id", "repeat"])
+    task = links.of(owner, "task_id")
+    rater = links.of(owner, "rater_id")
+    asked = tasks_of(study, assignments)
+    tasks = table_of(asked, ["id", "response_a_id", "response_b_id"])
+    response, response_b = tasks.of(task, "response_a_id"), tasks.of(task, "response_b_id")
+    responses = responses_of(asked)
+    instruction = responses.of(response, "instruction_id")
+    instruction_rows = instructions_of(np.unique(instruction))
+    category, parent, category_names = categories_of(instruction_rows.of(instruction, "category_id"))
+    criteria = Criteria(np.unique(criterion_pk))
+    variant = _variants(criteria, assignments, owner, criterion_pk)
+    rater_rows = {row.pk: row for row in Rater.objects.filter(pk__in=np.unique(rater).tolist())}
+    judge_pks = np.array(
+        [pk for pk, row in rater_rows.items() if row.kind == Rater.Kind.JUDGE], dtype=np.int64
+    )
+    return ScoreFrame(
+        assignment=owner,
+        task=task,
+        response=response,
+        response_b=response_b,
+        instruction=instruction,
+        category=category,
+        parent=parent,
+        model=responses.of(response, "model_id"),
+        model_b=responses.of(response_b, "model_id"),
+        rater=rater,
+        criterion=criteria.codes(criterion_pk),
+        role=criteria.column(criterion_pk, "role").astype(np.int64),
+        position=criteria.column(criterion_pk, "position").astype(np.int64),
+        value=np.where(applicable, value, 0.0),
+        low=criteria.column(criterion_pk, "low"),
+        high=criteria.column(criterion_pk, "high"),
+        applicable=applicable,
+        variant=variant,
+        repeat=links.of(owner, "repeat"),
+        is_judge=np.isin(rater, judge_pks),
+        criterion_keys=criteria.keys,
+        model_names=dict(
+            LanguageModel.objects.filter(responses__instruction_id__in=_subquery_of(np.unique(instruction)))
+            .values_list("pk", "name")
+            .distinct()
+        ),
+        rater_names={pk: row.name for pk, row in rater_rows.items()},
+        category_names=category_names,
+        instruction_ids=instruction_rows.labels,
+    )
+
+
+def unscored_counts(
+    *,
+    study: Study | None = None,
+    benchmark: Benchmark | None = None,
+    experiment: str | None = MAIN_EXPERIMENT,
+) -> dict[int, dict[tuple[int, int], int]]:
+    """Per rater pk, how many verdicts could not be used, by (leaf category pk, model pk), 0 for none."""
+    assignments = _assignments(
+        study, benchmark, None, True, True, experiment, False, True, Assignment.Status.UNSCORED
+    ).filter(task__gold__isnull=True)
+    counts: dict[int, dict[tuple[int, int], int]] = {}
+    rows = assignments.values_list(
+        "rater_id", "task__response_a__instruction__category_id", "task__response_a__model_id"
+    )
+    for rater, category, model in rows:
+        cell = counts.setdefault(rater, {})
+        cell[category or 0, model or 0] = cell.get((category or 0, model or 0), 0) + 1
+    return counts
+
+
+def unusable_counts(
+    *,
+    study: Study | None = None,
+    benchmark: Benchmark | None = None,
+    experiment: str | None = MAIN_EXPERIMENT,
+) -> dict[int, dict[str, int]]:
+    """Per rater pk and criterion key, the answers that were taken but whose value of this criterion was unusable."""
+    assignments = _assignments(study, benchmark, None, True, True, experiment, False, True)
+    counts: dict[int, dict[str, int]] = {}
+    noted = assignments.filter(conditions__has_key="unusable").values_list("rater_id", "conditions__unusable")
+    for rater, unusable in noted:
+        cell = counts.setdefault(rater, {})
+        for key in unusable or {}:
+            cell[key] = cell.get(key, 0) + 1
+    return counts
+
+
+def _assignments(
+    study: Study | None,
+    benchmark: Benchmark | None,
+    raters: Iterable[int] | None,
+    people: bool,
+    judges: bool,
+    experiment: str | None,
+    keep_derived: bool,
+    repeats: bool,
+    status: str = Assignment.Status.SUBMITTED,
+    kinds: Collection[Task.Kind] = ABOUT_RESPONSES,
+) -> QuerySet[Assignment]:
+    statuses = [status, Assignment.Status.DERIVED] if keep_derived else [status]
+    found = Assignment.objects.filter(status__in=statuses).order_by()
+    if set(kinds) != set(EVERY_KIND):
+        found = found.filter(task__kind__in=[str(kind) for kind in kinds])
+    if not repeats:
+        found = found.filter(repeat=0)
+    if study is not None:
+        found = found.filter(task__study=study)
+    elif benchmark is not None:
+        found = found.filter(task__response_a__instruction__benchmark=benchmark)
+        if experiment == MAIN_EXPERIMENT:
+            found = found.exclude(
+                task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment)
+            )
+        elif experiment is not None:
+            found = found.filter(task__response_a__run__experiment=experiment)
+    else:
+        raise ValueError("a frame is of a study or of a benchmark")
+    if raters is not None:
+        found = found.filter(rater__in=list(raters))
+    who = Q(rater__kind=Rater.Kind.JUDGE) if judges else Q(pk__in=[])
+    if people:
+        who |= Q(rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT], task__gold__isnull=True)
+    return found.filter(who)
+
+
+def _latest(owner: Ints, criterion: Ints, revision: Floats) -> Ints:
+    """Places of the highest revision of each (assignment, criterion), in order of assignment and criterion."""
+    order = np.lexsort([revision, criterion, owner])
+    last = np.ones(len(order), dtype=bool)
+    if len(order):
+        ahead, behind = order[1:], order[:-1]
+        last[:-1] = (owner[ahead] != owner[behind]) | (criterion[ahead] != criterion[behind])
+    return order[last].astype(np.int64)
+
+
+def _variants(criteria: Criteria, assignments: QuerySet[Assignment], owner: Ints, criterion_pk: Ints) -> Ints:
+    """Which of the levels that share a value was chosen; read only for scales that have such levels."""
+    found = np.zeros(len(owner), dtype=np.int64)
+    for criterion in criteria.rows:
+        seen: dict[float, int] = {}
+        for level in criterion.levels:
+            number = seen.get(float(level["value"]), 0)
+            seen[float(level["value"])] = number + 1
+            if number:
+                chosen = Score.objects.filter(
+                    assignment__in=assignments, criterion=criterion, level=level["key"]
+                )
+                pks = np.fromiter(chosen.values_list("assignment_id", flat=True), dtype=np.int64)
+                found[(criterion_pk == criterion.pk) & np.isin(owner, pks)] = number
+    return found
+
+
+def _subquery_of(pks: Ints) -> list[int]:
+    return [int(pk) for pk in pks]

@@ -1,0 +1,259 @@
+"""The reference's log-probabilities under the writers of a pair, asked at each writer's own endpoint."""
+
+import asyncio
+import functools
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from django.utils import timezone
+
+from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, prices_of, served_name
+from generation.endpoints.grants import read_grants
+from generation.execution.engine import Traffic
+from generation.execution.rate_limit import EndpointTurns
+from generation.execution.shift import LOOK_SECONDS
+from generation.execution.worker import Slots
+from generation.llm.errors import ChatError, Refused, ServerFailed
+from generation.llm.protocol.prices import Prices, Spend
+from generation.llm.requests import Chat, Message, Reply, Request
+from generation.models import Endpoint, LanguageModel
+from judging.judges.ways import Asked, ChatMaker, Held, SlotsOf, subject_of
+from judging.methods import messages as reply_messages
+from judging.methods.guided import GuidedQuestion
+from judging.methods.pairs import perplexity
+from judging.methods.parsing import Unscored, Verdict, Why
+from judging.methods.prompts import estimated_tokens, request_hash
+from judging.models import Judge, PlannedItem
+
+Place = tuple[str, int]
+"""A prompt, and the writer that is asked about it."""
+NO_CALL = Reply("", "", 0, 0, 0.0, calls=0)
+ONE_CALL = Reply("", "", 0, 0, 0.0)
+C = TypeVar("C")
+
+
+@dataclass(frozen=True)
+class PricedReply(Reply):
+    """A reply whose calls went to more than one endpoint, with what they cost together."""
+
+    cost: Decimal = Decimal(0)
+
+
+class NotSent(ChatError):
+    """The run was paused before this call, one of several that a question takes, could be sent."""
+
+    retryable = True
+    patient = True
+
+
+def _together(one: Reply, other: Reply) -> Reply:
+    """What both have cost."""
+    return replace(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        seconds=one.seconds + other.seconds,
+        estimated=one.estimated or other.estimated,
+        calls=one.calls + other.calls,
+    )
+
+
+def _prompt_of(messages: Sequence[Message]) -> str:
+    return json.dumps(list(messages), sort_keys=True)
+
+
+class LogProbabilityWay:
+    """Two calls to each writer's own endpoint, once for an instruction and a writer, however many pairs ask."""
+
+    corrects = False
+    endpoint: Endpoint | None = None
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.prices = Prices()
+        self._models: dict[int, LanguageModel] = {}
+        self._chats: dict[int, Chat] = {}
+        self._known: dict[Place, dict[str, Any]] = {}
+        # What was paid for and stands in no reply yet.
+        self._owed: dict[Place, Reply] = {}
+        self._chat_for: ChatMaker | None = None
+        self._slots: SlotsOf = Slots().of
+        self._stopped: Callable[[], bool] = lambda: False
+        self._under_way = self._in_line = 0
+        self._opens_at = 0.0
+
+    def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
+        self._slots, self._stopped = slots, stopped
+
+    def seen(self, traffic: Traffic) -> Traffic:
+        wait = max(0.0, self._opens_at - time.monotonic()) if self._in_line and not self._stopped() else 0.0
+        return replace(traffic, under_way=self._under_way, wait=max(wait, traffic.wait))
+
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
+        for writer in self._writers(item):
+            if writer is None:
+                return perplexity.not_served("an unnamed writer")
+            if writer.endpoint is None:
+                return perplexity.not_served(writer.name)
+            if writer.pk not in self._chats:
+                read_grants(writer.endpoint)
+            self._models[writer.pk] = writer
+        return Held(item, question, perplexity.scoring_messages(question))
+
+    def _writers(self, item: PlannedItem) -> list[LanguageModel | None]:
+        """In the order shown."""
+        other = item.task.response_b
+        sides = [item.task.response_a.model, other.model if other else None]
+        return sides if item.shown_first == "a" else sides[::-1]
+
+    def ask(self, held: Held) -> Asked:
+        writers = tuple(writer.pk for writer in self._writers(held.item) if writer is not None)
+        names = [served_name(self._models[pk]) for pk in writers]
+        parameters = {**perplexity.SCORING_PARAMETERS, "writers": names}
+        request = Request(
+            model=" | ".join(names),
+            messages=held.messages,
+            parameters=parameters,
+            subject=subject_of(held.item),
+        )
+        hashed = request_hash(
+            model=request.model, messages=held.messages, parameters=parameters, repeat=held.item.repeat
+        )
+        read = 4 * (sum(estimated_tokens(message["content"]) for message in held.messages) + 1)
+        money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in writers)
+        prompt = _prompt_of(held.messages)
+        calls = 2 * sum((prompt, pk) not in self._known for pk in writers)
+        return Asked(held.item.pk, request, hashed, Spend(calls, read, money), held.question, writers)
+
+    def shorten(self, held: Held, words: str) -> bool:
+        return False
+
+    def open(self, chat_for: ChatMaker) -> None:
+        self._chat_for = chat_for
+
+    async def send(self, asked: Asked) -> Reply:
+        """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
+        places = [(_prompt_of(asked.request.messages), pk) for pk in asked.writers]
+        for place in places:
+            if place not in self._known:
+                try:
+                    self._known[place] = await self._score(place, asked)
+                except ChatError as error:
+                    if error.came is not None or not error.patient:
+                        self._owe(place, error.came or ONE_CALL)
+                    paid = self._paid(places, "")
+                    error.came = paid if paid.calls else None
+                    # That another writer's endpoint has answered says nothing of this one's.
+                    error.unsent = False
+                    raise
+        said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
+        return self._paid(places, json.dumps(said))
+
+    def _owe(self, place: Place, used: Reply) -> None:
+        self._owed[place] = _together(self._owed.get(place, NO_CALL), used)
+
+    def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
+        """The text with everything that calls about these places have cost and no reply has told yet."""
+        owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
+        money = (
+            prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed
+        )
+        whole = functools.reduce(_together, (used for _model, used in owed), NO_CALL)
+        return PricedReply(
+            text,
+            "stop",
+            whole.input_tokens,
+            whole.output_tokens,
+            whole.seconds,
+            estimated=whole.estimated,
+            calls=whole.calls,
+            cost=sum(money, Decimal(0)),
+        )
+
+    async def _score(self, place: Place, asked: Asked) -> dict[str, Any]:
+        """The reference under one writer; what its calls cost is owed."""
+        pk = place[1]
+        model = self._models[pk]
+        if pk not in self._chats:
+            assert self._chat_for is not None
+            self._chats[pk] = self._chat_for(model)
+        prefix = perplexity.prefix_messages(asked.question)
+        own = self._chats[pk]
+        await self._take_turn(model, asked)
+        try:
+            first = await self._call(
+                model,
+                own.complete,
+                Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS)),
+            )
+            self._owe(place, first)
+            if first.estimated:
+                raise ServerFailed(reply_messages.TOKENS_UNKNOWN())
+            scored = await self._call(
+                model,
+                own.prompt_log_probabilities,
+                Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS)),
+            )
+            found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
+        except (Refused, NoEndpoint) as error:
+            if isinstance(error, Refused):
+                self._owe(place, ONE_CALL)
+            lack = reply_messages.NOT_SERVED_WHY(model=model.name, words=str(error)[:120])
+            return {"unscored": lack}
+        except perplexity.NoLogProbabilities as error:
+            failed = ServerFailed(*error.args)
+            failed.came = scored.reply
+            raise failed from error
+        self._owe(place, scored.reply)
+        return {"total": found.total, "tokens": found.tokens, "model": model.name}
+
+    async def _call(
+        self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request
+    ) -> C:
+        """One call, where its endpoint has room for it. Raises NotSent where the run is to send nothing more."""
+        async with self._slots(endpoint_of(model)):
+            if self._stopped():
+                raise NotSent(reply_messages.NOT_SENT())
+            self._under_way += 1
+            try:
+                return await send(request)
+            finally:
+                self._under_way -= 1
+
+    async def _take_turn(self, model: LanguageModel, asked: Asked) -> None:
+        """Waits until the writer's own endpoint, which the engine does not know, may be called twice."""
+        endpoint = endpoint_of(model)
+        pace = pace_of(endpoint)
+        if pace.limited:
+            # Four readings are reserved: two calls to each of two writers.
+            seconds = 2 * pace.seconds_of(Spend(1, asked.reserve.tokens // 4))
+            self._in_line += 1
+            try:
+                wait = await EndpointTurns(endpoint, timezone.now).claim(seconds)
+                self._opens_at = opens_at = time.monotonic() + wait
+                while (left := opens_at - time.monotonic()) > 0 and not self._stopped():
+                    await asyncio.sleep(min(left, LOOK_SECONDS))
+            finally:
+                self._in_line -= 1
+
+    async def close(self) -> None:
+        for one in self._chats.values():
+            await one.close()
+
+    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
+        said = json.loads(reply.text)
+        sides = [_log_probability(said[side]) for side in ("first", "second")]
+        return perplexity.decide(held.question, sides[0], sides[1])
+
+    def correction(self, unscored: Unscored) -> Mapping[str, str]:
+        return {}
+
+
+def _log_probability(said: Mapping[str, Any]) -> perplexity.LogProbability | Unscored:
+    if "unscored" in said:
+        return Unscored(Why.ENDPOINT, str(said["unscored"]))
+    return perplexity.LogProbability(float(said["total"]), int(said["tokens"]))
