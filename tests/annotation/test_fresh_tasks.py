@@ -7,7 +7,8 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import translation
 
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import Assignment, Guideline, Task
 from annotation.policies.hints import CONDITION as HINT
 from annotation.web.rating import fresh_tasks, pages as rating_pages

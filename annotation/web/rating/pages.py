@@ -24,24 +24,19 @@ from annotation.answers.recording import (
     drafts_of,
     late_scores,
 )
-from annotation.assignment.leases import is_half_over, renew_lease
-from annotation.assignment.no_slot import look_again, next_seat_for, seat_wait
-from annotation.assignment.rater_status import APPEAL, is_stopped, late_note, stop_when_due, why_stopped
-from annotation.assignment.slots import (
-    GIVEN,
-    NEEDS_NO_SEAT,
-    NoTaskLeft,
+from annotation.assignment.leases import GIVEN, is_half_over, renew_lease
+from annotation.assignment.next_task import (
     StudyNotOpen,
-    TooFast,
     assignment_of_user,
     has_more,
     hold_next,
-    needs_no_seat,
     next_assignment,
-    progress_of,
-    regain_seat,
     to_show,
 )
+from annotation.assignment.no_slot import look_again, next_seat_for, seat_wait
+from annotation.assignment.rater_progress import NoTaskLeft, TooFast, progress_of
+from annotation.assignment.rater_status import APPEAL, is_stopped, late_note, stop_when_due, why_stopped
+from annotation.assignment.slots import NEEDS_NO_SEAT, needs_no_seat, regain_seat
 from annotation.models import Assignment, Draft, Flag, LateChange, Rater, Score, Study, latest_scores
 from annotation.policies.hints import CONDITION as HINT, hint_conditions
 from annotation.policies.quality_checks import TRAINING, plan_of
