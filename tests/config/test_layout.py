@@ -16,7 +16,6 @@ APPS = ("core", "accounts", "generation", "annotation", "calibration", "judging"
 MOST_FILES, MOST_COMMANDS = 16, 24
 MOST_LINES = 500
 NOT_SPLIT_YET = {
-    "annotation/web/rating/pages.py",
     "calibration/data/datasets.py", "generation/llm/chat.py", "judging/judges/transports.py",
 }  # fmt: skip
 
