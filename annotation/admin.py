@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import User
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import (
     Assignment,
     BrowserRequest,

@@ -2,7 +2,7 @@ from django.urls import path
 
 from annotation.recruitment import other_browsers
 from annotation.web.monitoring import attention, dashboard, rater as rater_pages, tasks as task_pages
-from annotation.web.rating import pages as rating_pages
+from annotation.web.rating import answering, open_task, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
 from annotation.web.study import known_answers, pages as study_pages, previews, self_naming
@@ -21,15 +21,15 @@ urlpatterns = [
     ),
     path("studies/<slug:slug>/preview/guideline/", previews.preview_guideline, name="preview_guideline"),
     # rate/
-    path("rate/<str:assignment_id>/", rating_pages.rate, name="rate"),
-    path("rate/<str:assignment_id>/draft/", rating_pages.save_draft, name="save_draft"),
-    path("rate/<str:assignment_id>/alive/", rating_pages.keep_alive, name="keep_alive"),
-    path("rate/<str:assignment_id>/skip/", rating_pages.skip_task, name="skip_task"),
-    path("rate/<str:assignment_id>/hold/", rating_pages.hold, name="hold"),
-    path("rate/<str:assignment_id>/differences/", rating_pages.differences, name="differences"),
+    path("rate/<str:assignment_id>/", answering.rate, name="rate"),
+    path("rate/<str:assignment_id>/draft/", open_task.save_draft, name="save_draft"),
+    path("rate/<str:assignment_id>/alive/", open_task.keep_alive, name="keep_alive"),
+    path("rate/<str:assignment_id>/skip/", answering.skip_task, name="skip_task"),
+    path("rate/<str:assignment_id>/hold/", open_task.hold, name="hold"),
+    path("rate/<str:assignment_id>/differences/", open_task.differences, name="differences"),
     path("rate/<str:assignment_id>/feedback/", joining.feedback, name="feedback"),
     path("rate/<str:assignment_id>/time/", joining.correct_time, name="correct_time"),
-    path("done/<slug:slug>/", rating_pages.done, name="done"),
+    path("done/<slug:slug>/", own_page.done, name="done"),
     path("done/<slug:slug>/appeal/", joining.appeal_pause, name="appeal"),
     path("done/<slug:slug>/other-browser/", other_browsers.other_browser, name="other_browser"),
     path("join/<str:token>/", joining.join_study, name="join"),
@@ -65,8 +65,8 @@ urlpatterns = [
         name="change_self_naming",
     ),
     path("studies/<slug:slug>/history/", study_pages.history, name="history"),
-    path("studies/<slug:slug>/rate/", rating_pages.start, name="start"),
-    path("studies/<slug:slug>/guideline/", rating_pages.guideline, name="guideline"),
+    path("studies/<slug:slug>/rate/", answering.start, name="start"),
+    path("studies/<slug:slug>/guideline/", own_page.guideline, name="guideline"),
     path("studies/<slug:slug>/cohorts/", cohorts.cohorts, name="cohorts"),
     path("studies/<slug:slug>/cohorts/<int:cohort_id>/", cohorts.change_cohort, name="change_cohort"),
     path("studies/<slug:slug>/minimum/", cohorts.change_minimum, name="change_minimum"),

@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Membership, User, Workspace
 from accounts.sign_in.session import DEMONSTRATION_PASSWORD
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import (
     Assignment,
     Cohort,

@@ -7,8 +7,8 @@ from django.db.models import Min
 from django.http import HttpResponse
 from django.utils import timezone
 
+from annotation.assignment.rater_progress import has_ended, progress_of
 from annotation.assignment.rater_status import is_stopped
-from annotation.assignment.slots import has_ended, progress_of
 from annotation.models import Rater, Seat, Study
 from core.clock import Clock
 

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
 
 from accounts.models import Event, User
-from annotation.assignment.slots import overlap_of
+from annotation.assignment.new_slots import overlap_of
 from annotation.masking.scan import change_policies
 from annotation.models import Assignment, Rater, Seat, Study, Task
 

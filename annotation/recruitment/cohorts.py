@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 
 from accounts.members import changes
 from accounts.models import Event, Membership, User
+from annotation.assignment.rater_progress import Progress
 from annotation.assignment.rater_status import ensure_standing, standing_of
-from annotation.assignment.slots import Progress
 from annotation.models import Cohort, Rater, RaterIdentity, Standing, Study
 from annotation.recruitment.join_limits import JOINS_AN_HOUR
 from annotation.recruitment.minimum import Minimum, lacks_tasks, minimum_of, part_of, shortfalls

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User, Workspace
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.assignment.leases import free_seats
+from annotation.assignment.new_slots import make_seats, overlap_of
 from annotation.assignment.rater_status import pass_mark
-from annotation.assignment.slots import make_seats, overlap_of
 from annotation.masking.scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
 from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
 from annotation.policies.quality_checks import BadPolicy, pace_rule, pausing_rule, plan_of

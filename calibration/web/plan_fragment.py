@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.permissions import results_page
-from annotation.assignment.slots import overlap_of
+from annotation.assignment.new_slots import overlap_of
 from annotation.models import Study
 from annotation.policies.quality_checks import BadPolicy, plan_of
 from annotation.studies.selection import StudySize, size_of

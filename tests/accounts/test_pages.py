@@ -7,7 +7,7 @@ from django.test import override_settings
 from django.urls import reverse
 
 from accounts.models import Event, Membership, User
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Score
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 

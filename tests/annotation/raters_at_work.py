@@ -3,7 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from annotation.answers.recording import Answer, Timing, record_answer
-from annotation.assignment.slots import NoTaskLeft, make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft
 from annotation.models import Criterion, Rater, Rubric, Task
 from generation.models import Response
 from tests.factories import make_checklist_study

@@ -6,7 +6,8 @@ from django.utils import timezone
 
 from accounts.models import Event
 from annotation.answers.recording import Answer, AnswerRefused
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import Assignment, Criterion, Rater, Score, Seat
 from annotation.monitoring.adjudication import adjudicate, comparison_of
 from annotation.monitoring.disagreements import disagreements, widest_spreads

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from accounts.models import Membership, User, Workspace
 from annotation.assignment.attention_checks import make_controls, mark_gold
+from annotation.assignment.new_slots import make_seats
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import make_seats
 from annotation.models import (
     Assignment,
     Cohort,

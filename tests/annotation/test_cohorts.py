@@ -8,8 +8,10 @@ from django.urls import reverse
 
 from accounts.models import Event, Membership, User
 from annotation.answers.recording import skip
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import has_more, next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft, progress_of
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import NoTaskLeft, has_more, make_seats, next_assignment, progress_of
 from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
 from annotation.monitoring.skipped_tasks import set_aside, skipped_by_all
 from annotation.policies.quality_checks import BadPolicy

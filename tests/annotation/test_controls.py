@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from annotation.answers.recording import Answer, record_answer
 from annotation.assignment.attention_checks import NotMarkable, check_tasks, make_controls, mark_gold
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
 from annotation.rules.degrading import Damage
 from annotation.rules.marking import admits, below, missed

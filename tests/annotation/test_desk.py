@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.answers.recording import Answer, record_answer, skip
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import Flag, Rater, Study
 from annotation.studies.provenance import provenance_of
 from annotation.web.monitoring.dashboard import category_rows, rater_rows, study_rows

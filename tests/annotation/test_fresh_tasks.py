@@ -7,10 +7,11 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import translation
 
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import Assignment, Guideline, Task
 from annotation.policies.hints import CONDITION as HINT
-from annotation.web.rating import fresh_tasks, pages as rating_pages
+from annotation.web.rating import fresh_tasks, task_page
 from annotation.web.rating.forms import AnswerForm
 from annotation.web.rating.screens import screen_of
 from generation.models import Instruction, Response
@@ -116,9 +117,9 @@ def without_token(html):
 def both(assignment, submitted, previous):
     """(in pieces, by the whole template)"""
     request, screen = RequestFactory().get("/"), screen_of(assignment)
-    pieces = rating_pages.fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+    pieces = task_page.fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
     form = AnswerForm(screen.criteria, shown=screen.shown)
-    context = rating_pages.screen_context(assignment, screen, form, submitted=submitted, previous=previous)
+    context = task_page.screen_context(assignment, screen, form, submitted=submitted, previous=previous)
     whole = render_to_string("annotation/rate.html#task", context, request)
     return without_token(pieces), without_token(whole)
 

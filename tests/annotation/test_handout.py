@@ -8,24 +8,16 @@ from django.db import IntegrityError, connection, connections
 from django.utils.timezone import now
 
 from annotation.answers.recording import Answer, record_answer, skip
-from annotation.assignment import slots as handout
+from annotation.assignment import next_task
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import lease_seconds, release_expired, renew_lease
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import StudyNotOpen, has_more, next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft, QuotaReached, TooFast, progress_of
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import (
-    BadPolicy,
-    NoTaskLeft,
-    QuotaReached,
-    StudyNotOpen,
-    TooFast,
-    claim_seat,
-    has_more,
-    make_seats,
-    next_assignment,
-    progress_of,
-    regain_seat,
-)
+from annotation.assignment.slots import claim_seat, regain_seat
 from annotation.models import Assignment, Rater, Seat, Task
+from annotation.policies.quality_checks import BadPolicy
 from tests.annotation.raters_at_work import make_pairs
 from tests.factories import make_checklist_study, make_rater
 
@@ -546,7 +538,7 @@ def test_only_an_open_study_hands_out(study, status):
 
 
 def test_a_claim_lost_to_another_tab_is_made_again_and_holds_one_seat(study, monkeypatch):
-    make, lost = handout._make, []
+    make, lost = next_task._make, []
 
     def late_at_first(*given, **fields):
         if not lost:
@@ -554,7 +546,7 @@ def test_a_claim_lost_to_another_tab_is_made_again_and_holds_one_seat(study, mon
             raise IntegrityError("the other tab has recorded this task")
         return make(*given, **fields)
 
-    monkeypatch.setattr(handout, "_make", late_at_first)
+    monkeypatch.setattr(next_task, "_make", late_at_first)
     assignment, _ = next_assignment(make_rater(study), study, clock=noon)
     assert assignment.seat.state == "held"
     assert Seat.objects.filter(state="held").count() == 1
@@ -564,7 +556,7 @@ def test_a_claim_that_is_lost_again_and_again_holds_no_seat(study, monkeypatch):
     def late(*given, **fields):
         raise IntegrityError("the other tab has recorded this task")
 
-    monkeypatch.setattr(handout, "_make", late)
+    monkeypatch.setattr(next_task, "_make", late)
     with pytest.raises(NoTaskLeft):
         next_assignment(make_rater(study), study, clock=noon)
     assert not Seat.objects.exclude(state="free").exists()
@@ -581,7 +573,7 @@ def test_a_check_lost_to_another_tab_costs_the_rater_nothing(monkeypatch, polici
     for task in study.tasks.order_by("pk")[:2]:
         mark_gold(task, {"overall": 5}, purpose=purpose)
     make_seats(study)
-    make, lost = handout._make, []
+    make, lost = next_task._make, []
 
     def late_at_the_first_check(rater, study_, task_id, coming, kind="", **fields):
         if kind and not lost:
@@ -589,7 +581,7 @@ def test_a_check_lost_to_another_tab_costs_the_rater_nothing(monkeypatch, polici
             raise IntegrityError("the other tab has recorded this task")
         return make(rater, study_, task_id, coming, kind, **fields)
 
-    monkeypatch.setattr(handout, "_make", late_at_the_first_check)
+    monkeypatch.setattr(next_task, "_make", late_at_the_first_check)
     rater = make_rater(study)
     with suppress(NoTaskLeft):
         while True:

@@ -6,8 +6,10 @@ from django.urls import reverse
 from annotation.answers.recording import skip
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import release_expired
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import hold_next, next_assignment
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import claim_seat, hold_next, make_seats, next_assignment
+from annotation.assignment.slots import claim_seat
 from annotation.models import Assignment, Rater, Seat
 from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import NOON, answer, clock, make_study

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from annotation.answers.recording import record_answer
 from annotation.assignment.attention_checks import mark_gold
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import RaterStopped, next_assignment
 from annotation.assignment.rater_status import pause, resume
-from annotation.assignment.slots import RaterStopped, make_seats, next_assignment
 from annotation.models import (
     Assignment,
     CheckOutcome,

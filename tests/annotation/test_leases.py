@@ -12,8 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.assignment.leases import lease_seconds, release_expired, renew_lease
+from annotation.assignment.next_task import hold_next, next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft
 from annotation.assignment.rater_status import pause, resume
-from annotation.assignment.slots import NoTaskLeft, hold_next, next_assignment, regain_seat
+from annotation.assignment.slots import regain_seat
 from annotation.models import Assignment, Rater, Seat
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from generation.models import Response

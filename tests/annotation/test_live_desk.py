@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Event
 from annotation.answers.recording import Answer, record_answer, skip
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import (
     Assignment,
     CheckOutcome,

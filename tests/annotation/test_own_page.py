@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from tests.factories import make_checklist_study, make_user
 
 pytestmark = pytest.mark.django_db

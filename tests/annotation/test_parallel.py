@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.assignment import slots as handout
+from annotation.assignment import next_task
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import release_expired
 from annotation.assignment.rater_status import pause
@@ -80,7 +80,7 @@ def together(monkeypatch):
     """Whoever asks for a task has counted the rater's open ones before anybody claims: the worst moment."""
 
     def hold_until(number):
-        gate, count, met = threading.Barrier(number), handout._state_of, threading.local()
+        gate, count, met = threading.Barrier(number), next_task.state_of, threading.local()
 
         def counted(*given):
             found = count(*given)
@@ -89,7 +89,7 @@ def together(monkeypatch):
                 gate.wait(30)
             return found
 
-        monkeypatch.setattr(handout, "_state_of", counted)
+        monkeypatch.setattr(next_task, "state_of", counted)
 
     return hold_until
 

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Event
 from annotation.assignment.attention_checks import check_tasks
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Study, Task
 from annotation.monitoring.progress import study_rows, tally_of
 from generation.models import Response

@@ -10,7 +10,7 @@ from django.urls import reverse
 from hypothesis import given, strategies as st
 
 from annotation.answers.recording import save_draft, skip
-from annotation.assignment.slots import Coming, _first_side, next_assignment
+from annotation.assignment.next_task import Coming, _first_side, next_assignment
 from annotation.models import Assignment, Draft, Rater, Seat
 from annotation.policies.quality_checks import BadPolicy, plan_of
 from annotation.recruitment.participation import rater_in

@@ -5,6 +5,8 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.assignment.attention_checks import make_controls, mark_gold
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import RaterStopped, has_more, next_assignment
 from annotation.assignment.rater_status import (
     CannotAppeal,
     Stage,
@@ -16,7 +18,6 @@ from annotation.assignment.rater_status import (
     stage_of,
     why_stopped,
 )
-from annotation.assignment.slots import RaterStopped, has_more, make_seats, next_assignment
 from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
 from annotation.policies.quality_checks import BadPolicy
 from annotation.recruitment.participation import rater_in

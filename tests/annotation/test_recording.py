@@ -17,7 +17,8 @@ from annotation.answers.recording import (
     save_place,
     skip,
 )
-from annotation.assignment.slots import make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import next_assignment
 from annotation.models import Assignment, Draft, Flag, Score, latest_scores
 from tests.factories import make_answer, make_checklist_study, make_rater
 

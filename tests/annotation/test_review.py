@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Score
 from generation.models import LanguageModel
 from tests.factories import make_user

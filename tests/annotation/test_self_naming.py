@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from hypothesis import given, strategies as st
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.masking.scan import SELF_NAMING, scan_study
 from annotation.models import Assignment, Flag, Study, Task
 from annotation.rules.self_naming import find_self_naming, mask_self_naming

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment
 from tests.factories import make_user
 from tests.screen_studies import library_rubric, make_stars_study

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from accounts.models import Event
 from annotation.assignment.attention_checks import make_controls, mark_gold
-from annotation.assignment.slots import NoTaskLeft, has_more, make_seats, next_assignment
+from annotation.assignment.new_slots import make_seats
+from annotation.assignment.next_task import has_more, next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft
 from annotation.models import Assignment, Criterion, Rater, Rubric, Seat, Study, Task
 from annotation.policies.hints import sees_hint
 from annotation.rubrics.reviews import review_rubric

@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.answers.recording import Timing, record_answer, skip
+from annotation.assignment.next_task import RaterStopped, hold_next, next_assignment
 from annotation.assignment.rater_status import resume
-from annotation.assignment.slots import RaterStopped, hold_next, next_assignment
 from annotation.models import Assignment, Rater, Standing, Task, TimeCorrection
 from annotation.policies.quality_checks import BadPolicy, pace_rule
 from annotation.recruitment.participation import rater_in

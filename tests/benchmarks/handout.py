@@ -143,7 +143,8 @@ def rate_under_fire(study_id: int, rater_ids: list[int], began: float, calm: boo
     """One process's raters in turn until none has a task: some hang up in the middle, some for good."""
     from django.db import connection
 
-    from annotation.assignment.slots import NoTaskLeft, next_assignment
+    from annotation.assignment.next_task import next_assignment
+    from annotation.assignment.rater_progress import NoTaskLeft
     from annotation.models import Rater, Study
 
     study, clock, drawn = Study.objects.get(pk=study_id), fast_clock(began), random.Random(os.getpid())
@@ -256,7 +257,7 @@ def rate_with_thought(study_id: int, rater_ids: list[int], seconds: float) -> li
     """Milliseconds of each claim, start to commit; raters think 1 to 3 s between tasks."""
     from django.utils import timezone
 
-    from annotation.assignment.slots import next_assignment
+    from annotation.assignment.next_task import next_assignment
     from annotation.models import Rater, Study
 
     study, drawn = Study.objects.get(pk=study_id), random.Random(os.getpid())
@@ -323,7 +324,7 @@ def by_size(small: Any, large: Any, claims: int) -> float:
     """p95 of claims in the large study over that in the small one, claim by claim in turn."""
     from django.utils import timezone
 
-    from annotation.assignment.slots import next_assignment
+    from annotation.assignment.next_task import next_assignment
     from annotation.models import Rater
 
     raters = {study: list(Rater.objects.filter(study=study)) for study in (small, large)}
@@ -520,7 +521,7 @@ def gunicorn(database: str, application: str, port: int, workers: int) -> Iterat
 def throughput(database: str, raters: int, seconds: float, workers: int) -> dict[str, float]:
     """Cycles a second through the pages, and over those of the bare views, in turns of the same run."""
     from accounts.models import Membership, User
-    from annotation.assignment.slots import make_seats
+    from annotation.assignment.new_slots import make_seats
     from annotation.models import Criterion, Rater
 
     study, bare = make_study("pages", 60_000, 0), make_study("bare", 120_000, 2 * raters)
@@ -577,7 +578,7 @@ def work(job: dict[str, Any]) -> None:
 def measure(options: argparse.Namespace, database: str) -> dict[str, float]:
     from django.core.management import call_command
 
-    from annotation.assignment.slots import make_seats
+    from annotation.assignment.new_slots import make_seats
     from annotation.models import Rater
 
     call_command("migrate", verbosity=0)

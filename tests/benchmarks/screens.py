@@ -49,7 +49,7 @@ def make_pairs(words: int) -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    from annotation.assignment.slots import make_seats
+    from annotation.assignment.new_slots import make_seats
     from tests.factories import make_user
     from tests.screen_studies import make_pair_study
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.members.invitations import invite
 from accounts.models import Membership, User
 from annotation.assignment.attention_checks import mark_gold
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Study
 from annotation.recruitment.cohorts import make_cohort
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from tests.factories import make_checklist_study, make_user
 from tests.screen_studies import make_pair_study, make_review_study, make_stars_study
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Draft, Guideline
 from tests.e2e.rating_pages import (
     begin,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment
 from tests.e2e.answers import (
     KINDS,

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.assignment.attention_checks import mark_gold
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, BrowserRequest, Guideline, Rater
 from annotation.recruitment.cohorts import make_cohort
 from tests.e2e.answers import press

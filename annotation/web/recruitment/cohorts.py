@@ -20,8 +20,8 @@ from accounts.members.changes import NewAccount, PeopleRefused
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
 from accounts.sign_in.client_address import is_internal
+from annotation.assignment.leases import GIVEN
 from annotation.assignment.rater_status import APPEAL, cause_words, pause, resume
-from annotation.assignment.slots import GIVEN
 from annotation.models import (
     Assignment,
     BrowserRequest,

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User
 from accounts.sign_in.client_address import client_address
 from annotation.assignment.attention_checks import check_tasks
+from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import (
     CannotAppeal,
@@ -26,7 +27,6 @@ from annotation.assignment.rater_status import (
     pass_mark,
     stage_of,
 )
-from annotation.assignment.slots import has_more
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.assignment.attention_checks import NotMarkable, mark_gold
-from annotation.assignment.slots import make_seats
+from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
 from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
 from annotation.rubrics.scales import number_text

@@ -24,8 +24,8 @@ from annotation.studies.selection import PlannedTask, planned_tasks, task_row
 from annotation.texts.rendering import render_text
 from annotation.web.monitoring.dashboard import studies_read_by, study_to_lead
 from annotation.web.rating.forms import AnswerForm
-from annotation.web.rating.pages import screen_context
 from annotation.web.rating.screens import screen_of
+from annotation.web.rating.task_page import screen_context
 from annotation.web.recruitment.joining import consent_text
 
 

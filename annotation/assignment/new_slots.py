@@ -1,0 +1,64 @@
+"""The slots of a study's tasks, which are rows of Seat: made before anyone rates, each with its place in the hand-out.
+
+A study's policies that are read here: "overlap" (slots a task, 1), "order" ("spread": every task once before any
+twice; "finish": all slots of a task together; "random", the default).
+"""
+
+from collections.abc import Iterator
+from random import Random
+
+from django.db import transaction
+
+from annotation.models import Seat, Study, Task
+from annotation.policies.quality_checks import BadPolicy, whole_policy
+from core.messages.sentences import Wording
+
+ORDERS = ("random", "spread", "finish")
+BAD_ORDER = Wording("Study %(study)s: order %(order)s is not one of %(known)s.")
+
+
+def overlap_of(study: Study) -> int:
+    """Seats a task; raises BadPolicy unless it is a whole number from 1 to 1000."""
+    return whole_policy(study, "overlap", 1, 1, 1000)
+
+
+def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
+    """One task's keys, by place: below 2**62, the order of hand-out."""
+    together = random.getrandbits(50)
+    for place in range(overlap):
+        match order:
+            case "spread":
+                yield (place << 50) + random.getrandbits(50)
+            case "finish":
+                yield (together << 12) + place
+            case _:
+                yield random.getrandbits(62)
+
+
+def make_seats(study: Study) -> int:
+    """The seats that the study's tasks still lack, as free rows; how many were made.
+
+    Dropped tasks (policy "dropped", their keys) get none. Keys come from the study's seed and each task's id, so that
+    adding tasks never changes earlier draws.
+    """
+    overlap, order = overlap_of(study), study.policies.get("order", "random")
+    if order not in ORDERS:
+        raise BadPolicy(BAD_ORDER(study=study.slug, order=repr(order), known=", ".join(ORDERS)))
+    made = 0
+    with transaction.atomic():
+        present = set(Seat.objects.filter(study=study).values_list("task_id", "place"))
+        batch: list[Seat] = []
+        tasks = Task.objects.filter(study=study, gold__isnull=True)
+        tasks = tasks.exclude(key__in=study.policies.get("dropped", ()))
+        for task_id in tasks.order_by("pk").values_list("pk", flat=True):
+            keys = _draw_keys(Random(f"{study.seed}:{task_id}"), order, overlap)
+            batch.extend(
+                Seat(study=study, task_id=task_id, place=place, draw_key=key)
+                for place, key in enumerate(keys)
+                if (task_id, place) not in present
+            )
+            if len(batch) >= 5000:
+                made += len(Seat.objects.bulk_create(batch, batch_size=1000))
+                batch = []
+        made += len(Seat.objects.bulk_create(batch, batch_size=1000))
+    return made

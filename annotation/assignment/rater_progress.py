@@ -1,0 +1,90 @@
+"""How far a rater has come in a study, and what ends their part: the quota, the pace allowed, the study's last day.
+
+A study's policies that are read here: "quota" (answers a rater may give, every kind of task counted, since a rater
+cannot tell them apart), "answers_per_hour" (no limit), "last_day" (none).
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from annotation.assignment.leases import COUNTED, GIVEN
+from annotation.models import Assignment, Rater, Study
+from annotation.policies.quality_checks import CheckPlan, counts_for
+from core.db.prepared import EXAMPLE_ID, EXAMPLE_TIME, PreparedValues
+
+
+class NoTaskLeft(Exception):
+    """Every task of the study is answered, held by others, or was seen by this rater."""
+
+
+class QuotaReached(NoTaskLeft):
+    """The rater has given as many answers as the study asks of one person."""
+
+
+class TooFast(NoTaskLeft):
+    """The rater has given as many answers in the last hour as the study allows."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A rater's own standing in a study. `submitted` counts every answer given, of whatever kind of task."""
+
+    submitted: int
+    skipped: int
+    open: int
+    active_seconds: float
+
+
+_PROGRESS: dict[str, Any] = {
+    "submitted": Count("pk", filter=COUNTED),
+    "skipped": Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
+    "open": Count("pk", filter=Q(status=Assignment.Status.OPEN)),
+    "active_seconds": Coalesce(Sum("active_seconds", filter=GIVEN), 0.0),
+}
+
+
+def progress_of(rater: Rater) -> Progress:
+    """What the rater has done in the study, in one query."""
+    return Progress(**Assignment.objects.filter(rater=rater).aggregate(**_PROGRESS))
+
+
+@cache
+def _state_query(kinds: frozenset[str]) -> tuple[list[str], PreparedValues]:
+    """What is counted of a rater's work in a study that checks with these kinds, and the query that counts it."""
+    counted = _PROGRESS | counts_for(kinds)
+
+    def build(rater: int, since: datetime) -> QuerySet[Any, Any]:
+        recent = Count("pk", filter=GIVEN & Q(submitted_at__gt=since))
+        own = Assignment.objects.filter(rater=rater).order_by().values_list("rater")
+        return own.annotate(**counted, recent=recent)
+
+    return [*counted, "recent"], PreparedValues(build, EXAMPLE_ID, EXAMPLE_TIME)
+
+
+def state_of(rater: Rater, plan: CheckPlan, since: datetime) -> tuple[Progress, dict[str, Any]]:
+    """The rater's progress, and what the plan counts, with the answers given `since`; one query."""
+    names, query = _state_query(frozenset(kind for kind, share in plan.rates.items() if share))
+    rows = query.all(rater.pk, since)
+    counts = dict(zip(names, rows[0][1:] if rows else [0] * len(names), strict=True))
+    return Progress(**{name: counts.pop(name) for name in _PROGRESS}), counts
+
+
+def has_ended(study: Study, now: datetime) -> bool:
+    """Whether the study's last day (UTC) is over: begun tasks may be finished, no other is handed out."""
+    last = study.policies.get("last_day")
+    return bool(last) and now.astimezone(UTC).date() > date.fromisoformat(str(last))
+
+
+def refuse_excess(study: Study, progress: Progress, recent: int) -> None:
+    """Raises QuotaReached or TooFast where the rater has given as many answers as the study allows."""
+    quota = study.policies.get("quota")
+    if quota is not None and progress.submitted >= int(quota):
+        raise QuotaReached(f"{progress.submitted} answers of {quota} are given.")
+    hourly = study.policies.get("answers_per_hour")
+    if hourly is not None and recent >= int(hourly):
+        raise TooFast(f"{recent} answers of {hourly} an hour are given.")

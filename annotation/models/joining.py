@@ -1,0 +1,98 @@
+"""How raters come in: crowd workers, other browsers, attempts to join, and addresses that were refused."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models.raters import Cohort, Rater
+from annotation.models.studies import Study
+
+
+class Participant(models.Model):
+    """A crowd worker's place in a study: one participant, one rater, whoever asks for the second.
+
+    `mark` is a keyed hash of the platform's participant id, `submission` one of the platform's submission id, `browser`
+    one of the secret kept by the browser that began. `cohort` is the door of the submission under way; answers given
+    before it began are not shown in it.
+    """
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="participants")
+    rater = models.OneToOneField(Rater, models.CASCADE, related_name="participant")
+    cohort = models.ForeignKey(Cohort, models.SET_NULL, null=True, blank=True, related_name="participants")
+    mark = models.CharField(max_length=64)
+    submission = models.CharField(max_length=64, blank=True, db_index=True)
+    browser = models.CharField(max_length=64, blank=True)
+    began_at = models.DateTimeField(null=True, blank=True)
+    code = models.CharField(max_length=64, blank=True)
+    code_until = models.DateTimeField(null=True, blank=True)
+    code_tries = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "mark"], name="one_participant_per_study_and_mark")
+        ]
+
+    def __str__(self) -> str:
+        return f"participant {self.rater_id}"
+
+
+class BrowserRequest(models.Model):
+    """Another browser asks the lead to go on as a rater; `browser` is a keyed hash of the secret that it keeps."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        ADMITTED = "admitted", _("Admitted")
+        REFUSED = "refused", _("Refused")
+
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="requests")
+    browser = models.CharField(max_length=64)
+    number = models.CharField(max_length=8)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["participant", "browser"], name="one_request_per_participant_and_browser"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.state}"
+
+
+class DoorKnock(models.Model):
+    """An attempt to join by a cohort's link; `visitor` is a keyed hash of the address and the day."""
+
+    cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="knocks")
+    visitor = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["cohort", "visitor", "at"], name="knock_by_cohort_and_visitor")]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id} {self.at}"
+
+
+class RefusedAddress(models.Model):
+    """A network address from which more people wanted to join by a door within an hour than it allows.
+
+    It is kept for two days, so that the lead sees whom the limit keeps out.
+    """
+
+    cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="refused_addresses")
+    address = models.CharField(max_length=50)
+    refused = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "refused addresses"
+        ordering = ["-last_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cohort", "address"], name="one_row_per_cohort_and_refused_address"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id} {self.address}: {self.refused}"

@@ -1,0 +1,209 @@
+"""A rater's way through the tasks: beginning, seeing a task, answering or skipping it, and the next."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+
+from annotation.answers import recording
+from annotation.answers.recording import AnswerRefused, NotOpen, Outcome, drafts_of
+from annotation.assignment.leases import GIVEN
+from annotation.assignment.next_task import StudyNotOpen, next_assignment
+from annotation.assignment.rater_progress import NoTaskLeft, TooFast, progress_of
+from annotation.assignment.rater_status import is_stopped
+from annotation.assignment.slots import NEEDS_NO_SEAT
+from annotation.models import Assignment, Study
+from annotation.policies.quality_checks import TRAINING
+from annotation.recruitment.participants import in_this_submission
+from annotation.recruitment.participation import rater_for, rater_page, study_to_rate
+from annotation.web.rating.forms import PREFIX, SkipForm
+from annotation.web.rating.open_task import keep_seat, show_now
+from annotation.web.rating.screens import screen_of
+from annotation.web.rating.task_page import conditions_of, form_for, own_assignment, page_so_far, screen_page
+
+
+@rater_page
+def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Claim the next task and show it; a plain visit shows the rater's page of the study instead."""
+    study = study_to_rate(request, slug)
+    if request.method != "POST":
+        return redirect("annotation:done", study.slug)
+    try:
+        rater = rater_for(request, study)
+        assignment, _progress = next_assignment(
+            rater, study, clock=timezone.now, conditions=conditions_of(study, rater)
+        )
+    except (NoTaskLeft, StudyNotOpen) as reason:
+        _tell(request, reason)
+        return redirect("annotation:done", study.slug)
+    return redirect("annotation:rate", assignment.public_id)
+
+
+@rater_page
+@never_cache
+def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """One task: shown on GET, answered on POST."""
+    assignment = own_assignment(request, assignment_id)
+    if request.method == "POST":
+        return _answer(request, assignment)
+    if assignment.status == Assignment.Status.SKIPPED:
+        messages.info(request, _("You skipped that task; it went to somebody else."))
+        return redirect("annotation:done", assignment.task.study.slug)
+    if assignment.status == Assignment.Status.OPEN:
+        keep_seat(assignment)
+    submitted = progress_of(assignment.rater).submitted
+    return page_so_far(request, assignment, submitted=submitted, previous=_previous(assignment))
+
+
+def _previous(assignment: Assignment) -> str:
+    """The rater's answer before this open task, to go back to; '' where there is none."""
+    if assignment.status != Assignment.Status.OPEN:
+        return ""
+    given = Assignment.objects.filter(GIVEN, in_this_submission(assignment.rater), rater=assignment.rater_id)
+    given = given.exclude(conditions__has_key=TRAINING)
+    return given.order_by("-submitted_at", "-pk").values_list("public_id", flat=True).first() or ""
+
+
+def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    screen = screen_of(assignment)
+    form = form_for(screen, request.POST)
+    if form.is_valid():
+        try:
+            outcome = recording.record_answer(
+                assignment=assignment,
+                answers=form.answers(),
+                clock=timezone.now,
+                timing=form.timing(),
+                criteria=screen.criteria,
+                note=form.cleaned_data["note"],
+            )
+        except NotOpen:
+            if "alone" in request.POST:
+                return JsonResponse({"stored": assignment.public_id, "refused": True})
+            messages.warning(request, _("You skipped that task; it went to somebody else."))
+            return redirect("annotation:done", assignment.task.study.slug)
+        except AnswerRefused as refusal:
+            for key, problem in refusal.problems.items():
+                form.add_error(PREFIX + key, problem)
+        else:
+            _tell_outcome(request, outcome)
+            if "alone" in request.POST:
+                return JsonResponse({"stored": assignment.public_id})
+            return _show_held(request, assignment, outcome) or _advance(request, assignment, outcome)
+    submitted = progress_of(assignment.rater).submitted
+    return screen_page(request, assignment, screen, form, submitted=submitted, status=422)
+
+
+@rater_page
+@require_POST
+def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """Give a task back with a reason, and go on to the next."""
+    assignment = own_assignment(request, assignment_id)
+    form = SkipForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose why you skip this task."))
+        return redirect("annotation:rate", assignment.public_id)
+    try:
+        recording.skip(
+            assignment=assignment,
+            reason=form.cleaned_data["reason"],
+            clock=timezone.now,
+            timing=form.timing(),
+        )
+    except NotOpen:
+        messages.info(request, _("That task is already answered; you can change the answer instead."))
+        return redirect("annotation:rate", assignment.public_id)
+    return _show_held(request, assignment, None) or _advance(request, assignment, None)
+
+
+def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
+    """After an answer or a skip: the next task in the same response, or the end of the work."""
+    study = assignment.task.study
+    if outcome is Outcome.TOLD:
+        return _confirmed(_leave(request, study), assignment)
+    if outcome not in (None, Outcome.LATE) and TRAINING in assignment.conditions:
+        address = reverse("annotation:feedback", args=[assignment.public_id])
+        told = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+        return _confirmed(told, assignment)
+    try:
+        following, progress = next_assignment(
+            assignment.rater, study, clock=timezone.now, conditions=conditions_of(study, assignment.rater)
+        )
+    except (NoTaskLeft, StudyNotOpen) as reason:
+        _tell(request, reason)
+        return _confirmed(_leave(request, study), assignment)
+    if not getattr(request, "htmx", False):
+        return redirect("annotation:rate", following.public_id)
+    show_now(following)
+    screen = screen_of(following)
+    draft = drafts_of(following).first() if progress.open else None
+    form = form_for(screen, initial=draft.answers) if draft else None
+    previous = assignment.public_id if outcome is not None else ""
+    response = screen_page(
+        request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
+    )
+    return _confirmed(response, assignment)
+
+
+def _leave(request: HttpRequest, study: Study) -> HttpResponse:
+    """To the rater's own page of the study."""
+    address = reverse("annotation:done", args=[study.slug])
+    return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+
+
+def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
+    """What the rater must know of an answer that was kept; it stands on the next page they see."""
+    if outcome is Outcome.LATE:
+        messages.warning(
+            request,
+            _(
+                "Your answer is kept, but it does not count: the study is closed, or your work in it is paused."
+            ),
+        )
+    elif outcome is Outcome.TOLD:
+        messages.warning(
+            request,
+            _(
+                "Your latest answers came sooner than their texts can be read. Please read each text before you answer. "
+                "If this goes on, your work will be paused."
+            ),
+        )
+
+
+def _tell(request: HttpRequest, reason: Exception) -> None:
+    """Why there is no task, where the page that follows cannot know it."""
+    if isinstance(reason, TooFast):
+        messages.info(
+            request,
+            _(
+                "You have given as many answers in the last hour as this study asks for. Come back in a while."
+            ),
+        )
+
+
+def _confirmed(response: HttpResponse, assignment: Assignment, following: str = "") -> HttpResponse:
+    """Tells the page that the answer is stored, so that it may forget its own copy, and which held task it may show."""
+    detail = {"assignment": assignment.public_id, "next": following}
+    return trigger_client_event(response, "plumbline:stored", detail)
+
+
+def _show_held(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse | None:
+    """After an answer or a skip whose page holds the next task already: that it may show it; None where it may not."""
+    name = request.POST.get("held", "")
+    in_training = outcome is not None and TRAINING in assignment.conditions
+    if not name or not getattr(request, "htmx", False) or in_training or is_stopped(assignment.rater):
+        return None
+    if outcome is Outcome.TOLD:
+        return None
+    held = Assignment.objects.open_for(assignment.rater).filter(public_id=name, seat__isnull=False)
+    checks = Assignment.objects.open_for(assignment.rater).filter(NEEDS_NO_SEAT, public_id=name)
+    if assignment.task.study.status != Study.Status.OPEN:
+        return None
+    if not (held.update(shown_at=timezone.now()) or checks.update(shown_at=timezone.now())):
+        return None
+    return _confirmed(HttpResponse(status=204), assignment, name)

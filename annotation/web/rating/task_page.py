@@ -1,0 +1,191 @@
+"""The rating page of one task. What is sent here names no model, no other rater and no judge."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+from django_htmx.http import push_url
+
+from annotation.answers.recording import drafts_of, late_scores
+from annotation.assignment.next_task import assignment_of_user, to_show
+from annotation.assignment.rater_status import late_note
+from annotation.assignment.slots import needs_no_seat
+from annotation.models import Assignment, Draft, Rater, Score, Study, latest_scores
+from annotation.policies.hints import CONDITION as HINT, hint_conditions
+from annotation.recruitment.participants import is_of_earlier_submission
+from annotation.recruitment.participation import is_mine
+from annotation.texts.rendering import RenderedText, render_text
+from annotation.web.rating.forms import AnswerForm, SkipForm, entered
+from annotation.web.rating.fresh_tasks import Frame, framed, render_fresh
+from annotation.web.rating.question_panel import render_blank, render_questions
+from annotation.web.rating.response_panes import render_panes
+from annotation.web.rating.screens import Screen, screen_of
+from generation.models import Instruction
+
+
+def own_assignment(request: HttpRequest, assignment_id: str) -> Assignment:
+    """The visiting rater's assignment; 404 for anybody else's."""
+    assignment = assignment_of_user(request.user.pk, assignment_id) if request.user.is_authenticated else None
+    if assignment is None:
+        own = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
+        assignment = to_show(own).select_related("rater__participant").first()
+        if assignment is not None and is_of_earlier_submission(assignment):
+            assignment = None
+    if assignment is None:
+        raise Http404
+    return assignment
+
+
+def conditions_of(study: Study, rater: Rater) -> dict[str, Any]:
+    """What the answer is given under, kept with it."""
+    guideline = study.guideline
+    told = {"guideline": f"{guideline.key} v{guideline.version}"} if guideline is not None else {}
+    return {"language": get_language()} | told | hint_conditions(study, rater)
+
+
+def _earlier_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
+    """What was said before the request that the response answers: (role, text)."""
+    turns = list(instruction.messages or [])
+    while turns and turns[-1].get("role") != "user":
+        turns.pop()
+    return [(str(turn.get("role", "")), render_text(str(turn.get("content", "")))) for turn in turns[:-1]]
+
+
+def form_for(screen: Screen, data: Any = None, initial: dict[str, str] | None = None) -> AnswerForm:
+    return AnswerForm(screen.criteria, data, shown=screen.shown, initial=initial)
+
+
+def screen_context(
+    assignment: Assignment,
+    screen: Screen,
+    form: AnswerForm,
+    *,
+    submitted: int,
+    draft: Draft | None = None,
+    previous: str = "",
+) -> dict[str, Any]:
+    """What the rating page shows of an assignment; that of a preview is not stored."""
+    task = assignment.task
+    study = task.study
+    instruction = task.response_a.instruction
+    questions = tuple(form.questions())
+    return {
+        "assignment": assignment,
+        "study": study,
+        "earlier": _earlier_turns(instruction),
+        "instruction": render_text(instruction.text),
+        "hint": render_text(instruction.hint)
+        if assignment.conditions.get(HINT) and instruction.hint
+        else None,
+        "screen": screen,
+        "panes": render_panes(screen, draft),
+        "form": form,
+        "questions": questions,
+        "rail": render_questions(questions, starred=screen.shown.starred),
+        "skip_form": SkipForm(),
+        "submitted": submitted,
+        "quota": study.policies.get("quota"),
+        "recorded": assignment.status != Assignment.Status.OPEN,
+        "late": _is_late(assignment),
+        "uncounted": late_note(assignment.rater, study) if assignment.pk else "",
+        "draft": draft,
+        "previous": previous,
+    }
+
+
+def fresh_task(
+    request: HttpRequest, assignment: Assignment, screen: Screen, *, submitted: int, previous: str
+) -> SafeString:
+    """The part of the rating page that HTMX asks for, of an open task in which nothing is entered yet."""
+    task, study = assignment.task, assignment.task.study
+    instruction = task.response_a.instruction
+    texts = {"instruction": render_text(instruction.text)}
+    turns = _earlier_turns(instruction)
+    texts |= {f"turn{place}": turn for place, (_role, turn) in enumerate(turns)}
+    if assignment.conditions.get(HINT) and instruction.hint:
+        texts["hint"] = render_text(instruction.hint)
+    shown = {name: framed(text, name) for name, text in texts.items()}
+    frame = Frame(
+        study=(study.name, study.slug, study.kind, study.guideline_id),
+        layout=screen.layout,
+        panes=screen.pane_names,
+        near_duplicates=screen.near_duplicates,
+        headed=screen.headed,
+        questions=len(screen.criteria),
+        quota=study.policies.get("quota"),
+        has_previous=bool(previous),
+        instruction=shown["instruction"],
+        instruction_name="" if shown["instruction"].blocks else instruction.external_id,
+        earlier=tuple((role, shown[f"turn{place}"]) for place, (role, _turn) in enumerate(turns)),
+        hint=shown.get("hint"),
+    )
+    values: dict[str, str] = {name: mark_safe("".join(text.blocks)) for name, text in texts.items()}
+    return render_fresh(
+        frame,
+        values
+        | {
+            "assignment": assignment.public_id,
+            "submitted": str(submitted),
+            "previous": previous,
+            "panes": render_panes(screen),
+            "rail": render_blank(screen.criteria, screen.shown),
+            "csrf_token": get_token(request),
+        },
+    )
+
+
+def _is_late(assignment: Assignment) -> bool:
+    """Whether the task went to somebody else meanwhile."""
+    return assignment.status == Assignment.Status.OPEN and not (
+        assignment.seat_id or needs_no_seat(assignment)
+    )
+
+
+def screen_page(
+    request: HttpRequest,
+    assignment: Assignment,
+    screen: Screen,
+    form: AnswerForm | None,
+    *,
+    submitted: int,
+    draft: Draft | None = None,
+    previous: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The rating page, or for HTMX its task alone, with the address of the task pushed; no form: nothing entered."""
+    if not getattr(request, "htmx", False):
+        form = form or form_for(screen)
+        context = screen_context(
+            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
+        )
+        return render(request, "annotation/rate.html", context, status=status)
+    plain = assignment.status == Assignment.Status.OPEN and not _is_late(assignment)
+    if form is None and plain and not late_note(assignment.rater, assignment.task.study):
+        page = fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+        response = HttpResponse(page)
+    else:
+        form = form or form_for(screen)
+        context = screen_context(
+            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
+        )
+        response = render(request, "annotation/rate.html#task", context, status=status)
+    return push_url(response, reverse("annotation:rate", args=[assignment.public_id]))
+
+
+def page_so_far(
+    request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = ""
+) -> HttpResponse:
+    """The task with what was entered or recorded so far."""
+    screen = screen_of(assignment)
+    draft = drafts_of(assignment).first()
+    initial: dict[str, str] = {}
+    if assignment.status != Assignment.Status.OPEN:
+        scores = latest_scores(Score.objects.filter(assignment=assignment))
+        initial = entered(screen.criteria, scores | late_scores(assignment), screen.shown)
+    initial |= draft.answers if draft else {}
+    form = form_for(screen, initial=initial) if draft or initial else None
+    return screen_page(request, assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
