@@ -1,6 +1,6 @@
 """Sentences that are English in logs, commands and rows, and can be said again in a reader's language. PURE.
 
-`worded` and `Wording` mark their text for translation; tests/translations.py extracts it. What is raised carries
+`worded`, `Wording` and `marked` mark their text for translation; tests/translations.py extracts it. What is raised carries
 its template and values along. What is stored is plain English and is read back by the `Wording` it was made of, so
 that old rows and new ones are shown alike.
 """
@@ -33,6 +33,11 @@ class Sentence(str):
 def worded(msgid: str, /, **values: object) -> Sentence:
     """The sentence for an error; `msgid` is written as a literal, with %(name)s where a value goes."""
     return Sentence(msgid, values)
+
+
+def marked(msgid: str) -> str:
+    """The text as it is, marked for translation where it is shown."""
+    return msgid
 
 
 class Wording:

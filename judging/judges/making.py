@@ -12,9 +12,9 @@ from annotation.models import Rater
 from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
 from generation.models import Endpoint, LanguageModel
-from judging.methods import UnknownMethod, method_named
-from judging.methods.needs import NEEDS, Transport
 from judging.methods.prompts import prompt_hash
+from judging.methods.registry import METHODS, UnknownMethod, chat_method
+from judging.methods.spec import Transport
 from judging.models import Judge
 
 PROMPTS = Path("templates") / "judging" / "prompts"
@@ -27,9 +27,9 @@ class JudgeRefused(ValueError):
 
 def stock_prompt(method: str) -> str:
     """The text that the project ships for a method; '' where it sends none."""
-    if NEEDS[method].transport != Transport.CHAT:
+    if METHODS[method].transport != Transport.CHAT:
         return ""
-    return (settings.BASE_DIR / PROMPTS / method_named(method).TEMPLATE).read_text(encoding="utf-8")
+    return (settings.BASE_DIR / PROMPTS / chat_method(method).TEMPLATE).read_text(encoding="utf-8")
 
 
 def judge_parameters(model: LanguageModel, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def create_judge(
     UnknownMethod.
     """
     endpoint = endpoint_of(model)
-    if method not in NEEDS:
-        raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(NEEDS)}.")
+    if method not in METHODS:
+        raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
     prompt = stock_prompt(method) if prompt is None else prompt
     sampling = judge_parameters(model, parameters or {})
     same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))
@@ -91,7 +91,7 @@ def create_judge(
 
 def needs_no_model(method: str) -> bool:
     """Plain rules, the choice among stored verdicts, and what asks the responses' own models."""
-    return NEEDS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
+    return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
 
 
 def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> Judge:

@@ -5,9 +5,10 @@ from typing import Any
 
 from annotation.models import Criterion, Rubric, Study, Task
 from judging.methods.guided import GuidedQuestion
-from judging.methods.needs import NEEDS, Needs
 from judging.methods.prompts import Item, Level
+from judging.methods.registry import METHODS
 from judging.methods.scales import Anchor, range_levels
+from judging.methods.spec import MethodSpec
 
 PAIR = "pair"
 
@@ -49,7 +50,7 @@ class Questions:
 
     def __init__(self, method: str, study: Study) -> None:
         self.method = method
-        self.needs: Needs = NEEDS[method]
+        self.needs: MethodSpec = METHODS[method]
         self.guideline = english(study.guideline.texts) if study.guideline else ""
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[tuple[int, str], tuple[Item, ...]] = {}

@@ -18,11 +18,12 @@ from generation.llm.requests import Chat, Reply, Request
 from judging.judges.embeddings import EmbeddingWay
 from judging.judges.log_probabilities import LogProbabilityWay
 from judging.judges.ways import Asked, ChatMaker, Held, OneCall, Way, model_of, subject_of
-from judging.methods import messages as reply_messages, method_named
+from judging.methods import messages as reply_messages
 from judging.methods.guided import GuidedQuestion
-from judging.methods.needs import NEEDS, Transport
 from judging.methods.parsing import Unscored, Verdict, Why, without_words
 from judging.methods.prompts import Item, estimated_tokens, least_tokens, request_hash
+from judging.methods.registry import METHODS, chat_method
+from judging.methods.spec import Transport
 from judging.models import Judge, PlannedItem
 
 SHORTEST_PART = 8
@@ -32,7 +33,7 @@ OUTPUT_NAMES = ("max_completion_tokens", "max_tokens")
 
 def way_of(judge: Judge, key: str = "") -> Way:
     """Raises NoEndpoint where the judge's method needs a model and nothing says where it is served."""
-    match NEEDS[judge.method].transport:
+    match METHODS[judge.method].transport:
         case Transport.EMBEDDINGS:
             return EmbeddingWay(judge)
         case Transport.LOG_PROBABILITIES:
@@ -48,7 +49,7 @@ class ChatWay(OneCall):
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.model = judge, model_of(judge)
-        self.method = method_named(judge.method)
+        self.method = chat_method(judge.method)
         self.endpoint = endpoint_of(self.model)
         read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)

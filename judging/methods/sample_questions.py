@@ -1,10 +1,9 @@
 """A question of the form that a method asks, with stand-ins for every text, to try a prompt on. PURE."""
 
-from judging.methods import METHODS
 from judging.methods.guided import GuidedQuestion
-from judging.methods.needs import NEEDS
 from judging.methods.pairs.base import SCORES, PairMethod
 from judging.methods.prompts import BadTemplate, Item, Level
+from judging.methods.registry import METHODS, PROMPTED
 from judging.methods.scales import range_levels
 
 UNHEARD_OF = "@@ user\n$no_placeholder_has_this_name"
@@ -13,7 +12,7 @@ QUARTERS = tuple(Level(value, f"{value:g}") for value in (0.0, 0.25, 0.5, 0.75, 
 
 def sample_question(method: str) -> GuidedQuestion:
     """A question that the method can be asked, whatever its study. The method must have a prompt."""
-    count = 2 if NEEDS[method].task_kind == "pair" else 1
+    count = 2 if METHODS[method].task_kind == "pair" else 1
     return GuidedQuestion(
         (("user", "x"),), ("x", "y")[:count], (Item("x", "x", _levels(method)),),
         hint="x", reference="x", guideline="x", guides=(Item("x", "x", QUARTERS),),
@@ -21,10 +20,10 @@ def sample_question(method: str) -> GuidedQuestion:
 
 
 def _levels(method: str) -> tuple[Level, ...]:
-    asked = METHODS[method]
+    asked = PROMPTED[method]
     if isinstance(asked, PairMethod):
         return tuple(Level(SCORES[level], level) for level in asked.options.values())
-    match NEEDS[method].role:
+    match METHODS[method].role:
         case "overall":
             return range_levels(0.0, 10.0, 1.0)
         case "check":
@@ -35,7 +34,7 @@ def _levels(method: str) -> tuple[Level, ...]:
 
 def check_prompt(method: str, prompt: str) -> None:
     """Raises BadTemplate where no question of this method could be asked with the prompt."""
-    METHODS[method].messages(prompt, sample_question(method), with_schema=False)
+    PROMPTED[method].messages(prompt, sample_question(method), with_schema=False)
 
 
 def placeholders_of(method: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from accounts.models import Event, User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.messages.reader_language import for_reader
-from judging.methods.needs import NEEDS
+from judging.methods.registry import METHODS
 from judging.models import Judge, JudgeRun, PlannedItem, Watch
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import BATCH
@@ -72,7 +72,7 @@ def create_watch(
 
 def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
     """Pks of the tasks a watch freezes, ascending: people's tasks before others, drawn by the seed. Raises WatchRefused."""
-    kind = NEEDS[judge.method].task_kind
+    kind = METHODS[judge.method].task_kind
     tasks = Task.objects.filter(study=study, kind=kind, gold__isnull=True).order_by("pk")
     pks = list(tasks.values_list("pk", flat=True))
     if tasks.values("response_a__instruction").distinct().count() < 2:
@@ -165,7 +165,7 @@ def _items(run: JudgeRun, tasks: Sequence[int]) -> list[PlannedItem]:
     """
     settings = run.manifest["settings"]
     orders, repeats = 2 if settings["both_orders"] else 1, settings["repeats"]
-    pair = NEEDS[run.judge.method].task_kind == Task.Kind.PAIR
+    pair = METHODS[run.judge.method].task_kind == Task.Kind.PAIR
     first = _next_repeat(settings["jurors"], tasks, orders)
     rows: list[PlannedItem] = []
     for pk in tasks:

@@ -11,8 +11,8 @@ from annotation.models import Assignment, Rater, Score, Task
 from calibration.statistics.errors import NoStatistic
 from judging.judges.questions import Questions
 from judging.methods.combining import How, Scale, derived
-from judging.methods.needs import NEEDS
 from judging.methods.parsing import Verdict
+from judging.methods.registry import METHODS
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import log_flag
 from judging.runs.aggregation import is_panel, outcomes_of, parts_of
@@ -172,7 +172,7 @@ def _panel_answers(run: JudgeRun) -> Answers:
 
 
 def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:
-    role = NEEDS[watch.judge.method].role
+    role = METHODS[watch.judge.method].role
     return {
         (pk, one.key): one.ends
         for pk, task in tasks.items()
@@ -211,7 +211,7 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
     }
     rows = Score.objects.filter(
         assignment__task__response_a__in=[first for first, _ in tasks],
-        assignment__task__kind=NEEDS[watch.judge.method].task_kind,
+        assignment__task__kind=METHODS[watch.judge.method].task_kind,
         assignment__task__gold__isnull=True,
         assignment__repeat=0,
         assignment__status=Assignment.Status.SUBMITTED,

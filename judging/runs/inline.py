@@ -13,10 +13,10 @@ from generation.execution.shift import Shift
 from judging.judges.questions import Questions
 from judging.judges.ways import canonical, shown
 from judging.methods import messages as reply_messages
-from judging.methods.needs import unanswerable
 from judging.methods.pairs import composite, heuristics
 from judging.methods.pairs.composite import Agreement
 from judging.methods.parsing import Unscored, Verdict
+from judging.methods.registry import unanswerable
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.aggregation import answer_of, jurors_of
 from judging.runs.leases import lease_items, new_worker_name, release

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotation.models import Rater
 from judging.methods.combining import How
-from judging.methods.needs import NEEDS, needs_no_call
+from judging.methods.registry import METHODS, needs_no_call
 from judging.models import Judge
 
 LONGEST_LABEL = 200
@@ -24,7 +24,7 @@ def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How)
     first = jurors[0]
     if len({juror.pk for juror in jurors}) != len(jurors):
         raise PanelRefused(f"Judge {first} sits in this jury twice; name each model once.")
-    if len({(NEEDS[juror.method].role, NEEDS[juror.method].task_kind) for juror in jurors}) != 1:
+    if len({(METHODS[juror.method].role, METHODS[juror.method].task_kind) for juror in jurors}) != 1:
         raise PanelRefused("The judges of one jury must answer the same criteria, by methods of one kind.")
     if len(jurors) > 1 and (rule := next((one for one in jurors if needs_no_call(one.method)), None)):
         raise PanelRefused(f"Judge {rule} is a rule, which decides alone; leave it out of the jury.")

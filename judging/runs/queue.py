@@ -26,8 +26,8 @@ from judging.judges.questions import Questions
 from judging.judges.transports import way_of
 from judging.judges.ways import Asked, Held, canonical, shown
 from judging.methods import messages as reply_messages
-from judging.methods.needs import unanswerable
 from judging.methods.parsing import FILTERED, Unscored, Verdict, Why
+from judging.methods.registry import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
 from judging.runs.asked_items import AskedItems, replies_of
 from judging.runs.leases import lease_items, release, renew

@@ -25,7 +25,7 @@ from generation.llm.protocol.call_limits import Pace
 from generation.llm.requests import Reply
 from judging.judges.ways import Asked, ChatMaker
 from judging.methods.messages import INTERRUPTED, OVER_BUDGET
-from judging.methods.needs import needs_no_call
+from judging.methods.registry import needs_no_call
 from judging.models import JudgeRun
 from judging.runs.aggregation import jurors_of
 from judging.runs.inline import settle_inline

@@ -3,13 +3,13 @@
 import pytest
 
 from judging.judges.making import stock_prompt
-from judging.methods import METHODS
 from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import BadTemplate, Fault
+from judging.methods.registry import PROMPTED
 from judging.methods.sample_questions import check_prompt, placeholders_of
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPTED)
 def test_every_stock_prompt_stands_the_check_that_an_edited_one_must_stand(method):
     check_prompt(method, stock_prompt(method))
     known, needed = placeholders_of(method)

@@ -22,10 +22,9 @@ from judging.judges.making import (
     model_to_judge_with,
     needs_no_model,
 )
-from judging.methods import UnknownMethod
 from judging.methods.combining import How
-from judging.methods.needs import NEEDS
 from judging.methods.prompts import BadTemplate
+from judging.methods.registry import METHODS, UnknownMethod
 from judging.methods.scales import WrongScale
 from judging.methods.single import checklist
 from judging.methods.single.checklist import MixedScales
@@ -70,7 +69,7 @@ class Command(RunCommand):
         add_run_options(parser)
         parser.add_argument("target", nargs="?", help="Slug of a study or of a benchmark.")
         parser.add_argument("--model", help="Name of the model that judges.")
-        parser.add_argument("--method", default=checklist.KEY, choices=sorted(NEEDS), metavar="METHOD")
+        parser.add_argument("--method", default=checklist.KEY, choices=sorted(METHODS), metavar="METHOD")
         parser.add_argument(
             "--jury", default="", help="Further models that judge too, by comma; their verdicts are combined."
         )
@@ -131,7 +130,7 @@ class Command(RunCommand):
         check_run_options(options)
         if options["retry_unscored"]:
             raise CommandError("--retry-unscored goes with --resume RUN.")
-        if options["both_orders"] and NEEDS[options["method"]].task_kind != "pair":
+        if options["both_orders"] and METHODS[options["method"]].task_kind != "pair":
             raise CommandError(f"--both-orders is for pairs; method {options['method']} judges none.")
         workspace = workspace_for_command(options["workspace"])
         budget = budget_of(options)

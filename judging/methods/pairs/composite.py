@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from core.messages.sentences import marked
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import Unscored, Verdict, Why
+from judging.methods.spec import HREF, MethodSpec, Transport
 
 KEY = "composite"
 TASK_KIND = "pair"
@@ -163,3 +165,18 @@ def verdict_of(
     if method is None:
         return Unscored(Why.MISSING, reply_messages.NO_METHOD_CHOSEN(category=repr(category)))
     return verdicts.get(method) or Unscored(Why.MISSING, reply_messages.METHOD_WITHOUT_VERDICT(method=method))
+
+
+SPECS = (
+    MethodSpec(
+        key=KEY,
+        name=marked("Composite"),
+        asks=marked(
+            "In each category the method that agreed best with people on other tasks. Calls no model."
+        ),
+        source=HREF,
+        task_kind=TASK_KIND,
+        role=ROLE,
+        transport=Transport.VERDICTS,
+    ),
+)

@@ -6,12 +6,14 @@ Three vectors from one call to /v1/embeddings with `texts`, then `decide`. No pr
 import math
 from collections.abc import Sequence
 
+from core.messages.sentences import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs.base import preference
 from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.prompts import Question
 from judging.methods.scales import only_item
+from judging.methods.spec import HREF, MethodSpec, Transport
 
 KEY = "embedding"
 TASK_KIND = "pair"
@@ -54,3 +56,18 @@ def decide(question: Question, vectors: Sequence[Sequence[float]]) -> Verdict | 
 
 def _cosine(one: Sequence[float], other: Sequence[float], length: float, other_length: float) -> float:
     return math.fsum(a / length * (b / other_length) for a, b in zip(one, other, strict=True))
+
+
+SPECS = (
+    MethodSpec(
+        key=KEY,
+        name=marked("Nearer embedding"),
+        asks=marked("The response whose embedding lies nearer to that of the human response."),
+        source=HREF,
+        task_kind=TASK_KIND,
+        role=ROLE,
+        transport=Transport.EMBEDDINGS,
+        parts=("reference",),
+        problem_with=problem_with,
+    ),
+)

@@ -1,6 +1,8 @@
 """Both texts examined along the checklist, reasons, then A++ to B++. PURE. WildBench (arXiv 2406.04770), appendix A."""
 
+from core.messages.sentences import marked
 from judging.methods.pairs.base import FIVE, PairMethod
+from judging.methods.spec import WILDBENCH, chat_spec
 
 METHOD = PairMethod(
     KEY="pair_of_five",
@@ -15,4 +17,13 @@ METHOD = PairMethod(
     ),
     needs=("guides",),
     shown=("checklist",),
+)
+
+SPECS = (
+    chat_spec(
+        METHOD,
+        name=marked("Pair: from A much better to B much better"),
+        asks=marked("An analysis of both along the checklist, then one of five preferences."),
+        source=WILDBENCH,
+    ),
 )

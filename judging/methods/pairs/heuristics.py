@@ -4,6 +4,7 @@ import hashlib
 import random
 from enum import StrEnum
 
+from core.messages.sentences import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, what_lacks
 from judging.methods.pairs.base import preference
@@ -11,6 +12,7 @@ from judging.methods.parsing import Unscored, Verdict
 from judging.methods.prompts import Question
 from judging.methods.scales import only_item
 from judging.methods.single.overlap import rouge_1, rouge_l
+from judging.methods.spec import HREF, MethodSpec, Transport
 
 TASK_KIND = "pair"
 ROLE = "preference"
@@ -69,3 +71,48 @@ def _drawn(question: Question, seed: int) -> int:
     shown = "\x00".join((str(seed), *(text for _role, text in question.conversation), *question.responses))
     digest = hashlib.sha256(shown.encode(errors="surrogatepass")).digest()
     return random.Random(digest).choice((1, -1))
+
+
+_WORDS = {
+    Rule.RANDOM: (
+        marked("Rule: random"),
+        marked("A drawn side. Calls no model."),
+    ),
+    Rule.SHORTER: (
+        marked("Rule: shorter"),
+        marked("The shorter response. Calls no model."),
+    ),
+    Rule.LONGER: (
+        marked("Rule: longer"),
+        marked("The longer response. Calls no model."),
+    ),
+    Rule.ROUGE: (
+        marked("Rule: ROUGE-L"),
+        marked("The response that shares the longer sequence of words with the human one."),
+    ),
+    Rule.ROUGE_1: (
+        marked("Rule: ROUGE-1"),
+        marked("The response that shares more words with the human one."),
+    ),
+    Rule.FIRST: (
+        marked("Rule: the first"),
+        marked("Always the response shown first. Calls no model."),
+    ),
+    Rule.SECOND: (
+        marked("Rule: the second"),
+        marked("Always the response shown second. Calls no model."),
+    ),
+}
+SPECS = tuple(
+    MethodSpec(
+        key=str(rule),
+        name=_WORDS[rule][0],
+        asks=_WORDS[rule][1],
+        source=HREF,
+        task_kind=TASK_KIND,
+        role=ROLE,
+        transport=Transport.NONE,
+        parts=("reference",) if rule in NEEDS_REFERENCE else (),
+    )
+    for rule in Rule
+)

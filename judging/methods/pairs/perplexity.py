@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.messages.sentences import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs.base import preference
 from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.prompts import Question
 from judging.methods.scales import only_item
+from judging.methods.spec import HREF, MethodSpec, Transport
 
 KEY = "perplexity"
 TASK_KIND = "pair"
@@ -125,3 +127,19 @@ def decide(
 
 def _compared(writer: LogProbability, by: By) -> float:
     return writer.total if by is By.TOTAL else writer.total / writer.tokens
+
+
+SPECS = (
+    MethodSpec(
+        key=KEY,
+        name=marked("Likelier human response"),
+        asks=marked(
+            "The model under which the human response is likelier; asks the models that wrote the pair."
+        ),
+        source=HREF,
+        task_kind=TASK_KIND,
+        role=ROLE,
+        transport=Transport.LOG_PROBABILITIES,
+        parts=("reference",),
+    ),
+)

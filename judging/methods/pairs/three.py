@@ -3,7 +3,9 @@
 HREF (arXiv 2412.15524), figures 9 and 10.
 """
 
+from core.messages.sentences import marked
 from judging.methods.pairs.base import THREE, PairMethod
+from judging.methods.spec import HREF, chat_spec
 
 PLAIN = PairMethod(
     KEY="pair_of_three",
@@ -19,4 +21,19 @@ WITH_REFERENCE = PairMethod(
     texts=(("reason", ""),),
     needs=("reference",),
     shown=("guideline", "reference"),
+)
+
+SPECS = (
+    chat_spec(
+        PLAIN,
+        name=marked("Pair: A, B or tie"),
+        asks=marked("Which of two responses is better, by the same guideline that people are given."),
+        source=HREF,
+    ),
+    chat_spec(
+        WITH_REFERENCE,
+        name=marked("Pair: A, B or tie, beside a human response"),
+        asks=marked("As before, with the human reference response shown."),
+        source=HREF,
+    ),
 )

@@ -4,12 +4,14 @@ Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from core.messages.sentences import worded
+from core.messages.sentences import marked, worded
 from judging.methods.parsing import Unscored, Verdict, read_answers
 from judging.methods.prompts import Item, Level, Question, marker, number_text, render, transcript
+from judging.methods.spec import HELLOBENCH, ChatMethod, MethodSpec, Transport
 
 KEY = "checklist"
 TEMPLATE = "checklist.txt"
@@ -99,3 +101,19 @@ def correction(unscored: Unscored) -> Mapping[str, str]:
         "content": f"That answer cannot be used ({unscored.detail}). Answer all questions once more, as one JSON "
         "object of the form described, and write nothing else.",
     }
+
+
+SPECS = (
+    MethodSpec(
+        key=KEY,
+        name=marked("Checklist"),
+        asks=marked(
+            "Every item of the checklist at once, each with a reason and a score; weighted, they are the points."
+        ),
+        source=HELLOBENCH,
+        task_kind=TASK_KIND,
+        role="item",
+        transport=Transport.CHAT,
+        chat=cast(ChatMethod, sys.modules[__name__]),
+    ),
+)

@@ -1,14 +1,16 @@
 """Does the text of a sub-task fulfil an instruction: yes or no. PURE. LongGenBench (arXiv 2409.02076), 2.4."""
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from core.messages.sentences import worded
+from core.messages.sentences import marked, worded
 from judging.methods import messages as reply_messages, replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import Item, Question, marker, render
 from judging.methods.scales import WrongScale, only_item
+from judging.methods.spec import LONGGENBENCH, ChatMethod, MethodSpec, Transport
 
 KEY = "instruction_check"
 TEMPLATE = "instruction_check.txt"
@@ -81,3 +83,17 @@ def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Uns
 
 def correction(unscored: Unscored) -> Mapping[str, str]:
     return replies.ask_again(unscored)
+
+
+SPECS = (
+    MethodSpec(
+        key=KEY,
+        name=marked("Instruction check"),
+        asks=marked("Whether one sub-task's text does what was asked of it: yes or no."),
+        source=LONGGENBENCH,
+        task_kind=TASK_KIND,
+        role=ROLE,
+        transport=Transport.CHAT,
+        chat=cast(ChatMethod, sys.modules[__name__]),
+    ),
+)

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.messages.sentences import marked
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Unscored, Verdict, read_answers
 from judging.methods.prompts import Item, Question, marker, number_text, render
 from judging.methods.scales import scale_lines
 from judging.methods.single import checklist
+from judging.methods.spec import LLMEVAL, chat_spec
 
 NEEDED = ("criteria", "conversation", "response", "answer_shape")
 
@@ -67,3 +69,18 @@ def _criterion_text(number: int, item: Item) -> str:
 
 SUBJECTIVE = StarsMethod(KEY="stars", TEMPLATE="stars.txt")
 OBJECTIVE = StarsMethod(KEY="stars_objective", TEMPLATE="stars_objective.txt", needs=("hint",))
+
+SPECS = (
+    chat_spec(
+        SUBJECTIVE,
+        name=marked("Stars"),
+        asks=marked("Each criterion on its own stars; a hint is shown where there is one."),
+        source=LLMEVAL,
+    ),
+    chat_spec(
+        OBJECTIVE,
+        name=marked("Stars with the right answer"),
+        asks=marked("As stars, for instructions with one right answer, which the hint holds."),
+        source=LLMEVAL,
+    ),
+)

@@ -8,7 +8,8 @@ from annotation.models import Task
 from generation.models import Endpoint, Response
 from judging.judges.questions import Questions
 from judging.methods.canaries import Canary, canaries_for
-from judging.methods.needs import NEEDS, Transport
+from judging.methods.registry import METHODS
+from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun, PlannedItem
 
 PURPOSE = "canary"
@@ -18,7 +19,7 @@ CANARIES = 4
 
 def takes_canaries(judge: Judge) -> bool:
     """Models that read and are asked for scores or preferences. A check may rightly hold for an empty text."""
-    needs = NEEDS[judge.method]
+    needs = METHODS[judge.method]
     model = judge.language_model
     scripted = bool(model and model.endpoint and model.endpoint.kind == Endpoint.Kind.SCRIPTED)
     return needs.transport == Transport.CHAT and needs.task_kind != Task.Kind.CHECK and not scripted
@@ -29,7 +30,7 @@ def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int)
     yet stored."""
     draws = random.Random(f"{seed} canaries")
     method = jurors[0].method
-    pair = NEEDS[method].task_kind == Task.Kind.PAIR
+    pair = METHODS[method].task_kind == Task.Kind.PAIR
     questions = Questions(method, run.study)
     drawn = draws.sample(pks, min(4, len(pks)))
     tasks = list(

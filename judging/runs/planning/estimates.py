@@ -12,8 +12,8 @@ from generation.models import LanguageModel
 from judging.judges.questions import Questions
 from judging.judges.transports import way_of
 from judging.judges.ways import shown
-from judging.methods.needs import NEEDS, needs_no_call, unanswerable
 from judging.methods.parsing import Unscored
+from judging.methods.registry import METHODS, needs_no_call, unanswerable
 from judging.models import Judge, PlannedItem, Reply
 from judging.runs.planning.canary_placement import CANARIES, takes_canaries
 from judging.runs.planning.plan import Asking
@@ -52,7 +52,7 @@ def estimate_run(
     """Of a run that `leader`, the one judge or the panel of these, leads. Reads only. Raises what planning raises."""
     found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)
     drawn = found.drawn
-    pair = NEEDS[judges[0].method].task_kind == Task.Kind.PAIR
+    pair = METHODS[judges[0].method].task_kind == Task.Kind.PAIR
     times = asking.repeats * (2 if asking.both_orders and pair else 1)
     planted = CANARIES * (2 if pair else 1) if asking.canaries and found.tasks else 0
     most, usual, lacking, canaries = NOTHING, NOTHING, 0, 0

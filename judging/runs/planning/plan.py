@@ -17,11 +17,11 @@ from core.db.bulk_insert import Inserting
 from generation.execution.reservations import ceiling_of
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from judging.judges.questions import Questions
-from judging.methods import method_named
 from judging.methods.combining import How
-from judging.methods.needs import NEEDS, Transport
 from judging.methods.pairs.base import preference
+from judging.methods.registry import METHODS, chat_method
 from judging.methods.scales import only_item
+from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.panels import panel_of
 from judging.runs.planning.canary_placement import plant, takes_canaries
@@ -210,7 +210,7 @@ def items_each(judge: Judge, asking: Asking) -> int:
 
 
 def _both_orders(judge: Judge, asking: Asking) -> bool:
-    return asking.both_orders and NEEDS[judge.method].task_kind == Task.Kind.PAIR
+    return asking.both_orders and METHODS[judge.method].task_kind == Task.Kind.PAIR
 
 
 Item = tuple[int, str, int, int, str]
@@ -245,7 +245,7 @@ class Layout:
 
     def _by_task(self, pks: Sequence[int]) -> Iterator[tuple[int, list[Item]]]:
         """Each task with its items. Who of a pair is shown first is drawn, or stays as it was answered before."""
-        pair = NEEDS[self._jurors[0].method].task_kind == Task.Kind.PAIR
+        pair = METHODS[self._jurors[0].method].task_kind == Task.Kind.PAIR
         draws = random.Random(f"{self._run.seed} order")
         several = self._both_orders or self._repeats > 1 or len(self._jurors) > 1
         shown = shown_before(self._run.study, self._jurors) if several else {}
@@ -281,7 +281,7 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
         repeat=0,
         status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
     )
-    tasks = Task.objects.filter(study=study, kind=NEEDS[judge.method].task_kind, gold__isnull=True)
+    tasks = Task.objects.filter(study=study, kind=METHODS[judge.method].task_kind, gold__isnull=True)
     if only_rated:
         tasks = rated_of(tasks, study)
     return tasks.exclude(pk__in=answered.values("task_id")).order_by(
@@ -306,15 +306,13 @@ def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Stud
                     f"{judge.method} judge to answer."
                 )
             if questions.needs.transport == Transport.CHAT:
-                method_named(judge.method).messages(
-                    judge.prompt, questions.placeholder(pk), with_schema=False
-                )
+                chat_method(judge.method).messages(judge.prompt, questions.placeholder(pk), with_schema=False)
             else:
                 preference(only_item(items), 1, "")
 
 
 def _why_nothing(judge: Judge, study: Study, only_rated: bool) -> str:
-    kind = NEEDS[judge.method].task_kind
+    kind = METHODS[judge.method].task_kind
     if not study.tasks.filter(kind=kind).exists():
         return (
             f"Study {study.slug} has no tasks of kind {kind}, which is what the {judge.method} method judges."

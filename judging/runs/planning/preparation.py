@@ -16,8 +16,8 @@ from core.clock import Clock
 from core.messages.sentences import Wording
 from generation.execution.leases import LEASE, new_worker_name
 from generation.execution.shift import LOOK_SECONDS, Shift
-from judging.methods.needs import NEEDS
 from judging.methods.prompts import BadTemplate
+from judging.methods.registry import METHODS
 from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, JudgeRun, Preparation
@@ -90,7 +90,7 @@ def _own_study(target: Target) -> Study:
 def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
     """Of a benchmark whose responses are not all tasks yet."""
     assert target.benchmark is not None
-    name, kind = f"benchmark {target.benchmark.slug}", NEEDS[leader.method].task_kind
+    name, kind = f"benchmark {target.benchmark.slug}", METHODS[leader.method].task_kind
     if kind not in target.kinds:
         return (
             f"The study of {name} has no tasks of kind {kind}, which is what the {leader.method} method judges; make a "

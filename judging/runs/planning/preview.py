@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from accounts.models import Workspace
 from annotation.models import Study, Task
 from generation.models import MAIN_EXPERIMENT, Benchmark, Response
-from judging.methods.needs import NEEDS
+from judging.methods.registry import METHODS
 from judging.models import Judge
 from judging.runs.planning.plan import check_rubrics, first_of, open_tasks
 from judging.runs.planning.requirements import Lack, check_requirements
@@ -127,7 +127,7 @@ def prospect(
         if only_rated:
             responses = responses.filter(pk__in=rated_responses(target.benchmark))
             unmade = list(_unmade(target.benchmark, responses))
-    if NEEDS[leader.method].task_kind != Task.Kind.SINGLE:
+    if METHODS[leader.method].task_kind != Task.Kind.SINGLE:
         unmade = []
     tasks = Task.objects.none() if study is None else open_tasks(leader, study, only_rated=only_rated)
     rubrics = set(tasks.order_by().values_list("answer_rubric_id", flat=True).distinct())

@@ -10,8 +10,9 @@ from core.messages.sentences import Sentence, worded
 from generation.endpoints.clients import served_name
 from generation.models import Endpoint, Instruction, LanguageModel, Response
 from judging.judges.questions import english
-from judging.methods.needs import NEEDS, Transport
 from judging.methods.pairs import composite
+from judging.methods.registry import METHODS
+from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun
 from judging.runs.inline import agreements_of, verdicts_of
 
@@ -189,7 +190,7 @@ def _lacks(
     rubrics: set[int],
     seed: int,
 ) -> list[Lack]:
-    if NEEDS[judge.method].transport == Transport.VERDICTS:
+    if METHODS[judge.method].transport == Transport.VERDICTS:
         _check_choice(judge, study, seed)
         return []
     conditions = _conditions(judge, study, tasks, INSTRUCTION)
@@ -215,7 +216,7 @@ def _lacks(
 
 def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: str) -> dict[str, Q]:
     """By need, which tasks do not have it."""
-    needs = NEEDS[judge.method]
+    needs = METHODS[judge.method]
     found: dict[str, Q] = {}
     for part in needs.parts:
         if part == "guides":
@@ -235,10 +236,10 @@ def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]
     """The same of single responses that are no tasks yet."""
     found = {
         part: Q(**{f"{OF_RESPONSE}__{part}": ""})
-        for part in NEEDS[judge.method].parts
+        for part in METHODS[judge.method].parts
         if part in ("reference", "hint")
     }
-    if "guides" in NEEDS[judge.method].parts and not rubrics & _with_items(rubrics):
+    if "guides" in METHODS[judge.method].parts and not rubrics & _with_items(rubrics):
         found["guides"] = EVERY
     return found
 

@@ -11,8 +11,8 @@ from accounts.models import Workspace
 from generation.models import LanguageModel
 from generation.web.endpoints.forms import ParametersField, checked_parameters
 from judging.judges.making import needs_no_model
-from judging.methods import METHODS
 from judging.methods.prompts import BadTemplate, Fault
+from judging.methods.registry import PROMPTED
 from judging.methods.sample_questions import check_prompt
 from judging.web.judges.method_messages import all_methods
 from judging.web.runs.forms import ServedModelField
@@ -112,7 +112,7 @@ class JudgeForm(forms.Form):
         if needs_no_model(method):
             for name in ("model", "temperature", "max_tokens", "others"):
                 del self.fields[name]
-        if method not in METHODS:
+        if method not in PROMPTED:
             del self.fields["prompt"]
             for name in ("temperature", "max_tokens", "others"):
                 self.fields.pop(name, None)

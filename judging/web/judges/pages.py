@@ -17,10 +17,9 @@ from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from generation.models import LanguageModel
 from generation.web.library.pages import page_of
 from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
-from judging.methods import METHODS
 from judging.methods.line_diff import Line, line_diff
-from judging.methods.needs import NEEDS
 from judging.methods.prompts import prompt_hash
+from judging.methods.registry import METHODS, PROMPTED
 from judging.methods.sample_questions import placeholders_of
 from judging.models import Judge, JudgeRun
 from judging.web.judges.forms import JudgeForm, MethodForm
@@ -84,7 +83,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
     stock: list[Line] = []
     if made is not None:
         runs = runs_with(made).select_related("study", "created_by", "judge__rater").order_by("-created_at")
-        stock = line_diff(stock_prompt(made.method), made.prompt) if made.method in METHODS else []
+        stock = line_diff(stock_prompt(made.method), made.prompt) if made.method in PROMPTED else []
     context = {
         "rater": rater,
         "judge": made,
@@ -112,7 +111,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
     led = _led(request)
     like = _like(request, led)
     method = like.method if like else request.GET.get("method", "")
-    if method not in NEEDS:
+    if method not in METHODS:
         context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
         return render(request, "judging/new_judge.html", context)
     models = _served_models(led)
@@ -139,7 +138,7 @@ def _editor_context(
     like: Judge | None,
     models: "QuerySet[LanguageModel]",
 ) -> dict[str, Any]:
-    edited = method in METHODS
+    edited = method in PROMPTED
     prompt = str(form["prompt"].value() or "").replace("\r\n", "\n") if edited else ""
     known, needed = placeholders_of(method) if edited else ((), ())
     workspace = _workspace_of(form, models)
@@ -186,7 +185,7 @@ def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
                     model=given["model"],
                     method=method,
                     prompt=given.get("prompt"),
-                    parameters=form.parameters if method in METHODS else None,
+                    parameters=form.parameters if method in PROMPTED else None,
                     name=given["name"],
                 )
             Event.objects.create(

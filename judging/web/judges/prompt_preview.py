@@ -16,9 +16,9 @@ from judging.judges.making import judge_parameters
 from judging.judges.questions import Questions
 from judging.judges.transports import ChatWay
 from judging.judges.ways import shown
-from judging.methods.needs import NEEDS, unanswerable
 from judging.methods.parsing import Unscored
 from judging.methods.prompts import estimated_tokens
+from judging.methods.registry import METHODS, unanswerable
 from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, PlannedItem
@@ -46,7 +46,7 @@ class PromptPreview:
 
 def preview_sources(workspace: Workspace, method: str) -> list[tuple[str, str]]:
     """(value, name) of the studies with tasks for the method, then the benchmarks with responses for it."""
-    kind = NEEDS[method].task_kind
+    kind = METHODS[method].task_kind
     studies = Study.objects.filter(workspace=workspace, tasks__kind=kind).distinct().order_by("-created_at")
     found = [(f"{STUDY}:{study.pk}", study.name) for study in studies[:OFFERED]]
     if kind == Task.Kind.SINGLE:
@@ -117,7 +117,7 @@ def _study_task(workspace: Workspace, method: str, pk: str, place: int) -> tuple
     if study is None:
         return None
     tasks = (
-        Task.objects.filter(study=study, kind=NEEDS[method].task_kind, gold__isnull=True)
+        Task.objects.filter(study=study, kind=METHODS[method].task_kind, gold__isnull=True)
         .select_related("study__guideline", "response_a__instruction", "response_b", "response_a__model")
         .order_by("position", "pk")
     )

@@ -16,7 +16,7 @@ from generation.web.responses.forms import BudgetForm
 from judging.comparison.review_studies import REVIEWERS, SAMPLE
 from judging.judges.making import create_judge, create_rule_judge, needs_no_model
 from judging.methods.combining import How
-from judging.methods.needs import NEEDS, needs_no_call
+from judging.methods.registry import METHODS, needs_no_call
 from judging.models import Judge
 from judging.runs.planning.plan import Asking
 from judging.web.judges.method_messages import method_words
@@ -112,7 +112,7 @@ class RunForm(BudgetForm):
     ) -> None:
         """`kinds` are those of the tasks to be judged, which say what methods there are to choose from."""
         super().__init__(*args, **kwargs)
-        self.methods = [key for key, needs in NEEDS.items() if needs.task_kind in kinds]
+        self.methods = [key for key, needs in METHODS.items() if needs.task_kind in kinds]
         for name, found in (("judges", judges.filter(method__in=self.methods)), ("model", models)):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)

@@ -1,0 +1,66 @@
+"""Every judging method by its key: a new one is a file with its SPECS, and a line here. PURE."""
+
+from collections.abc import Mapping
+
+from judging.methods.guided import what_lacks
+from judging.methods.pairs import composite, embedding, five, four, heuristics, perplexity, three
+from judging.methods.parsing import Unscored
+from judging.methods.prompts import Question
+from judging.methods.single import (
+    checklist,
+    graded_score,
+    instruction_check,
+    overall,
+    overall_with_checklist,
+    stars,
+)
+from judging.methods.spec import ChatMethod, MethodSpec, Transport
+
+METHODS: Mapping[str, MethodSpec] = {
+    spec.key: spec
+    for specs in (
+        checklist.SPECS,
+        overall.SPECS,
+        overall_with_checklist.SPECS,
+        stars.SPECS,
+        three.SPECS,
+        four.SPECS,
+        five.SPECS,
+        graded_score.SPECS,
+        instruction_check.SPECS,
+        embedding.SPECS,
+        perplexity.SPECS,
+        heuristics.SPECS,
+        composite.SPECS,
+    )
+    for spec in specs
+}
+"""In the order in which pages list them: those with a prompt first."""
+PROMPTED: Mapping[str, ChatMethod] = {
+    key: spec.chat for key, spec in METHODS.items() if spec.chat is not None
+}
+"""The methods that have a prompt."""
+
+
+class UnknownMethod(LookupError):
+    """No method has this name."""
+
+
+def chat_method(key: str) -> ChatMethod:
+    """How a method that has a prompt is asked. Raises UnknownMethod for any other name."""
+    if key not in PROMPTED:
+        raise UnknownMethod(f"There is no judging method {key!r}; there are: {', '.join(PROMPTED)}.")
+    return PROMPTED[key]
+
+
+def needs_no_call(method: str) -> bool:
+    """Plain rules, and the choice among verdicts that are stored already."""
+    return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS)
+
+
+def unanswerable(method: str, question: Question) -> Unscored | None:
+    """Why the method cannot be asked this question, before anything is sent; None where it can."""
+    spec = METHODS[method]
+    if spec.problem_with is not None:
+        return spec.problem_with(question)
+    return what_lacks(question, spec.parts, 2 if spec.task_kind == "pair" else 1)
