@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -23,6 +23,18 @@ def workspaces_led_by(user: User) -> QuerySet[Workspace]:
 def workspaces_read_by(user: User) -> QuerySet[Workspace]:
     """Workspaces whose results the user may see."""
     return Workspace.objects.filter(memberships__user=user, memberships__role__in=READING).distinct()
+
+
+class OfWorkspace(Protocol):
+    """A row of a workspace."""
+
+    @property
+    def workspace_id(self) -> int: ...
+
+
+def leads_workspace_of(user: User, row: OfWorkspace) -> bool:
+    """Whether the user may change the row and what belongs to it."""
+    return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
 
 
 def roles_of(user: User) -> frozenset[str]:

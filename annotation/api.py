@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import Http404
+from django.db.models import OuterRef, Subquery
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -11,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.lists import asking, paged
-from accounts.permissions import workspaces_read_by
 from annotation.models import Assignment, Rater, Score, Study
 from annotation.monitoring.progress import study_rows
+from annotation.studies.access import studies_read_by, study_read_by
 from generation.api import CURSOR, SIZE
 
 
@@ -84,7 +83,7 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
 @api_view(["GET"])
 def studies(request: Request) -> ApiResponse:
     """Studies of the workspaces whose results you may read."""
-    return paged(request, _readable(request).select_related("workspace", "benchmark"), StudySerializer)
+    return paged(request, studies_read_by(asking(request)), StudySerializer)
 
 
 @extend_schema(responses=StudyStateSerializer)
@@ -132,11 +131,5 @@ def scores(request: Request, slug: str) -> ApiResponse:
 
 def study_to_read(request: Request, slug: str) -> Study:
     """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
-    found = _readable(request).filter(slug=slug).order_by("pk").first()
-    if found is None:
-        raise Http404(f"There is no study {slug!r} in your workspaces.")
-    return found
-
-
-def _readable(request: Request) -> QuerySet[Study]:
-    return Study.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    lack = f"There is no study {slug!r} in your workspaces."
+    return study_read_by(asking(request), slug, message=lack)

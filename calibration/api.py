@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -17,6 +16,7 @@ from annotation.api import study_to_read
 from calibration.fits.export import fit_to_json
 from calibration.models import Fit
 from calibration.reports.cache import current_reports
+from core.web.access import visible_or_404
 from generation.api import CURSOR, SIZE
 
 
@@ -51,9 +51,10 @@ def fits(request: Request) -> ApiResponse:
 @api_view(["GET"])
 def fit(request: Request, public_id: str) -> ApiResponse:
     """One fit: its weights category by category, with their certificate where they were fitted here."""
-    found = _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)).first()
-    if found is None:
-        raise Http404(f"There is no fit {public_id!r} in your workspaces.")
+    found = visible_or_404(
+        _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)),
+        message=f"There is no fit {public_id!r} in your workspaces.",
+    )
     if found.kind == Fit.Kind.PUBLISHED:
         return ApiResponse({**FitSerializer(found).data, "categories": _published(found)})
     return ApiResponse(fit_to_json(found, rows=False))

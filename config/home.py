@@ -10,11 +10,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import workspaces_read_by
+from annotation.monitoring.progress import study_rows
 from annotation.recruitment.participation import participations
-from annotation.web.monitoring.dashboard import studies_read_by, study_rows
+from annotation.studies.access import studies_read_by
 from generation.execution.item_counts import with_counts
 from judging.models import JudgeRun, PlannedItem
+from judging.runs.access import runs_read_by
 from judging.web.monitoring.pages import flagged_watches
 
 MOST_STUDIES = 8
@@ -23,10 +24,7 @@ MOST_STUDIES = 8
 def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
     """Runs that are not over, with `items` and `done` counted; one query."""
     status = JudgeRun.Status
-    going = JudgeRun.objects.filter(
-        study__workspace__in=workspaces_read_by(user),
-        status__in=[status.PLANNED, status.RUNNING, status.PAUSED],
-    )
+    going = runs_read_by(user).filter(status__in=[status.PLANNED, status.RUNNING, status.PAUSED])
     runs = going.select_related("study", "judge__rater")
     return with_counts(runs, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
 

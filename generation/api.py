@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -11,6 +10,7 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
+from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 
 SIZE = OpenApiParameter("size", int, description="Rows a page: 100 unless told, at most 1000.")
@@ -69,7 +69,7 @@ class ResponseSerializer(serializers.ModelSerializer[Response]):
 @api_view(["GET"])
 def benchmarks(request: Request) -> ApiResponse:
     """Benchmarks of the workspaces whose results you may read."""
-    found = Benchmark.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    found = benchmarks_read_by(asking(request))
     return paged(request, found.select_related("workspace"), BenchmarkSerializer)
 
 
@@ -104,8 +104,5 @@ def models(request: Request) -> ApiResponse:
 
 def benchmark_to_read(request: Request, slug: str) -> Benchmark:
     """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
-    readable = Benchmark.objects.filter(workspace__in=workspaces_read_by(asking(request)))
-    found = readable.filter(slug=slug).order_by("pk").first()
-    if found is None:
-        raise Http404(f"There is no benchmark {slug!r} in your workspaces.")
-    return found
+    lack = f"There is no benchmark {slug!r} in your workspaces."
+    return benchmark_read_by(asking(request), slug, message=lack)

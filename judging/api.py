@@ -4,8 +4,7 @@ import tempfile
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import FileResponse, Http404
+from django.http import FileResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -16,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.lists import Unusable, asking, paged
-from accounts.permissions import workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
 from calibration.statistics.errors import NoStatistic
 from generation.api import CURSOR, SIZE, benchmark_to_read
@@ -25,6 +24,7 @@ from judging.archive.export import export_study
 from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
 from judging.models import Judge, JudgeRun
+from judging.runs.access import run_read_by, runs_read_by
 from judging.runs.life_cycle import (
     NotPossible,
     Progress,
@@ -108,7 +108,9 @@ def judges(request: Request) -> ApiResponse:
 @api_view(["GET"])
 def runs(request: Request) -> ApiResponse:
     """Runs of judges, in the order of their making."""
-    return paged(request, _readable_runs(request), RunSerializer)
+    return paged(
+        request, runs_read_by(asking(request)).select_related("judge__rater", "study"), RunSerializer
+    )
 
 
 @extend_schema(responses=RunStateSerializer)
@@ -128,7 +130,7 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     """Starts (or resumes), pauses or cancels a run; 400 with a sentence where its state does not allow it."""
     user = asking(request)
     found = _run_to_read(request, public_id)
-    if not workspaces_led_by(user).filter(pk=found.judge.workspace_id).exists():
+    if not leads_workspace_of(user, found.judge):
         raise PermissionDenied("Only owners and leads of this workspace steer its runs.")
     keep_left(found)
     try:
@@ -189,12 +191,5 @@ def _state(found: JudgeRun) -> dict[str, Any]:
 
 
 def _run_to_read(request: Request, public_id: str) -> JudgeRun:
-    found = _readable_runs(request).filter(public_id=public_id).first()
-    if found is None:
-        raise Http404(f"There is no run {public_id!r} in your workspaces.")
-    return found
-
-
-def _readable_runs(request: Request) -> QuerySet[JudgeRun]:
-    readable = workspaces_read_by(asking(request))
-    return JudgeRun.objects.filter(judge__workspace__in=readable).select_related("judge__rater", "study")
+    lack = f"There is no run {public_id!r} in your workspaces."
+    return run_read_by(asking(request), public_id, message=lack)

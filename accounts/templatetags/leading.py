@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 from django.template.context import Context
 
-from accounts.permissions import workspaces_led_by
+from accounts import permissions
 
 register = template.Library()
 
@@ -18,4 +18,4 @@ def leads_workspace_of(context: Context, row: Any) -> bool:
     user = context["request"].user if "request" in context else None
     if user is None or not user.is_authenticated:
         return False
-    return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
+    return permissions.leads_workspace_of(user, row)

@@ -19,6 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User, Workspace
 from annotation.models import Assignment, Cohort, Rater, Seat, Study
+from core.web.access import visible_or_404
 
 COOKIE = "plumbline-rater"
 COOKIE_SALT = "annotation.recruitment.participation"
@@ -148,10 +149,7 @@ def study_to_rate(request: HttpRequest, slug: str) -> Study:
     if isinstance(request.user, User):
         allowed |= may_rate(request.user)
     found = Study.objects.filter(allowed, slug=slug).exclude(status=Study.Status.DRAFT)
-    study = found.select_related("guideline", "workspace").order_by("pk").first()
-    if study is None:
-        raise Http404
-    return study
+    return visible_or_404(found.select_related("guideline", "workspace").order_by("pk"))
 
 
 def rater_known(request: HttpRequest, study: Study) -> Rater | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.core.cache import cache
 from django.db.models import Max
@@ -20,9 +20,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Assignment, DeskTally, Score, Study
 from annotation.monitoring.stored_progress import is_large
+from annotation.studies.access import study_read_by
 from calibration.data.frames import NothingToRead
 from calibration.models import Report
 from calibration.reports.agreement import DRAWS, AmbiguousCriterion, agreement_report
@@ -31,7 +33,6 @@ from calibration.reports.raters import RATERS, rater_settings
 from calibration.reports.registry import Plain, missing, report_of
 from calibration.statistics.errors import NoStatistic
 from calibration.web.agreement.page import opening as agreement_opening
-from calibration.web.answers import readable_study
 from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.statistics import by_items
 from calibration.web.weights.page import earlier_fits, fit_page
@@ -161,7 +162,7 @@ def ask_again(study: Study) -> None:
 @never_cache
 def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     """Agreement, accuracy and consistency as last computed, and raters to look at."""
-    study = readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     found = desk_figures_of(study)
     if found.outdated and (found.since is None or timezone.now() - found.since > AGAIN_AFTER):

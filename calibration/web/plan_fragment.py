@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,14 +10,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from accounts.permissions import results_page
 from annotation.assignment.new_slots import overlap_of
 from annotation.models import Study
 from annotation.policies.quality_checks import BadPolicy, plan_of
+from annotation.studies.access import study_read_by
 from annotation.studies.selection import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic, OutOfRange
-from calibration.web.answers import readable_study
 from core.messages.reader_language import for_reader
 
 MOST_ITEMS = 20
@@ -130,7 +132,7 @@ def _widths(study: Study, plan: Plan) -> list[Width]:
 @never_cache
 def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan of a study as it is saved now: tasks, hours, cost, and how wide its intervals will be."""
-    study = readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     context: dict[str, object] = {"study": study}
     try:
         context["found"] = plan_of_study(study)

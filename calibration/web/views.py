@@ -1,6 +1,6 @@
 """Result pages of a study: the weights and what they are worth, and how far raters and judges agree."""
 
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Event, User
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Assignment, Criterion, Rater, Study
+from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
@@ -33,6 +34,7 @@ from calibration.web.messages.statistics import (
 )
 from calibration.web.weights.page import criterion_questions, earlier_fits, fit_page
 from core.background import send_after_commit
+from core.web.access import visible_or_404
 
 LONGEST_WRITTEN = 1000
 """Characters of a form's field that become a name in addresses; many marks on one letter take long to be read."""
@@ -42,7 +44,7 @@ LONGEST_WRITTEN = 1000
 @results_page
 def weights(request: HttpRequest, slug: str) -> HttpResponse:
     """The newest fit, or the one asked for with ?fit=; while one is being made, the page asks again by itself."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     fits = earlier_fits(study)
     asked = request.GET.get("fit", "")
     fit = (
@@ -89,7 +91,7 @@ def _can_be_fitted(study: Study) -> bool:
 @results_page
 def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
     """Fit the answers as they are now: at once where that is quick, else by a worker."""
-    study = _led_study(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     pool, skip_small = "pool" in request.POST, "skip_small" in request.POST
     try:
         floor = float(request.POST.get("floor", "0.5"))
@@ -117,7 +119,7 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Give a fit the name by which leaderboards and judges refer to it."""
-    study = _led_study(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     fit = _fit_of(study, public_id)
     name = slugify(request.POST.get("name", "")[:LONGEST_WRITTEN])
     if not name:
@@ -137,7 +139,7 @@ def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @results_page
 def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """The fit with its rows: fit_weights --from repeats it from this file alone."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     fit = _fit_of(study, public_id)
     response = JsonResponse(fit_to_json(fit), json_dumps_params={"ensure_ascii": False})
     response["Content-Disposition"] = f'attachment; filename="weights-{study.slug}-{fit.public_id}.json"'
@@ -148,7 +150,7 @@ def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpRespons
 @results_page
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """Agreement on one criterion, ?criterion=; a large study is computed by a worker while the page waits."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     criterion = request.GET.get("criterion", "")
     query = urlencode({"criterion": criterion}) if criterion else ""
     context: dict[str, Any] = {**_shared(request, study), "asked": criterion, "query": query}
@@ -178,7 +180,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 def summary(request: HttpRequest, slug: str) -> HttpResponse:
     """Two lines for the desk: how far raters agree, and whether the newest weights hold."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     report = known_agreement_report(study)
     if report is None and not is_slow(study):
         try:
@@ -195,39 +197,16 @@ def summary(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "calibration/_summary.html", context)
 
 
-def _readable_study(request: HttpRequest, slug: str) -> Study:
-    assert isinstance(request.user, User)
-    study = (
-        Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(request.user)).order_by("pk").first()
-    )
-    if study is None:
-        raise Http404(gettext("There is no such study in your workspaces."))
-    return study
-
-
-def _led_study(request: HttpRequest, slug: str) -> Study:
-    assert isinstance(request.user, User)
-    study = (
-        Study.objects.filter(slug=slug, workspace__in=workspaces_led_by(request.user)).order_by("pk").first()
-    )
-    if study is None:
-        raise Http404(gettext("There is no such study in the workspaces that you lead."))
-    return study
-
-
 def _fit_of(study: Study, public_id: str) -> Fit:
-    fit = study.fits.filter(public_id=public_id, kind=Fit.Kind.FITTED).first()
-    if fit is None:
-        raise Http404(gettext("This study has no such fit."))
-    return fit
+    found = study.fits.filter(public_id=public_id, kind=Fit.Kind.FITTED)
+    return visible_or_404(found, message=gettext("This study has no such fit."))
 
 
 def _shared(request: HttpRequest, study: Study) -> dict[str, Any]:
-    assert isinstance(request.user, User)
     return {
         "study": study,
         "provenance": provenance_of(study),
-        "leads": workspaces_led_by(request.user).filter(pk=study.workspace_id).exists(),
+        "leads": leads_workspace_of(cast(User, request.user), study),
     }
 
 

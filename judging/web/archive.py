@@ -1,7 +1,7 @@
 """The page a study's export is taken from: what it holds, what stays behind, and how to check it."""
 
 import tempfile
-from typing import Any
+from typing import Any, cast
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,8 +9,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_read_by
-from annotation.models import Score, Study
+from accounts.permissions import results_page
+from annotation.models import Score
+from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.reports.cache import current_reports
 from judging.archive.export import export_study
@@ -23,7 +24,7 @@ LARGEST = 400_000
 @results_page
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     """What the export holds."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     scores = Score.objects.filter(assignment__task__study=study).count()
     context: dict[str, Any] = {
         "study": study,
@@ -45,7 +46,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page  # type: ignore[arg-type]
 def export_file(request: HttpRequest, slug: str) -> FileResponse:
     """The zip itself; 404 for a study so large that only the command makes it."""
-    study = _readable_study(request, slug)
+    study = study_read_by(cast(User, request.user), slug)
     if Score.objects.filter(assignment__task__study=study).count() > LARGEST:
         raise Http404(gettext("This study is too large to export from the page; use the command."))
     # Closed by the response when it has been sent.
@@ -63,13 +64,3 @@ def _report_name(kind: str) -> str:
         "weights in depth": gettext("weights in depth"), "judges in depth": gettext("judges in depth"),
     }  # fmt: skip
     return names.get(kind, kind)
-
-
-def _readable_study(request: HttpRequest, slug: str) -> Study:
-    assert isinstance(request.user, User)
-    study = (
-        Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(request.user)).order_by("pk").first()
-    )
-    if study is None:
-        raise Http404(gettext("There is no such study in your workspaces."))
-    return study

@@ -11,14 +11,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.assignment.rater_status import APPEAL
 from annotation.masking.scan import SELF_NAMING, undecided
 from annotation.models import Flag
 from annotation.monitoring import skipped_tasks
+from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import log_event
 from annotation.studies.provenance import provenance_of
-from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
 from annotation.web.rating.forms import SKIP_REASONS
 
 FLAGS_A_PAGE = 50
@@ -30,7 +30,7 @@ FLAGS_A_PAGE = 50
 def attention(request: HttpRequest, slug: str) -> HttpResponse:
     """Notes, appeals and tasks that nobody could rate; ?settled=1 shows the notes that were settled."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
+    study = study_read_by(user, slug)
     settled = request.GET.get("settled") == "1"
     flags = Flag.objects.filter(task__study=study, resolved_at__isnull=not settled).exclude(kind=SELF_NAMING)
     flags = flags.select_related("task__response_a__instruction", "rater")
@@ -42,7 +42,7 @@ def attention(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "provenance": provenance_of(study),
-        "can_lead": leads(user, study),
+        "can_lead": leads_workspace_of(user, study),
         "page": Paginator(flags, FLAGS_A_PAGE).get_page(request.GET.get("page")),
         "settled": settled,
         "nobody": nobody,
@@ -57,7 +57,7 @@ def attention(request: HttpRequest, slug: str) -> HttpResponse:
 def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
     """Note that a rater's note is dealt with."""
     user = cast(User, request.user)
-    study = study_to_lead(user, slug)
+    study = study_led_by(user, slug)
     flag = get_object_or_404(Flag.objects.select_related("task__study"), task__study=study, pk=flag_id)
     if flag.resolved_at is None:
         with transaction.atomic():

@@ -5,15 +5,15 @@ from functools import partial
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
 from annotation.assignment.rater_status import APPEAL
 from annotation.masking.scan import SELF_NAMING, is_decided
 from annotation.models import Flag, Rater, Standing, Study
@@ -31,6 +31,7 @@ from annotation.monitoring.progress import (
 from annotation.monitoring.skipped_tasks import skipped_by_all
 from annotation.monitoring.stored_progress import Counted, counted
 from annotation.recruitment.participants import waiting_requests
+from annotation.studies.access import studies_read_by, study_read_by
 from annotation.studies.provenance import provenance_of
 from core.background import send
 
@@ -54,34 +55,6 @@ class Attention:
     def __bool__(self) -> bool:
         waiting = (self.notes_open, self.appeals, self.stopped, self.skipped, self.naming, self.browsers)
         return any(waiting)
-
-
-def studies_read_by(user: User) -> QuerySet[Study]:
-    return Study.objects.filter(workspace__in=workspaces_read_by(user)).select_related(
-        "benchmark", "workspace"
-    )
-
-
-def study_to_read(user: User, slug: str) -> Study:
-    """The study of this slug whose results the user may see; 404 for anybody else."""
-    study = (
-        studies_read_by(user).filter(slug=slug).select_related("guideline", "rubric").order_by("pk").first()
-    )
-    if study is None:
-        raise Http404
-    return study
-
-
-def leads(user: User, study: Study) -> bool:
-    return workspaces_led_by(user).filter(pk=study.workspace_id).exists()
-
-
-def study_to_lead(user: User, slug: str) -> Study:
-    """The study of this slug that the user may change; 404 for anybody else."""
-    study = study_to_read(user, slug)
-    if not leads(user, study):
-        raise Http404
-    return study
 
 
 def attention_of(study: Study, *, can_lead: bool) -> Attention:
@@ -167,8 +140,8 @@ def studies(request: HttpRequest) -> HttpResponse:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """One study's desk: progress by category, cohort and rater, what its answers say, and what needs the lead."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
-    can_lead = leads(user, study)
+    study = study_read_by(user, slug)
+    can_lead = leads_workspace_of(user, study)
     found = _count(study)
     raters = _rater_rows(study, found)
     context = {
@@ -186,7 +159,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with the sentence and the progress by category and cohort."""
-    study = study_to_read(cast(User, request.user), slug)
+    study = study_read_by(cast(User, request.user), slug)
     found = _count(study)
     context = _progress(study, found, _rater_rows(study, found))
     return render(request, "annotation/desk.html#progress", context)
@@ -197,7 +170,7 @@ def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with the raters, a page of them."""
-    study = study_to_read(cast(User, request.user), slug)
+    study = study_read_by(cast(User, request.user), slug)
     found = _count(study)
     context = _raters(study, found, _rater_rows(study, found), request.GET.get("page"))
     return render(request, "annotation/desk.html#raters", context)
@@ -209,7 +182,7 @@ def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
 def live_attention(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the desk with what waits for the lead."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
-    can_lead = leads(user, study)
+    study = study_read_by(user, slug)
+    can_lead = leads_workspace_of(user, study)
     context = {"study": study, "attention": attention_of(study, can_lead=can_lead), "can_lead": can_lead}
     return render(request, "annotation/desk.html#attention", context)

@@ -13,15 +13,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.assignment.haste import TOO_FAST, is_unread, pace_limit, words_shown
 from annotation.assignment.rater_status import cause_words
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, LateChange, Rater, Score, Study, Task
 from annotation.monitoring.progress import ANSWERED
 from annotation.policies.quality_checks import CONTROL, GOLD
+from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import release_rater
 from annotation.studies.provenance import provenance_of
-from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
 
 LATEST_SHOWN = 30
 LOOKED_AT = 500
@@ -135,7 +135,7 @@ def _first_side(pks: list[int]) -> tuple[int, int]:
 def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
     """One rater: what they did, how it compares, and their latest answers."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
+    study = study_read_by(user, slug)
     raters = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON).select_related("cohort", "standing")
     rater = get_object_or_404(raters, public_id=rater_id)
     status = Assignment.Status
@@ -159,7 +159,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
     context = {
         "study": study,
         "provenance": provenance_of(study),
-        "can_lead": leads(user, study),
+        "can_lead": leads_workspace_of(user, study),
         "rater": rater,
         "own_provenance": [rater.provenance] if rater.provenance else [],
         "standing": getattr(rater, "standing", None),
@@ -180,7 +180,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
 def take_back(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
     """Give what the rater holds unanswered to others."""
     user = cast(User, request.user)
-    study = study_to_lead(user, slug)
+    study = study_led_by(user, slug)
     rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)
     freed = release_rater(study, rater.pk, by=user)
     if freed:

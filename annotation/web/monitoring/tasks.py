@@ -12,16 +12,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.answers.recording import AnswerRefused
 from annotation.models import Assignment, Study, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate, comparison_of, own_answer
 from annotation.monitoring.disagreements import disagreements, tasks_below
 from annotation.monitoring.stored_progress import counted, is_large
+from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import add_overlap, release_task
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
-from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
 from annotation.web.rating.forms import PREFIX, AnswerForm, entered
 from annotation.web.rating.screens import screen_of
 from core.background import send
@@ -45,7 +45,7 @@ def _least(values: dict[str, str]) -> float:
 def queue(request: HttpRequest, slug: str) -> HttpResponse:
     """The tasks on which people differ most, ?least= per cent of the scale."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
+    study = study_read_by(user, slug)
     least = _least(request.GET.dict())
     known, at, counting = None, None, False
     if is_large(study):
@@ -55,7 +55,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "provenance": provenance_of(study),
-        "can_lead": leads(user, study),
+        "can_lead": leads_workspace_of(user, study),
         "rows": [(row, round(100 * row.spread)) for row in rows],
         "least": round(100 * least),
         "counted_at": at,
@@ -84,9 +84,9 @@ def _task(study: Study, task_id: str) -> Task:
 def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     """One task with its text and every answer to it; a lead's POST is their own answer, which decides it."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
+    study = study_read_by(user, slug)
     task = _task(study, task_id)
-    can_lead = leads(user, study)
+    can_lead = leads_workspace_of(user, study)
     screen = screen_of(Assignment(task=task, shown_first=Assignment.Side.A))
     own = own_answer(task, user)
     initial = entered(screen.criteria, latest_scores(own.scores.all()), screen.shown) if own else {}
@@ -125,7 +125,7 @@ def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
     """Seats for one task (`task`), or for all whose answers spread more than `least` per cent of the scale."""
     user = cast(User, request.user)
-    study = study_to_lead(user, slug)
+    study = study_led_by(user, slug)
     more = request.POST.get("more", "1")
     if not more.isdecimal() or not 1 <= int(more) <= MOST_MORE:
         messages.error(request, _("Ask for 1 to %(most)s more answers a task.") % {"most": MOST_MORE})
@@ -155,7 +155,7 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
 def release(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     """Take the task back from raters who hold it unanswered."""
     user = cast(User, request.user)
-    study = study_to_lead(user, slug)
+    study = study_led_by(user, slug)
     task = _task(study, task_id)
     freed = release_task(task, by=user)
     told = ngettext("%(n)s place is free again.", "%(n)s places are free again.", freed)

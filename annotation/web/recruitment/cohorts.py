@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.members.changes import NewAccount, PeopleRefused
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_led_by
+from accounts.permissions import results_page
 from accounts.sign_in.client_address import is_internal
 from annotation.assignment.leases import GIVEN
 from annotation.assignment.rater_status import APPEAL, cause_words, pause, resume
@@ -55,8 +55,8 @@ from annotation.recruitment.join_limits import (
 )
 from annotation.recruitment.participants import settle, waiting_requests
 from annotation.recruitment.signed_links import NoKeys, prolific_keys
+from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
-from annotation.web.monitoring.dashboard import study_to_read
 from annotation.web.rating.forms import (
     SKIP_REASONS,
     AccountsForm,
@@ -109,15 +109,6 @@ class Person:
     qualification: tuple[int, int]
     appeal: str
     known_as: str
-
-
-def _study_led(request: HttpRequest, slug: str) -> Study:
-    """The study, for those who lead its workspace; 404 for anybody else."""
-    user = cast(User, request.user)
-    study = study_to_read(user, slug)
-    if not workspaces_led_by(user).filter(pk=study.workspace_id).exists():
-        raise Http404
-    return study
 
 
 def doors(request: HttpRequest, study: Study) -> list[Door]:
@@ -241,7 +232,7 @@ def _render(
 @require_http_methods(["GET", "HEAD", "POST"])
 def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
     """The study's doors and people; POST makes another door."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     if request.method != "POST":
         return _render(request, study)
     form = CohortForm(request.POST)
@@ -269,7 +260,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
     """Revoke or renew a link, change its codes or how many may join, or make accounts for it."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     user = cast(User, request.user)
     cohort = get_object_or_404(study.cohorts.select_related("study"), pk=cohort_id)
     match request.POST.get("do"):
@@ -340,7 +331,7 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
 @require_POST
 def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
     """Say what a part must come to before it is complete."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     form = MinimumForm(request.POST)
     if form.is_valid():
         minimum.change_minimum(study, minimum.stated_in(form.cleaned_data), by=cast(User, request.user))
@@ -354,7 +345,7 @@ def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResponse:
     """Let a browser that asks go on as a rater, or refuse it."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     asked = get_object_or_404(
         BrowserRequest.objects.select_related("participant__rater"),
         participant__study=study,
@@ -377,7 +368,7 @@ def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResp
 @require_POST
 def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
     """Pause a rater, let one go on, or forget who they are."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     user = cast(User, request.user)
     rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)
     name = {"rater": rater.name}
@@ -400,7 +391,7 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
 @require_POST
 def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     """Take a task that nobody could rate out of the study."""
-    study = _study_led(request, slug)
+    study = study_led_by(cast(User, request.user), slug)
     task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
     skipped_tasks.set_aside(task, by=cast(User, request.user))
     messages.success(request, _("The task is set aside; its skips stay on record."))

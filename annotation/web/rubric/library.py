@@ -5,7 +5,7 @@ from typing import cast
 
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
@@ -15,6 +15,7 @@ from accounts.permissions import results_page, workspaces_read_by
 from annotation.models import Criterion, Guideline, Rubric
 from annotation.texts.rendering import render_text
 from core.messages.localized import localized
+from core.web.access import visible_or_404
 
 ON_A_PAGE = 50
 
@@ -50,14 +51,12 @@ def rubrics(request: HttpRequest) -> HttpResponse:
 @results_page
 def rubric(request: HttpRequest, pk: int) -> HttpResponse:
     """One version of a rubric: its questions with their scales."""
-    found = (
+    found = visible_or_404(
         Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk)
         .select_related("benchmark", "category__parent", "instruction", "study")
-        .prefetch_related("criteria")
-        .first()
+        .prefetch_related("criteria"),
+        message=gettext("There is no such rubric."),
     )
-    if found is None:
-        raise Http404(gettext("There is no such rubric."))
     versions = Rubric.objects.filter(workspace=found.workspace_id, key=found.key).order_by("-version")
     rows = [_criterion(criterion) for criterion in found.criteria.all()]
     return render(request, "annotation/rubric.html", {"rubric": found, "versions": versions, "rows": rows})
@@ -76,9 +75,10 @@ def guidelines(request: HttpRequest) -> HttpResponse:
 @results_page
 def guideline(request: HttpRequest, pk: int) -> HttpResponse:
     """One version of a guideline as raters read it."""
-    found = Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk).first()
-    if found is None:
-        raise Http404(gettext("There is no such guideline."))
+    found = visible_or_404(
+        Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk),
+        message=gettext("There is no such guideline."),
+    )
     context = {"guideline": found, "text": render_text(found.text)}
     return render(request, "annotation/library_guideline.html", context)
 

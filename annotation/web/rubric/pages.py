@@ -14,9 +14,9 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Criterion, Rubric, Study
 from annotation.rubrics.from_table import own_key
+from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import StudyRefused, drop_unchosen, log_event
 from annotation.studies.provenance import provenance_of
-from annotation.web.monitoring.dashboard import study_to_lead
 from annotation.web.rubric.forms import MOST_QUESTIONS, RubricForm, same_criteria
 
 
@@ -25,7 +25,7 @@ from annotation.web.rubric.forms import MOST_QUESTIONS, RubricForm, same_criteri
 @require_http_methods(["GET", "HEAD", "POST"])
 def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
     """The study's questions, each with its scale; a changed list is saved as the next version."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     fixed = study.status != Study.Status.DRAFT or bool(study.policies.get("launching"))
     if study.kind == Study.Kind.REVIEW:
         messages.info(

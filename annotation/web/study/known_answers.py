@@ -21,10 +21,10 @@ from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
 from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
 from annotation.rubrics.scales import number_text
+from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import LARGE, StudyRefused, is_large, log_event, make_tasks
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
-from annotation.web.monitoring.dashboard import study_to_lead
 from annotation.web.rating.screens import part_shown
 from annotation.web.study.forms import texts_of
 from core.messages.localized import localized
@@ -128,7 +128,7 @@ def _purpose_names() -> dict[str, str]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
     """The tasks with a known answer, and a search for others to mark; POST makes a draft's tasks to choose from."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     if request.method == "POST":
         return _make_tasks_to_choose(request, study)
     sought = request.GET.get("q", "").strip()
@@ -177,7 +177,7 @@ def _make_tasks_to_choose(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     """One task with its text: what answer is expected of raters, and what for."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     tasks = study.tasks.select_related("response_a__instruction", "response_b", "answer_rubric", "study")
     task = get_object_or_404(tasks, public_id=task_id)
     criteria = list(task.answer_rubric.criteria.all())
@@ -216,7 +216,7 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 @require_POST
 def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     """Make a marked task that nobody was given an ordinary one again."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     task = get_object_or_404(study.tasks.filter(gold__isnull=False), public_id=task_id)
     try:
         unmark(task, by=cast(User, request.user))

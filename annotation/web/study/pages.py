@@ -16,6 +16,7 @@ from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.masking.scan import undecided
 from annotation.models import Cohort, Guideline, Rater, Study, Task
+from annotation.studies.access import study_led_by
 from annotation.studies.history import EventLine, event_lines
 from annotation.studies.life_cycle import (
     StudyRefused,
@@ -30,7 +31,6 @@ from annotation.studies.life_cycle import (
 )
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
-from annotation.web.monitoring.dashboard import study_to_lead
 from annotation.web.study.forms import GuidelineForm, NewStudyForm, StudyForm
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
@@ -84,7 +84,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: HttpRequest, slug: str) -> HttpResponse:
     """Everything decided of one study, with the plan beside it; what answers rest on is fixed at launch."""
-    study = study_to_lead(_user(request), slug)
+    study = study_led_by(_user(request), slug)
     before = settings_of(study)
     form = StudyForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -116,7 +116,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def launching(request: HttpRequest, slug: str) -> HttpResponse:
     """The part of the set-up page that tells how far a launch is; once it is over, the page loads the desk."""
-    study = study_to_lead(_user(request), slug)
+    study = study_led_by(_user(request), slug)
     progress = launch_progress(study)
     if not progress:
         return redirect(
@@ -129,7 +129,7 @@ def launching(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Make the study's tasks and seats and open it: at once where that is quick, else by a worker."""
-    return _launched(request, study_to_lead(_user(request), slug))
+    return _launched(request, study_led_by(_user(request), slug))
 
 
 def _launched(request: HttpRequest, study: Study) -> HttpResponse:
@@ -155,7 +155,7 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 def change_status(request: HttpRequest, slug: str) -> HttpResponse:
     """Open, pause or close a launched study."""
-    study = study_to_lead(_user(request), slug)
+    study = study_led_by(_user(request), slug)
     try:
         set_status(study, str(request.POST.get("status", "")), by=_user(request))
     except StudyRefused as problem:
@@ -168,7 +168,7 @@ def change_status(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
     """The guideline's text beside its preview; a changed text is saved as the next version."""
-    study = study_to_lead(_user(request), slug)
+    study = study_led_by(_user(request), slug)
     texts = study.guideline.texts if study.guideline else {}
     initial = {"text_en": texts.get("en", ""), "text_zh": texts.get("zh-hans", "")}
     form = GuidelineForm(request.POST or None, initial=initial)
@@ -249,7 +249,7 @@ def events_of(study: Study) -> QuerySet[Event]:
 @require_safe
 def history(request: HttpRequest, slug: str) -> HttpResponse:
     """Who did what in the study, the latest first."""
-    study = study_to_lead(_user(request), slug)
+    study = study_led_by(_user(request), slug)
     page = Paginator(events_of(study), EVENTS_A_PAGE).get_page(request.GET.get("page"))
     lines: list[EventLine] = event_lines(study, list(page.object_list))
     context = {

@@ -20,13 +20,14 @@ from accounts.permissions import results_page
 from annotation.models import Assignment, Rater, Study, Task
 from annotation.policies.hints import CONDITION as HINT
 from annotation.rules.alignment import word_diff
+from annotation.studies.access import studies_read_by, study_led_by
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
 from annotation.texts.rendering import render_text
-from annotation.web.monitoring.dashboard import studies_read_by, study_to_lead
 from annotation.web.rating.forms import AnswerForm
 from annotation.web.rating.screens import screen_of
 from annotation.web.rating.task_page import screen_context
 from annotation.web.recruitment.joining import consent_text
+from core.web.access import visible_or_404
 
 
 def preview_tasks(study: Study) -> list[PlannedTask]:
@@ -36,10 +37,7 @@ def preview_tasks(study: Study) -> list[PlannedTask]:
 def _study(request: HttpRequest, study_id: str) -> Study:
     """The study of a preview, for those who read its workspace's results; 404 for anybody else."""
     found = studies_read_by(cast(User, request.user)).select_related("guideline", "rubric")
-    study = found.filter(public_id=study_id).first()
-    if study is None:
-        raise Http404
-    return study
+    return visible_or_404(found.filter(public_id=study_id))
 
 
 def preview_id(study: Study, number: int) -> str:
@@ -160,7 +158,7 @@ def preview_differences(request: HttpRequest, number: int, study_id: str) -> Htt
 @require_safe
 def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
     """The guideline as a rater of the study reads it."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     if study.guideline is None:
         raise Http404
     text = render_text(study.guideline.text)
@@ -174,7 +172,7 @@ def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Every screen a rater of the study will pass, with a way to open each."""
-    study = study_to_lead(cast(User, request.user), slug)
+    study = study_led_by(cast(User, request.user), slug)
     made = planned_tasks(study)
     planned = made.tasks
     by_rubric: dict[int, int] = {}

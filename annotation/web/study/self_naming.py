@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.masking.scan import (
     KEEP_POLICY,
     MASK_POLICY,
@@ -28,9 +28,9 @@ from annotation.masking.scan import (
 )
 from annotation.models import Flag, Seat, Study, Task
 from annotation.rules.self_naming import Mention
+from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import StudyRefused, drop_task, is_large, log_event, make_tasks
 from annotation.studies.provenance import provenance_of
-from annotation.web.monitoring.dashboard import leads, study_to_lead, study_to_read
 from core.background import send_after_commit
 
 FOUND_A_PAGE = 50
@@ -69,13 +69,13 @@ def _found(study: Study, page: Page[Flag]) -> list[Found]:
 def self_naming(request: HttpRequest, slug: str) -> HttpResponse:
     """Responses in which a model names itself, which tells a rater what they must not know."""
     user = cast(User, request.user)
-    study = study_to_read(user, slug)
+    study = study_read_by(user, slug)
     page = Paginator(findings(study), FOUND_A_PAGE).get_page(request.GET.get("page"))
     scanned = study.policies.get(SCANNED_AT)
     context = {
         "study": study,
         "provenance": provenance_of(study),
-        "can_lead": leads(user, study),
+        "can_lead": leads_workspace_of(user, study),
         "page": page,
         "found": _found(study, page),
         "scanned": parse_datetime(scanned) if scanned else None,
@@ -92,7 +92,7 @@ def self_naming(request: HttpRequest, slug: str) -> HttpResponse:
 def change_self_naming(request: HttpRequest, slug: str) -> HttpResponse:
     """Look again; mask such words in all that raters are shown, show them again, leave them; or drop tasks."""
     user = cast(User, request.user)
-    study = study_to_lead(user, slug)
+    study = study_led_by(user, slug)
     match request.POST.get("do"):
         case "scan":
             _scan(request, study)

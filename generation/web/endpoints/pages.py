@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -19,6 +19,7 @@ from accounts.permissions import results_page, workspaces_led_by, workspaces_rea
 from core.messages.reader_language import for_reader
 from generation.endpoints.probing import NoAnswer, in_words, probe_endpoint
 from generation.endpoints.registration import ServingRefused
+from generation.library.access import endpoint_led_by, model_led_by
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
 from generation.llm.errors import ChatError
 from generation.models import Endpoint, LanguageModel
@@ -66,7 +67,7 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     """A new endpoint, or one there is."""
     led = _led(request)
-    known = _endpoint(led, pk) if pk is not None else None
+    known = endpoint_led_by(user_of(request), pk) if pk is not None else None
     form = EndpointForm(request.POST or None, instance=known, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "endpoint")
@@ -85,7 +86,7 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     """A new model, served by ?endpoint= where that is given, or one there is."""
     led = _led(request)
-    known = _model(led, pk) if pk is not None else None
+    known = model_led_by(user_of(request), pk) if pk is not None else None
     asked = asked_for(request, "endpoint")
     initial = {"endpoint": asked} if known is None and asked.isdecimal() else None
     form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
@@ -101,14 +102,14 @@ def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 @results_page
 def remove_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks whether an endpoint is to go, and takes it away; one that serves models stays, and the page says so."""
-    return _removal(request, _endpoint(_led(request), pk), "endpoint")
+    return _removal(request, endpoint_led_by(user_of(request), pk), "endpoint")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def remove_model(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks whether a model is to go, and takes it away; one that something depends on stays, and the page says so."""
-    return _removal(request, _model(_led(request), pk), "model")
+    return _removal(request, model_led_by(user_of(request), pk), "model")
 
 
 @require_POST
@@ -116,7 +117,7 @@ def remove_model(request: HttpRequest, pk: int) -> HttpResponse:
 def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the endpoint what it can do, and says it in words; without JavaScript, on the list's page."""
     led = _led(request)
-    endpoint = _endpoint(led, pk)
+    endpoint = endpoint_led_by(user_of(request), pk)
     problem = ""
     with _test_of(endpoint) as wait:
         try:
@@ -205,17 +206,3 @@ def _status(form: Any) -> int:
 
 def _led(request: HttpRequest) -> "QuerySet[Workspace]":
     return workspaces_led_by(user_of(request))
-
-
-def _endpoint(led: "QuerySet[Workspace]", pk: int) -> Endpoint:
-    endpoint = Endpoint.objects.filter(workspace__in=led, pk=pk).first()
-    if endpoint is None:
-        raise Http404(gettext("There is no such endpoint."))
-    return endpoint
-
-
-def _model(led: "QuerySet[Workspace]", pk: int) -> LanguageModel:
-    model = LanguageModel.objects.filter(workspace__in=led, pk=pk).first()
-    if model is None:
-        raise Http404(gettext("There is no such model."))
-    return model

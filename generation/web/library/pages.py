@@ -5,15 +5,15 @@ from typing import Any, cast
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page, workspaces_read_by
+from generation.library.access import benchmark_read_by, instruction_read_by, response_read_by
 from generation.library.search import saying
-from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
+from generation.models import Benchmark, Endpoint, GenerationRun, LanguageModel, Response
 from generation.text_metrics.counts import NoWords, most_repeated_sentence, repetition_4
 from generation.text_metrics.refusals import opens_with_refusal
 
@@ -59,7 +59,7 @@ def library(request: HttpRequest) -> HttpResponse:
 @results_page
 def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     """A benchmark's categories and instructions; ?category= and ?q= narrow them down."""
-    found = _benchmark(request, slug)
+    found = benchmark_read_by(user_of(request), slug)
     chosen, words = asked_for(request, "category"), asked_for(request, "q")
     written = Response.objects.to_read().filter(instruction=OuterRef("pk")).order_by().values("instruction")
     instructions = found.instructions.select_related("category__parent").annotate(
@@ -77,7 +77,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "words": words,
         "page": page_of(request, instructions.order_by("external_id", "pk")),
         "total": found.instructions.count(),
-        "leads": workspaces_led_by(user_of(request)).filter(pk=found.workspace_id).exists(),
+        "leads": leads_workspace_of(user_of(request), found),
         "runs": found.generation_runs.annotate(n=Count("responses")).order_by("-created_at")[:8],
     }
     return render(request, "generation/benchmark.html", context)
@@ -87,14 +87,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 def instruction(request: HttpRequest, public_id: str) -> HttpResponse:
     """An instruction as it is sent, and the responses to it."""
-    found = (
-        Instruction.objects.filter(benchmark__workspace__in=workspaces_read_by(user_of(request)))
-        .select_related("benchmark", "category__parent")
-        .filter(public_id=public_id)
-        .first()
-    )
-    if found is None:
-        raise Http404(gettext("There is no such instruction."))
+    found = instruction_read_by(user_of(request), public_id)
     responses = found.responses.to_read().select_related("model__endpoint", "run").defer("text")
     context = {
         "instruction": found,
@@ -133,15 +126,7 @@ def responses(request: HttpRequest) -> HttpResponse:
 @results_page
 def response(request: HttpRequest, public_id: str) -> HttpResponse:
     """One text with what can be counted in it and how it came about."""
-    found = (
-        Response.objects.filter(
-            public_id=public_id, instruction__benchmark__workspace__in=workspaces_read_by(user_of(request))
-        )
-        .select_related("instruction__benchmark", "model__endpoint", "run")
-        .first()
-    )
-    if found is None:
-        raise Http404(gettext("There is no such response."))
+    found = response_read_by(user_of(request), public_id)
     endpoint = found.model.endpoint if found.model else None
     scripted = endpoint is not None and endpoint.kind == Endpoint.Kind.SCRIPTED
     context = {
@@ -165,11 +150,3 @@ def _measures(text: str) -> dict[str, Any]:
     except NoWords:
         pass
     return measures
-
-
-def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
-    workspaces = workspaces_read_by(user_of(request))
-    found = Benchmark.objects.filter(slug=slug, workspace__in=workspaces).order_by("pk").first()
-    if found is None:
-        raise Http404(gettext("There is no such benchmark."))
-    return found

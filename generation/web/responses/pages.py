@@ -7,7 +7,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,12 +14,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User, Workspace
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.execution.item_counts import with_counts
 from generation.execution.reservations import ceiling_of
+from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import measures_of
 from generation.responses.plan import (
@@ -51,7 +51,7 @@ RUNS_SHOWN = 100
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
-    found = _readable_runs(request)
+    found = runs_read_by(_user(request))
     counted = with_counts(found, GenerationItem.objects.all(), GenerationItem.Status.WAITING)
     benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
     context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
@@ -62,7 +62,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @results_page
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
     """One run; while it goes on, the page asks for its middle again every other second."""
-    found = _run_of(request, public_id)
+    found = run_read_by(_user(request), public_id)
     part = bool(getattr(request, "htmx", False))
     budget = {name: getattr(found, name) for name in ("budget_calls", "budget_tokens", "budget_money")}
     context = {
@@ -81,7 +81,7 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     """Pause, resume (with another budget, if one is sent), change the budget, retry what failed, or cancel."""
-    found = _run_of(request, public_id)
+    found = run_read_by(_user(request), public_id)
     if not _leads(request, found):
         raise PermissionDenied
     user, action = _user(request), request.POST.get("action", "")
@@ -114,7 +114,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json or report.json as a download."""
-    found = _run_of(request, public_id)
+    found = run_read_by(_user(request), public_id)
     match name:
         case "manifest.json":
             content = {"run": found.public_id, "name": found.name, "status": found.status, **found.manifest}
@@ -155,10 +155,8 @@ def _report(run: GenerationRun) -> dict[str, Any]:
 def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose models, samples, length and budget, and leave the run to a worker."""
     user = _user(request)
-    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
-    if benchmark is None:
-        raise Http404(gettext("There is no such benchmark."))
-    if not workspaces_led_by(user).filter(pk=benchmark.workspace_id).exists():
+    benchmark = benchmark_read_by(user, slug)
+    if not leads_workspace_of(user, benchmark):
         raise PermissionDenied
     models = LanguageModel.objects.filter(
         workspace=benchmark.workspace, endpoint__isnull=False
@@ -232,21 +230,8 @@ def _budget(request: HttpRequest, run: GenerationRun) -> bool:
     return True
 
 
-def _readable_runs(request: HttpRequest) -> "QuerySet[GenerationRun]":
-    workspaces = workspaces_read_by(_user(request))
-    found = GenerationRun.objects.filter(benchmark__workspace__in=workspaces)
-    return found.select_related("benchmark__workspace", "created_by").order_by("-created_at")
-
-
-def _run_of(request: HttpRequest, public_id: str) -> GenerationRun:
-    found = _readable_runs(request).filter(public_id=public_id).first()
-    if found is None:
-        raise Http404(gettext("There is no such run."))
-    return found
-
-
 def _leads(request: HttpRequest, run: GenerationRun) -> bool:
-    return workspaces_led_by(_user(request)).filter(pk=run.benchmark.workspace_id).exists()
+    return leads_workspace_of(_user(request), run)
 
 
 def _user(request: HttpRequest) -> User:

@@ -2,15 +2,15 @@
 
 from typing import Any, cast
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Study
+from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
 from calibration.reports.cache import is_slow
@@ -38,9 +38,7 @@ from judging.web.comparison.depth_pages import addressed, depth_settings, judge_
 def judges(request: HttpRequest, slug: str) -> HttpResponse:
     """Every judge of this study's responses against its people; a large study is compared by a worker meanwhile."""
     user = cast(User, request.user)
-    study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
-    if study is None:
-        raise Http404(gettext("There is no such study."))
+    study = study_read_by(user, slug)
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
     if kind_asked(study) != "scores":
@@ -60,7 +58,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         "provenance": provenance_of(study),
         "panels": panels,
         "waiting": waiting,
-        "leads": workspaces_led_by(user).filter(pk=study.workspace_id).exists(),
+        "leads": leads_workspace_of(user, study),
         "has_tasks": study.tasks.exists(),
         "discredited": discredited_judges(study),
         "unusable": judges_without_verdict(study),

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,6 +14,7 @@ from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Rater, Study
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from core.web.access import visible_or_404
 from generation.models import LanguageModel
 from generation.web.library.pages import page_of
 from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
@@ -255,10 +256,8 @@ def _readable(request: HttpRequest) -> "QuerySet[Rater]":
 
 
 def _rater(request: HttpRequest, public_id: str) -> Rater:
-    found = _readable(request).filter(public_id=public_id).first()
-    if found is None:
-        raise Http404(gettext("There is no such judge."))
-    return found
+    found = _readable(request).filter(public_id=public_id)
+    return visible_or_404(found, message=gettext("There is no such judge."))
 
 
 def _led(request: HttpRequest) -> "QuerySet[Workspace]":

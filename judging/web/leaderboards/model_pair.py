@@ -1,7 +1,7 @@
 """Two models side by side: how far apart they are, where, and one instruction with both responses and the verdicts."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -11,11 +11,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Rater
 from annotation.texts.rendering import render_text
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Column, Table
+from generation.library.access import benchmark_read_by
 from judging.leaderboards.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
 from judging.leaderboards.query import board_query
 from judging.leaderboards.table import verdicts_on
@@ -23,7 +25,7 @@ from judging.web.leaderboards.choices import Menu, board_choices
 from judging.web.leaderboards.messages import words_of
 from judging.web.leaderboards.model_pair_blocks import pair_panel
 from judging.web.leaderboards.page import column_names, default_weights, weights_choices
-from judging.web.leaderboards.pages import board_or_why, board_provenance, chosen_judge, readable_benchmark
+from judging.web.leaderboards.pages import board_or_why, board_provenance, chosen_judge
 
 ON_A_PAGE = 50
 
@@ -69,7 +71,7 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
     """What both pages share; `pair` is None with a `reason` where the two cannot be compared."""
-    benchmark = readable_benchmark(request, slug)
+    benchmark = benchmark_read_by(cast(User, request.user), slug)
     # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
     query = replace(board_query(request.GET), discredited=False)
     known = verdicts_on(benchmark)

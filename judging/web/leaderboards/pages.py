@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_read_by
+from accounts.permissions import results_page
 from annotation.models import Assignment, Rater
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts
@@ -23,6 +23,7 @@ from calibration.web.blocks import Block
 from calibration.web.messages.reasons import reason_of
 from calibration.web.pages import SUFFIXES
 from core.messages.reader_language import for_reader
+from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.query import BoardQuery, board_query
 from judging.leaderboards.table import Leaderboard, discredited_on, leaderboard as compute_board, verdicts_on
@@ -45,17 +46,17 @@ def leaderboards(request: HttpRequest) -> HttpResponse:
         f"{answers}__rater__kind": Rater.Kind.JUDGE, f"{answers}__repeat": 0,
         f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
     })  # fmt: skip
-    benchmarks = readable_benchmarks(request).annotate(
+    benchmarks = benchmarks_read_by(cast(User, request.user)).annotate(
         judges=Count("instructions__responses__tasks_as_a__assignments__rater", filter=judged, distinct=True)
     )
-    return render(request, "judging/leaderboards.html", {"benchmarks": benchmarks})
+    return render(request, "judging/leaderboards.html", {"benchmarks": benchmarks.order_by("slug")})
 
 
 @require_safe
 @results_page
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """What the address asks for (see BoardQuery), or with ?file= one of its files; what cannot be computed is said."""
-    benchmark = readable_benchmark(request, slug)
+    benchmark = benchmark_read_by(cast(User, request.user), slug)
     query = board_query(request.GET)
     known = verdicts_on(benchmark)
     judges = [row.judge for row in known]
@@ -197,20 +198,6 @@ def board_provenance(board: Leaderboard) -> list[str]:
         )
         found |= {str(Rater.Provenance.SIMULATED)} if people.exists() else set()
     return sorted(kind for kind in found if kind)
-
-
-def readable_benchmarks(request: HttpRequest) -> "QuerySet[Benchmark]":
-    return Benchmark.objects.filter(workspace__in=workspaces_read_by(cast(User, request.user))).order_by(
-        "slug"
-    )
-
-
-def readable_benchmark(request: HttpRequest, slug: str) -> Benchmark:
-    """404 where the reader has none of this name."""
-    found = readable_benchmarks(request).filter(slug=slug).first()
-    if found is None:
-        raise Http404(gettext("There is no such benchmark."))
-    return found
 
 
 def choice_words(row: JudgesVerdicts) -> str:

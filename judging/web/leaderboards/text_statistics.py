@@ -11,11 +11,12 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_read_by
+from accounts.permissions import results_page
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.pages import file_of
+from generation.library.access import benchmark_read_by
 from generation.library.text_statistics import (
     Mean,
     ModelTexts,
@@ -50,10 +51,7 @@ METHOD = (
 @results_page
 def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     """?experiment= and ?each= (responses read of each model) choose what is counted; ?file= a figure or table."""
-    workspaces = workspaces_read_by(cast(User, request.user))
-    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces).first()
-    if benchmark is None:
-        raise Http404(gettext("There is no such benchmark."))
+    benchmark = benchmark_read_by(cast(User, request.user), slug)
     experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
     each = request.GET.get("each", str(READ_OF_EACH[0]))
     if experiment not in EXPERIMENTS or each not in map(str, READ_OF_EACH):

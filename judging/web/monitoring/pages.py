@@ -14,11 +14,12 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User, Workspace
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Study
 from calibration.figures.export import png, standalone_svg
 from calibration.web.pages import SUFFIXES
 from core.background import send_after_commit
+from core.web.access import visible_or_404
 from judging.models import Judge, JudgeRun, Watch
 from judging.monitoring.monitors import (
     LONGEST_PAUSE,
@@ -144,7 +145,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
         "rounds": list(reversed(read.rounds)),
         "others": list(reversed(read.others)),
         "size": len(found.tasks),
-        "leads": workspaces_led_by(cast(User, request.user)).filter(pk=found.study.workspace_id).exists(),
+        "leads": leads_workspace_of(cast(User, request.user), found.study),
         "going": any(run.status in (JudgeRun.Status.RUNNING, JudgeRun.Status.PLANNED) for run in read.others),
         "provenance": [found.judge.rater.provenance] if found.judge.rater.provenance else [],
         "terms": TermsForm(initial={"every_hours": found.every_hours, "budget_money": found.budget_money}),
@@ -159,7 +160,7 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
     """pause, resume, change (how often and for how much), or run: a round now."""
     found = _watch_of(request, public_id)
     user = cast(User, request.user)
-    if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
+    if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     action = request.POST.get("action", "")
     if action in ("pause", "resume"):
@@ -250,7 +251,5 @@ def _readable(request: HttpRequest) -> "QuerySet[Watch]":
 
 
 def _watch_of(request: HttpRequest, public_id: str) -> Watch:
-    found = _readable(request).filter(public_id=public_id).first()
-    if found is None:
-        raise Http404(gettext("There is no such watch."))
-    return found
+    found = _readable(request).filter(public_id=public_id)
+    return visible_or_404(found, message=gettext("There is no such watch."))

@@ -6,7 +6,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,7 +13,7 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
 from core.background import send_after_commit
@@ -25,6 +24,7 @@ from generation.execution.reservations import ceiling_of
 from generation.web.responses.forms import BudgetForm
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.models import JudgeRun, PlannedItem
+from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.aggregation import jurors_of
 from judging.runs.life_cycle import (
     NotPossible,
@@ -48,9 +48,9 @@ RUNS_SHOWN = 100
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with how far each is."""
-    found = _readable_runs(request).order_by("-created_at")
-    counted = with_counts(found, PlannedItem.objects.filter(canary=""), PlannedItem.Status.WAITING)
     user = cast(User, request.user)
+    found = runs_read_by(user).select_related(*SHOWN_WITH_A_RUN).order_by("-created_at")
+    counted = with_counts(found, PlannedItem.objects.filter(canary=""), PlannedItem.Status.WAITING)
     context = {
         "runs": counted[:RUNS_SHOWN],
         "more": found.count() > RUNS_SHOWN,
@@ -64,7 +64,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @results_page
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
     """One run; while it goes on, the page asks for its middle again every other second."""
-    found = _run_of(request, public_id)
+    found = run_read_by(cast(User, request.user), public_id)
     context = _run_context(request, found)
     if not _is_htmx(request):
         return render(request, "judging/run.html", context)
@@ -77,9 +77,9 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     """Pause, resume (with another budget, if one is sent), change the budget, ask the unscored again, or cancel."""
-    found = _run_of(request, public_id)
     user = cast(User, request.user)
-    if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
+    found = run_read_by(user, public_id)
+    if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     action = request.POST.get("action", "")
     keep_left(found)
@@ -110,9 +110,9 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
     """A study that reviews some of the run's verdicts, opened at once."""
-    found = _run_of(request, public_id)
     user = cast(User, request.user)
-    if not workspaces_led_by(user).filter(pk=found.study.workspace_id).exists():
+    found = run_read_by(user, public_id)
+    if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     form = ReviewForm(request.POST)
     if not form.is_valid():
@@ -137,7 +137,7 @@ def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json, report.json or items.csv as a download."""
-    found = _run_of(request, public_id)
+    found = run_read_by(cast(User, request.user), public_id)
     match name:
         case "manifest.json":
             response = _json(manifest_file(found))
@@ -184,7 +184,7 @@ def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
 
 
 def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
-    leads = workspaces_led_by(cast(User, request.user)).filter(pk=run.study.workspace_id).exists()
+    leads = leads_workspace_of(cast(User, request.user), run.study)
     scripted = run.judge.rater.provenance == Rater.Provenance.SCRIPTED
     panel = run_panel(run, clock=timezone.now)
     jurors = jurors_of(run)
@@ -209,20 +209,6 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
             }
         ),
     }
-
-
-def _readable_runs(request: HttpRequest) -> "QuerySet[JudgeRun]":
-    workspaces = workspaces_read_by(cast(User, request.user))
-    return JudgeRun.objects.filter(study__workspace__in=workspaces).select_related(
-        "study", "judge__rater", "judge__language_model__endpoint", "created_by", "watch"
-    )
-
-
-def _run_of(request: HttpRequest, public_id: str) -> JudgeRun:
-    found = _readable_runs(request).filter(public_id=public_id).first()
-    if found is None:
-        raise Http404(gettext("There is no such run."))
-    return found
 
 
 def _is_htmx(request: HttpRequest) -> bool:

@@ -12,13 +12,14 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User, Workspace
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Study
+from accounts.permissions import results_page, workspaces_led_by
+from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import untested
+from generation.library.access import benchmark_read_by
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, LanguageModel
 from judging.judges.making import JudgeRefused
 from judging.methods.prompts import BadTemplate
@@ -67,10 +68,7 @@ PREVIEW = "preview"
 @results_page
 def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask judges about a study's tasks."""
-    user = cast(User, request.user)
-    study = Study.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
-    if study is None:
-        raise Http404(gettext("There is no such study."))
+    study = study_read_by(cast(User, request.user), slug)
     context = {"study": study, "provenance": provenance_of(study)}
     return _start(request, Target(study.workspace, study=study), context)
 
@@ -79,10 +77,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 def judge_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask judges about all responses of a benchmark; ?experiment= names another than the main one."""
-    user = cast(User, request.user)
-    benchmark = Benchmark.objects.filter(slug=slug, workspace__in=workspaces_read_by(user)).first()
-    if benchmark is None:
-        raise Http404(gettext("There is no such benchmark."))
+    benchmark = benchmark_read_by(cast(User, request.user), slug)
     experiments = _experiments(benchmark)
     experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
     if experiment not in experiments:
