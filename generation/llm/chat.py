@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from generation.llm.connections import Connections, ReplyRefused, answer_of, events_with_data
+from generation.llm.connections import Connections, answer_of, events_with_data
 from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
@@ -28,6 +28,7 @@ from generation.llm.errors import (
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, HostRefused, Reach
 from generation.llm.protocol.bodies import ServedModel, StreamedCompletion, Vectors, read_models, read_vectors
+from generation.llm.protocol.reply_sizes import ReplyRefused
 from generation.llm.protocol.token_limits import estimated_tokens
 from generation.llm.replies import bodies_read, read_completion, read_samples, so_far, with_tokens
 from generation.llm.requests import PromptScores, Reply, Request, body_of

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from generation.llm.protocol.allowed_hosts import Reach, origin_of
-from generation.llm.protocol.messages import PROXY_NOT_USED, TOO_LARGE
+from generation.llm.protocol.messages import PROXY_NOT_USED
+from generation.llm.protocol.reply_sizes import LARGEST_EVENT, LARGEST_REPLY, size_refused
 
 if TYPE_CHECKING:
     import aiohttp
@@ -17,23 +18,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream, OpenAI
     from openai._streaming import ServerSentEvent
     from yarl import URL
-
-
-LARGEST_REPLY = 32_000_000
-"""Bytes of a reply, decompressed; the log-probabilities of a prompt of 128,000 tokens are some 20 MB."""
-LARGEST_STREAM = 128_000_000
-LARGEST_EVENT = 4_000_000
-"""Of a streamed reply, which is read event by event, and of one event."""
-LARGEST_FILE = 2_000_000_000
-"""Of the file that a batch brings, which is read line by line."""
-
-
-class ReplyRefused(Exception):
-    """The reply is not read, or not to its end; the sentence says why."""
-
-
-def size_refused(most: int) -> ReplyRefused:
-    return ReplyRefused(TOO_LARGE(most=f"{most / 1e6:,.0f}"))
 
 
 @dataclass(frozen=True)

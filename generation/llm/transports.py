@@ -12,9 +12,15 @@ import httpcore2
 import httpx2
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from generation.llm.connections import LARGEST_FILE, LARGEST_REPLY, LARGEST_STREAM, ReplyRefused, size_refused
 from generation.llm.protocol.allowed_hosts import Reach, address_in
 from generation.llm.protocol.messages import OTHER_ENCODING
+from generation.llm.protocol.reply_sizes import (
+    LARGEST_FILE,
+    LARGEST_REPLY,
+    LARGEST_STREAM,
+    ReplyRefused,
+    size_refused,
+)
 
 PIECE = 2**20
 TRY_SECONDS = 10.0

@@ -23,7 +23,7 @@ from core.text import storable
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
 from generation.execution.states import stopping_at_faults
-from generation.llm.connections import LARGEST_REPLY, ReplyRefused, answer_of, forget_environment, proxy_to
+from generation.llm.connections import answer_of, forget_environment, proxy_to
 from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
@@ -38,6 +38,7 @@ from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import HostRefused, origin_of
 from generation.llm.protocol.bodies import beginning
 from generation.llm.protocol.prices import Ceiling, Prices
+from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
 from generation.llm.replies import read_completion
 from generation.llm.requests import body_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
