@@ -206,9 +206,9 @@ def test_a_bomb_is_not_unpacked(monkeypatch, request_, status):
 
 
 def limit(monkeypatch, size):
-    for name in ("LARGEST_REPLY", "LARGEST_STREAM"):
-        monkeypatch.setattr(transports, name, size)
-        monkeypatch.setattr(connections, name, size)
+    monkeypatch.setattr(transports, "LARGEST_REPLY", size)
+    monkeypatch.setattr(transports, "LARGEST_STREAM", size)
+    monkeypatch.setattr(connections, "LARGEST_REPLY", size)
 
 
 def counted(monkeypatch):
