@@ -39,7 +39,7 @@ from annotation.assignment.repeated_tasks import probe_for
 from annotation.assignment.slots import NEEDS_NO_SEAT, AnotherIsOpen, claim_seat, regain_seat
 from annotation.models import Assignment, Rater, Seat, Study
 from annotation.policies.quality_checks import PROBE, CheckPlan, kinds_due_now, plan_of
-from annotation.rules.sides import Shown, draw_side
+from annotation.rules.sides import ShownSide, draw_side
 from core.clock import Clock
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, Prepared, PreparedInsert
 
@@ -92,7 +92,7 @@ def _first_side(rater: Rater, study: Study, task_id: int, coming: Coming, kind: 
             a=Count("pk", filter=Q(shown_first=side.A)), b=Count("pk", filter=Q(shown_first=side.B))
         )
     drawn = Random(f"{study.seed}:{rater.pk}:{task_id}:{coming.number}")
-    return draw_side(Shown(coming.counts["shown_a"], coming.counts["shown_b"]), Shown(**shown), drawn)
+    return draw_side(ShownSide(coming.counts["shown_a"], coming.counts["shown_b"]), ShownSide(**shown), drawn)
 
 
 _INSERT = PreparedInsert(Assignment)

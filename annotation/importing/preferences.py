@@ -7,7 +7,7 @@ from django.conf import settings
 
 from annotation.importing.raters import Raters, circumstances
 from annotation.importing.ratings import RECORDS_AT_ONCE, OnProgress, no_progress
-from annotation.importing.store import AnswerStore, Given, TaskName
+from annotation.importing.store import AnswerStore, GivenAnswer, TaskName
 from annotation.models import Criterion, Study
 from annotation.rubrics.from_table import own_rubric
 from annotation.rubrics.scales import Reading, Rules
@@ -99,7 +99,7 @@ class PreferenceLoader:
         shown = {"a": "b", "b": "a"}.get(record.shown_first, "") if swapped else record.shown_first
         return self.store.add(
             record.place, task, self.raters.find_or_create(record), self.raters.label(record),
-            Given(self.criterion.pk, PREFERENCE, reading, unusable), circumstances(record, shown),
+            GivenAnswer(self.criterion.pk, PREFERENCE, reading, unusable), circumstances(record, shown),
         )  # fmt: skip
 
     @staticmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from annotation.importing.raters import Raters, circumstances
-from annotation.importing.store import AnswerStore, Given, TaskName
+from annotation.importing.store import AnswerStore, GivenAnswer, TaskName
 from annotation.models import Assignment, Criterion, Rubric, Study
 from annotation.rubrics.from_table import OwnRubric
 from annotation.rubrics.library import RubricsOf
@@ -31,7 +31,7 @@ class _Checked:
     record: RatingRecord
     item: ItemName
     rubric: int
-    given: Given
+    given: GivenAnswer
 
 
 class _Known:
@@ -151,17 +151,17 @@ class RatingLoader:
         met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
         return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
 
-    def _given(self, record: RatingRecord, criterion: Criterion) -> Given:
+    def _given(self, record: RatingRecord, criterion: Criterion) -> GivenAnswer:
         reading = read_value(criterion, record.value) if record.value else None
         if reading is not None:
-            return Given(criterion.pk, criterion.key, reading, reason=record.reason)
+            return GivenAnswer(criterion.pk, criterion.key, reading, reason=record.reason)
         if not record.value:
-            return Given(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")
+            return GivenAnswer(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")
         number = number_in(record.value)
         if self.rules.off_scale == "keep" and number is not None:
-            return Given(criterion.pk, criterion.key, Reading(number), reason=record.reason)
+            return GivenAnswer(criterion.pk, criterion.key, Reading(number), reason=record.reason)
         if self.rules.off_scale == "unscored":
-            return Given(
+            return GivenAnswer(
                 criterion.pk, criterion.key, None, f"{criterion.key}: {record.value[:50]!r} is off the scale"
             )
         raise record.place.bad(

@@ -35,7 +35,7 @@ class TaskName:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """One criterion's answer: a reading, or why it cannot be used."""
 
     criterion: int
@@ -58,7 +58,7 @@ class Circumstances:
 @dataclass(slots=True)
 class _Pending:
     assignment: Assignment
-    scores: list[Given] = field(default_factory=list)
+    scores: list[GivenAnswer] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
 
 
@@ -119,7 +119,7 @@ class AnswerStore:
         return known is not None and self._assignments.get((known[0], rater, 0), 0) in self._unscored
 
     def add(
-        self, place: Place, name: TaskName, rater: int, who: str, given: Given, how: Circumstances
+        self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances
     ) -> str:
         """Take one answer: "created", "already_there" or "unscored". Raises BadRow for a second or differing one."""
         repeat = self._count(place, name, rater, who, given)
@@ -139,7 +139,7 @@ class AnswerStore:
         pending.scores.append(given)
         return "created"
 
-    def _count(self, place: Place, name: TaskName, rater: int, who: str, given: Given) -> int:
+    def _count(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer) -> int:
         """How often this load has had this answer before; a second one is a repeat, where repeats are wanted."""
         number = self._numbers.setdefault(name.key, len(self._numbers))
         mark = (number << 80) | (rater << 40) | given.criterion
@@ -152,7 +152,7 @@ class AnswerStore:
         self._times[mark] = repeat + 1
         return repeat
 
-    def _compare(self, place: Place, pk: int, who: str, given: Given) -> bool:
+    def _compare(self, place: Place, pk: int, who: str, given: GivenAnswer) -> bool:
         """Whether a stored assignment says the same, false where it says nothing yet; raises BadRow if it differs."""
         stored = self._scores.get((pk, given.criterion), given)
         if given.reading is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from annotation.importing.store import AnswerStore, Circumstances, Given, TaskName
+from annotation.importing.store import AnswerStore, Circumstances, GivenAnswer, TaskName
 from annotation.models import Criterion, Rater, Rubric, Study
 from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.scales import read_value
@@ -58,7 +58,7 @@ class VerdictLoader:
         outcomes = [self.store.add(place, task, self.judge.pk, who, one, how) for one in given]
         return outcomes[0]
 
-    def _given(self, record: VerdictRecord, rubric: Rubric) -> list[Given]:
+    def _given(self, record: VerdictRecord, rubric: Rubric) -> list[GivenAnswer]:
         """A score for each item of the rubric, or the one thing that makes the verdict unusable."""
         items = self._items_of(rubric)
         unusable = record.unusable
@@ -71,8 +71,8 @@ class VerdictLoader:
             if criterion is None or reading is None:
                 unusable = f"item {verdict.position} scored {verdict.score:g}, which is off the scale"
                 break
-            given.append(Given(criterion.pk, criterion.key, reading, reason=verdict.reason))
-        return [Given(NO_SCORE, VERDICT, None, unusable)] if unusable else given
+            given.append(GivenAnswer(criterion.pk, criterion.key, reading, reason=verdict.reason))
+        return [GivenAnswer(NO_SCORE, VERDICT, None, unusable)] if unusable else given
 
     def _items_of(self, rubric: Rubric) -> dict[int, Criterion]:
         if rubric.pk not in self._items:

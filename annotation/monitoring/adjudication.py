@@ -26,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerBesideDecision:
     """A task's questions, and every answer to each: `rows` are (criterion, [(answer, reason) of each column])."""
 
     columns: list[Column]
@@ -76,7 +76,7 @@ def adjudicate(
     return assignment
 
 
-def comparison_of(task: Task, criteria: list[Criterion]) -> Comparison:
+def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision:
     """Every current answer to the task, people first, then keys, then judges; three queries."""
     status = Assignment.Status
     given = (
@@ -99,7 +99,7 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> Comparison:
     rows = [
         (criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)
     ]
-    return Comparison(columns, rows)
+    return AnswerBesideDecision(columns, rows)
 
 
 def _text(criterion: Criterion, score: Score | None) -> tuple[str, str]:

@@ -32,7 +32,7 @@ class Minimum:
 
 
 @dataclass(frozen=True)
-class Part:
+class MinimumPart:
     """What a rater has done in the submission under way; `checks` is (as expected, of)."""
 
     answered: int
@@ -79,7 +79,7 @@ def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> 
         )
 
 
-def part_of(rater: Rater) -> Part:
+def part_of(rater: Rater) -> MinimumPart:
     """What the rater has done since the submission under way began, or ever; two queries."""
     own = Assignment.objects.filter(in_this_submission(rater), rater=rater)
     outcomes = CheckOutcome.objects.filter(assignment__in=own, purpose__in=[GOLD, CONTROL])
@@ -89,17 +89,17 @@ def part_of(rater: Rater) -> Part:
         seconds=Coalesce(Sum("active_seconds", filter=COUNTED), 0.0),
     )
     checks = outcomes.aggregate(passed=Count("pk", filter=Q(passed=True)), all=Count("pk"))
-    return Part(work["answered"], work["skipped"], work["seconds"] / 60, (checks["passed"], checks["all"]))
+    return MinimumPart(work["answered"], work["skipped"], work["seconds"] / 60, (checks["passed"], checks["all"]))
 
 
-def lacks_tasks(part: Part, minimum: Minimum) -> bool:
+def lacks_tasks(part: MinimumPart, minimum: Minimum) -> bool:
     """Whether the rater is short of answers because the study had no more tasks for them, not because they skipped."""
     if minimum.answers is None:
         return part.answered + part.skipped == 0
     return part.answered < minimum.answers and part.answered + part.skipped < minimum.answers
 
 
-def shortfalls(part: Part, minimum: Minimum) -> list[str]:
+def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
     """What the part lacks, a sentence each for the rater; none where it is complete."""
     lacking = []
     wanted = max(1, part.skipped) if minimum.answers is None else minimum.answers

@@ -12,14 +12,14 @@ MOST_AHEAD = 3
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSide:
     """How often response A, and how often B, was shown first."""
 
     a: int
     b: int
 
 
-def draw_side(rater: Shown, task: Shown, random: Random) -> Side:
+def draw_side(rater: ShownSide, task: ShownSide, random: Random) -> Side:
     """The side shown first.
 
     A rater's two counts never differ by more than MOST_AHEAD; within that a task's counts are evened out, then the

@@ -13,7 +13,7 @@ LONGEST_VALUE = 160
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     name: str
     before: str
     after: str
@@ -27,7 +27,7 @@ class EventLine:
     actor: str
     what: str
     about: str
-    changes: list[Change]
+    changes: list[FieldChange]
 
 
 def verb_words() -> dict[str, str]:
@@ -98,12 +98,12 @@ def event_lines(study: Study, events: list[Event]) -> list[EventLine]:
     ]
 
 
-def _changes(event: Event) -> list[Change]:
+def _changes(event: Event) -> list[FieldChange]:
     before = event.before if isinstance(event.before, dict) else {}
     after = event.after if isinstance(event.after, dict) else {}
     names = sorted({*before, *after})
     return [
-        Change(name.replace("_", " "), _plain(before.get(name)), _plain(after.get(name))) for name in names
+        FieldChange(name.replace("_", " "), _plain(before.get(name)), _plain(after.get(name))) for name in names
     ]
 
 

@@ -145,7 +145,7 @@ class TooManyMarks(Exception):
     """Reading the text as Markdown would take more than MOST_STEPS."""
 
 
-class Work:
+class RenderingWork:
     """What is left of the bounds on rendering one text. Marks are counted, not time, so that it always comes out alike."""
 
     def __init__(self) -> None:
@@ -159,11 +159,11 @@ class Work:
             raise TooManyMarks
 
 
-def _work(env: EnvType) -> Work:
-    return cast(Work, env["work"])
+def _work(env: EnvType) -> RenderingWork:
+    return cast(RenderingWork, env["work"])
 
 
-def _formula(tex: str, work: Work, *, block: bool) -> str:
+def _formula(tex: str, work: RenderingWork, *, block: bool) -> str:
     """MathML; the source where it is too long, cannot be read, or many formulas stood before it."""
     shown = f'<code class="tex">{escape(tex)}</code>'
     if len(tex) > LONGEST_FORMULA:
@@ -374,7 +374,7 @@ def _rendered(text: str) -> RenderedText:
         plain = False
     except TooManyMarks:
         blocks, starts = _as_written(text)
-        outline, work, plain = [], Work(), True
+        outline, work, plain = [], RenderingWork(), True
     words, characters = count_words(text)
     return RenderedText(
         blocks=tuple(blocks),
@@ -389,9 +389,9 @@ def _rendered(text: str) -> RenderedText:
     )
 
 
-def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], Work]:
+def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], RenderingWork]:
     """Blocks, where they begin, the outline, and what was counted. Raises TooManyMarks."""
-    work = Work()
+    work = RenderingWork()
     env: EnvType = {"work": work}
     tokens = _MARKDOWN.parse(text, env)
     _soften(tokens)

@@ -26,7 +26,7 @@ def columns_of(queryset: QuerySet[Any], names: list[str]) -> list[Floats]:
 
 
 @dataclass(frozen=True)
-class Table:
+class RowTable:
     pks: Ints
     columns: Mapping[str, Ints]
 
@@ -38,10 +38,10 @@ class Table:
         return np.where(self.pks[places] == pks, self.columns[column][places], 0)
 
 
-def table_of(queryset: QuerySet[Any], names: list[str]) -> Table:
+def table_of(queryset: QuerySet[Any], names: list[str]) -> RowTable:
     columns = [np.nan_to_num(column).astype(np.int64) for column in columns_of(queryset.order_by(), names)]
     order = np.argsort(columns[0])
-    return Table(
+    return RowTable(
         columns[0][order], {name: column[order] for name, column in zip(names, columns, strict=True)}
     )
 
@@ -53,18 +53,18 @@ def tasks_of(study: Study | None, assignments: QuerySet[Assignment]) -> QuerySet
     return Task.objects.filter(pk__in=assignments.values("task_id")).order_by()
 
 
-def responses_of(tasks: QuerySet[Task]) -> Table:
+def responses_of(tasks: QuerySet[Task]) -> RowTable:
     names = ["id", "instruction_id", "model_id"]
     first = table_of(Response.objects.filter(pk__in=tasks.values("response_a_id")), names)
     pairs = tasks.filter(response_b__isnull=False)
     second = table_of(Response.objects.filter(pk__in=pairs.values("response_b_id")), names)
     pks, places = np.unique(np.concatenate([first.pks, second.pks]), return_index=True)
     columns = {name: np.concatenate([first.columns[name], second.columns[name]])[places] for name in names}
-    return Table(pks, columns)
+    return RowTable(pks, columns)
 
 
 @dataclass(frozen=True)
-class _LabelledTable(Table):
+class _LabelledTable(RowTable):
     labels: Mapping[int, str]
 
 

@@ -56,14 +56,14 @@ def work_on(
 async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> bool:
     """Whether to go on at once, on the terms that an endpoint has been given meanwhile."""
     models = await sync_to_async(models_of)(run)
-    places: dict[int, Models] = {}
+    places: dict[int, RunModels] = {}
     problems: list[str] = []
     for model in models:
         try:
             endpoint = endpoint_of(model)
             if endpoint.pk not in places:
                 worklist = await sync_to_async(GenerationWorklist)(run, endpoint, new_worker_name(), clock)
-                places[endpoint.pk] = Models(endpoint, worklist)
+                places[endpoint.pk] = RunModels(endpoint, worklist)
             places[endpoint.pk].open(model, chat_for)
         except (ChatError, NoEndpoint) as error:
             problems.append(str(error))
@@ -81,7 +81,7 @@ async def _work(run: GenerationRun, shift: Shift, clock: Clock, chat_for: ChatMa
     return outdated and run.status == GenerationRun.Status.RUNNING
 
 
-class Models:
+class RunModels:
     """The models of a run at one endpoint, each with its chat."""
 
     def __init__(self, endpoint: Endpoint, worklist: GenerationWorklist) -> None:

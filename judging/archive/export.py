@@ -54,7 +54,7 @@ SCORE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Part:
+class ExportPart:
     """One table: the rows that go along, and what stands in place of the fields that stay behind."""
 
     model: type[Model]
@@ -98,7 +98,7 @@ def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
 
 
-def parts_of(study: Study) -> list[Part]:
+def parts_of(study: Study) -> list[ExportPart]:
     """Every table's rows, each after those it refers to."""
     elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
     reviewed = reviews.values("assignment__task__reviews")
@@ -127,28 +127,28 @@ def parts_of(study: Study) -> list[Part]:
         Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
     ).distinct()
     return [
-        Part(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
-        Part(Benchmark, benchmarks),
-        Part(Category, Category.objects.filter(benchmark__in=benchmarks)),
-        Part(Instruction, instructions, {"messages": None, "parts": None, "reference": "", "hint": ""}),
-        Part(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
-        Part(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
-        Part(Response, responses, {"derived_from_id": None}),
-        Part(Rubric, rubrics),
-        Part(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
-        Part(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
+        ExportPart(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
+        ExportPart(Benchmark, benchmarks),
+        ExportPart(Category, Category.objects.filter(benchmark__in=benchmarks)),
+        ExportPart(Instruction, instructions, {"messages": None, "parts": None, "reference": "", "hint": ""}),
+        ExportPart(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
+        ExportPart(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
+        ExportPart(Response, responses, {"derived_from_id": None}),
+        ExportPart(Rubric, rubrics),
+        ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
+        ExportPart(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
              {"created_by_id": None, "guideline_id": None}),
-        Part(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
-        Part(Rater, raters, {"user_id": None}),
-        Part(Task, tasks, {"guide_rubric_id": None}),
-        Part(Assignment, answers, {"seat_id": None}),
-        Part(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
-        Part(LateChange, LateChange.objects.filter(assignment__in=answers)),
-        Part(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
-        Part(Judge, judges, {"prompt": "", "parameters": {}}),
-        Part(Fit, fits, {"created_by_id": None}),
-        Part(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
-        Part(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
+        ExportPart(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
+        ExportPart(Rater, raters, {"user_id": None}),
+        ExportPart(Task, tasks, {"guide_rubric_id": None}),
+        ExportPart(Assignment, answers, {"seat_id": None}),
+        ExportPart(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
+        ExportPart(LateChange, LateChange.objects.filter(assignment__in=answers)),
+        ExportPart(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
+        ExportPart(Judge, judges, {"prompt": "", "parameters": {}}),
+        ExportPart(Fit, fits, {"created_by_id": None}),
+        ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
+        ExportPart(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
     ]  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
     return responses, rubrics
 
 
-def _plain_rows(part: Part) -> Iterator[dict[str, Any]]:
+def _plain_rows(part: ExportPart) -> Iterator[dict[str, Any]]:
     names = [one.attname for one in part.model._meta.concrete_fields]
     rows = part.rows.order_by("pk")
     if part.model is Response:

@@ -37,7 +37,7 @@ from judging.scores.points import (
     NoVerdicts,
     OnlyDiscredited,
     Points,
-    Rule,
+    PointsRule,
     ScoreIntervals,
     average_intervals,
     model_scores,
@@ -108,7 +108,7 @@ class Leaderboard:
         return not (self.query.discredited and self.discredited)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> PointsRule:
         return rule_of(self.measure, self.query)
 
     @cached_property
@@ -302,7 +302,7 @@ def _narrowed(
     return entries.select(inside), column[inside], columns, missing
 
 
-def rule_of(measure: Measure, query: BoardQuery) -> Rule:
+def rule_of(measure: Measure, query: BoardQuery) -> PointsRule:
     """The measure's rule: in one category its leaves are pooled; against several baselines their mean counts."""
     if measure.paired and len(query.against) > 1:
         return replace(measure.rule, pooled=False)
@@ -332,7 +332,7 @@ def _people(
         return None
 
 
-def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: Rule) -> Corrected:
+def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: PointsRule) -> Corrected:
     """Matched by response and rival; what people scored and the judge did not is left out."""
     place = {
         key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))

@@ -16,7 +16,7 @@ from judging.methods.registry import METHODS
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import log_flag
 from judging.runs.aggregation import is_panel, outcomes_of, parts_of
-from judging.scores.drift import Change, Level, TestName, change, mean_level
+from judging.scores.drift import Change, SignificanceLevel, TestName, change, mean_level
 
 Answers = Mapping[tuple[int, str], tuple[float, str]]
 """(task, criterion's key) -> (value, level)."""
@@ -31,9 +31,9 @@ class Round:
 
     run: JudgeRun
     number: int
-    level: Level | None
-    alike: Level | None
-    people: Level | None
+    level: SignificanceLevel | None
+    alike: SignificanceLevel | None
+    people: SignificanceLevel | None
     changes: Mapping[TestName, Change]
     unscored: int
     silent: bool = False
@@ -129,7 +129,7 @@ def _half_lost(before: Mapping[int, float], now: Mapping[int, float]) -> bool:
     return bool(before) and 2 * len(before.keys() & now.keys()) <= len(before)
 
 
-def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> Level | None:
+def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> SignificanceLevel | None:
     pks = sorted(values)
     try:
         return mean_level(

@@ -20,7 +20,7 @@ from calibration.statistics.judges.prediction_powered import (
     prediction_powered_mean,
 )
 from calibration.statistics.resampling import FloatArray, IntArray
-from judging.scores.points import Rule
+from judging.scores.points import PointsRule
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Corrected:
     people_high: float
 
 
-def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: Rule) -> Corrected:
+def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: PointsRule) -> Corrected:
     """One model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
 
     Where the judge scored less than two instructions beyond in some category, people's own score stands. Raises
@@ -91,7 +91,7 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
     )  # fmt: skip
 
 
-def _helps(judge_only: Entries, wanted: IntArray, rule: Rule) -> bool:
+def _helps(judge_only: Entries, wanted: IntArray, rule: PointsRule) -> bool:
     """Whether the error of the judge's own mean can be told: from one instruction alone it looks like none."""
     parts = [judge_only.instruction]
     if not rule.pooled:
@@ -99,7 +99,7 @@ def _helps(judge_only: Entries, wanted: IntArray, rule: Rule) -> bool:
     return all(np.unique(part).size >= 2 for part in parts)
 
 
-def strata_of(parts: Sequence[Entries], rule: Rule) -> list[IntArray]:
+def strata_of(parts: Sequence[Entries], rule: PointsRule) -> list[IntArray]:
     """The stratum of each entry of each part: its column, and one for columns that share an instruction.
 
     A pooled score has a single stratum: how many entries a category has is then a matter of chance.
@@ -116,12 +116,12 @@ def strata_of(parts: Sequence[Entries], rule: Rule) -> list[IntArray]:
     return np.split(group[column.reshape(-1)].astype(np.int64), np.cumsum([len(part) for part in parts])[:-1])
 
 
-def sorted_ends(rule: Rule, value: float, low: float, high: float) -> tuple[float, float, float]:
+def sorted_ends(rule: PointsRule, value: float, low: float, high: float) -> tuple[float, float, float]:
     ends = rule.scaled(np.array([value, low, high]))
     return float(ends[0]), float(ends[1:].min()), float(ends[1:].max())
 
 
-def pseudo_values(entries: Entries, rule: Rule) -> FloatArray:
+def pseudo_values(entries: Entries, rule: PointsRule) -> FloatArray:
     """(n,): their mean is the unscaled score, their deviations its influence function."""
     _, place = np.unique(entries.column, return_inverse=True)
     groups = np.zeros(len(entries), dtype=np.int64) if rule.pooled else place.reshape(-1).astype(np.int64)

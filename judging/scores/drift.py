@@ -20,7 +20,7 @@ TestName: TypeAlias = Literal["score", "people", "steadiness"]
 
 
 @dataclass(frozen=True)
-class Level:
+class SignificanceLevel:
     """A mean with its 95 % ends over whole instructions."""
 
     value: float
@@ -55,12 +55,12 @@ def level_of_look(look: int, tests: int, false_alarms: float = FALSE_ALARMS) -> 
     return false_alarms / (tests * look * (look + 1))
 
 
-def mean_level(values: FloatArray, clusters: Labels) -> Level:
+def mean_level(values: FloatArray, clusters: Labels) -> SignificanceLevel:
     """The mean of values (n,). Raises TooFewRatings under two instructions."""
     error, k = _clustered_error(values, clusters)
     reach = float(student.ppf(0.975, k - 1)) * error
     mean = float(values.mean())
-    return Level(mean, mean - reach, mean + reach, values.size, k)
+    return SignificanceLevel(mean, mean - reach, mean + reach, values.size, k)
 
 
 def change(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from judging.scores.points import HELLOBENCH, Rule
+from judging.scores.points import HELLOBENCH, PointsRule
 
 POINTS, STARS, GRADED, MEAN, WINS, REWARD = "points", "stars", "graded", "mean", "wins", "reward"
 FULFILLED = "fulfilled"
@@ -14,7 +14,7 @@ class Measure:
 
     name: str
     role: str
-    rule: Rule
+    rule: PointsRule
     low: float | None
     high: float | None
     paired: bool = False
@@ -26,15 +26,15 @@ MEASURES = {
         # HelloBench (arXiv 2409.16191), table 2.
         Measure(POINTS, "item", HELLOBENCH, -300.0, 100.0),
         # LLMEval-2 (arXiv 2312.07398): percent of full marks, the unweighted mean of the subjects.
-        Measure(STARS, "item", Rule(0.0, 100.0), 0.0, 100.0),
+        Measure(STARS, "item", PointsRule(0.0, 100.0), 0.0, 100.0),
         # WildBench (arXiv 2406.04770), table 2: over all tasks at once.
-        Measure(GRADED, "overall", Rule(5.0, 20.0, pooled=True), -80.0, 100.0),
-        Measure(MEAN, "overall", Rule(0.0, 1.0), None, None),
+        Measure(GRADED, "overall", PointsRule(5.0, 20.0, pooled=True), -80.0, 100.0),
+        Measure(MEAN, "overall", PointsRule(0.0, 1.0), None, None),
         # HREF (arXiv 2412.15524), 4.2: wins and half the ties over all comparisons.
-        Measure(WINS, "preference", Rule(0.0, 100.0, pooled=True), 0.0, 100.0, paired=True),
+        Measure(WINS, "preference", PointsRule(0.0, 100.0, pooled=True), 0.0, 100.0, paired=True),
         # WildBench, 3.2: +1, +.5, 0, -.5, -1 against a baseline.
-        Measure(REWARD, "preference", Rule(0.0, 100.0, pooled=True), -100.0, 100.0, paired=True),
+        Measure(REWARD, "preference", PointsRule(0.0, 100.0, pooled=True), -100.0, 100.0, paired=True),
         # LongGenBench (arXiv 2409.02076), 2.4: STIC-2, counts pooled over outputs.
-        Measure(FULFILLED, "check", Rule(0.0, 100.0, pooled=True), 0.0, 100.0),
+        Measure(FULFILLED, "check", PointsRule(0.0, 100.0, pooled=True), 0.0, 100.0),
     )
 }

@@ -14,7 +14,7 @@ from calibration.statistics.resampling import (
     cluster_intervals,
     sign_flip_p,
 )
-from judging.scores.points import Interval, Rule
+from judging.scores.points import Interval, PointsRule
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PairedDifference:
 
 
 def paired_difference(
-    column: IntArray, gap: FloatArray, rule: Rule, *, draws: int = 1000, seed: int = 0
+    column: IntArray, gap: FloatArray, rule: PointsRule, *, draws: int = 1000, seed: int = 0
 ) -> PairedDifference:
     """From one entry an instruction, arrays (n,): its column and the first model's value less the second's.
 

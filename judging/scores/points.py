@@ -26,7 +26,7 @@ STRETCH = 4.0
 
 
 @dataclass(frozen=True)
-class Rule:
+class PointsRule:
     """A category's score is (sum of `top` / sum of `under` - zero) x stretch over its entries.
 
     The overall score is the unweighted mean of the categories', or that of all entries at once where `pooled`.
@@ -40,7 +40,7 @@ class Rule:
         return np.asarray((value - self.zero) * self.stretch, dtype=np.float64)
 
 
-HELLOBENCH = Rule(PASS_MARK, STRETCH)
+HELLOBENCH = PointsRule(PASS_MARK, STRETCH)
 
 
 class NoVerdicts(LookupError):
@@ -122,7 +122,7 @@ def model_scores(
     category_keys: Mapping[int, str],
     under: FloatArray | None = None,
     judged: BoolArray | None = None,
-    rule: Rule = HELLOBENCH,
+    rule: PointsRule = HELLOBENCH,
 ) -> list[ModelScores]:
     """Best average first, models without one last; arrays have shape (n,), one entry a response.
 
@@ -193,7 +193,7 @@ def average_intervals(
     instruction: IntArray,
     points: FloatArray,
     under: FloatArray | None = None,
-    rule: Rule = HELLOBENCH,
+    rule: PointsRule = HELLOBENCH,
     leader: int | None = None,
     draws: int = 1000,
     seed: int = 0,

@@ -15,7 +15,7 @@ from annotation.rules.degrading import Damage, degrade
 from annotation.rules.quoting import UNKNOWN, TextMap, _filled, _words_of
 from annotation.rules.subtasks import UnreadableNumbers, read_numbers, subtasks_in
 from annotation.texts import rendering
-from annotation.texts.rendering import MOST_HEADINGS, Work, _rendered
+from annotation.texts.rendering import MOST_HEADINGS, RenderingWork, _rendered
 from annotation.web.rating.screens import panes_of
 from tests.hostile_families import FAMILIES, prose
 
@@ -32,8 +32,8 @@ def hostile(family, size=SIZE):
 def test_rendering_counts_its_work_and_stops(family, monkeypatch):
     """Every step is taken from one account, so no text takes more of them than the account holds."""
     taken = []
-    take = Work.take
-    monkeypatch.setattr(Work, "take", lambda self, steps: (taken.append(steps), take(self, steps))[1])
+    take = RenderingWork.take
+    monkeypatch.setattr(RenderingWork, "take", lambda self, steps: (taken.append(steps), take(self, steps))[1])
     found = _rendered(hostile(family))
     assert sum(taken[:-1]) <= rendering.MOST_STEPS
     assert found.plain or found.as_latex or found.unlisted
@@ -84,8 +84,8 @@ def test_headings_and_marks_that_take_longest_cost_most(text):
 
 def test_braces_of_a_formula_are_counted(monkeypatch):
     taken = []
-    take = Work.take
-    monkeypatch.setattr(Work, "take", lambda self, steps: (taken.append(steps), take(self, steps))[1])
+    take = RenderingWork.take
+    monkeypatch.setattr(RenderingWork, "take", lambda self, steps: (taken.append(steps), take(self, steps))[1])
     assert _rendered("${{{{a}}}}$").as_latex == 0
     assert len("{{{{a}}}}") + rendering.COST_OF_FORMULA + 4 * rendering.COST_OF_BRACE in taken
 

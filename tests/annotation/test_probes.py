@@ -14,7 +14,7 @@ from annotation.assignment.next_task import Coming, _first_side, next_assignment
 from annotation.models import Assignment, Draft, Rater, Seat
 from annotation.policies.quality_checks import BadPolicy, plan_of
 from annotation.recruitment.participation import rater_in
-from annotation.rules.sides import Shown, draw_side
+from annotation.rules.sides import ShownSide, draw_side
 from annotation.rules.spacing import Given, Rate, due, is_due, kinds_due, phase_of
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
@@ -95,7 +95,7 @@ def test_phases_of_a_studys_raters_fill_the_unit_evenly():
     st.randoms(use_true_random=False),
 )
 def test_a_raters_sides_stay_balanced_whatever_the_tasks_have_had(a, b, task_a, task_b, random):
-    side = draw_side(Shown(a, b), Shown(task_a, task_b), random)
+    side = draw_side(ShownSide(a, b), ShownSide(task_a, task_b), random)
     if abs(a - b) >= 3:
         assert side == ("b" if a > b else "a")
     elif task_a != task_b:
@@ -111,7 +111,7 @@ def replace_seed(study, seed):
 
 def test_a_tie_is_drawn():
     """Of 400 draws a half, give or take four standard deviations of 10."""
-    sides = [draw_side(Shown(2, 2), Shown(1, 1), Random(seed)) for seed in range(400)]
+    sides = [draw_side(ShownSide(2, 2), ShownSide(1, 1), Random(seed)) for seed in range(400)]
     assert 160 <= sides.count("a") <= 240
 
 

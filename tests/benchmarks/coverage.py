@@ -39,7 +39,7 @@ from calibration.statistics.weights.fit import weight_intervals
 from calibration.statistics.weights.least_squares import cluster_sums
 from judging.scores.corrected_scores import Entries, corrected_score
 from judging.scores.paired_difference import paired_difference
-from judging.scores.points import HELLOBENCH, Rule, average_intervals
+from judging.scores.points import HELLOBENCH, PointsRule, average_intervals
 
 SEED = 2409
 EXACT = (0.93, 0.97)
@@ -448,7 +448,7 @@ def judged_and_scored(rng, instructions, rule):
     return [Entries(category, whole, tops * under, under) for tops in (people, judge)], number
 
 
-def corrected_design(labelled: int, rule: Rule, name: str):
+def corrected_design(labelled: int, rule: PointsRule, name: str):
     truth = float(rule.scaled(np.array(CATEGORY_MEANS.mean())))
 
     def draw(rng, resamples, clustered):
@@ -602,7 +602,7 @@ def designs() -> list[Design]:
     for labelled, rule, what in (
         (7, HELLOBENCH, "mean of categories"),
         (20, HELLOBENCH, "mean of categories"),
-        (20, Rule(0.0, 1.0, pooled=True), "pooled ratio"),
+        (20, PointsRule(0.0, 1.0, pooled=True), "pooled ratio"),
     ):
         name = f"corrected score, {what}, {3 * labelled} instructions"
         text = f"3 categories x {labelled} + 200 instructions x 2 answers"

@@ -133,3 +133,12 @@ def test_every_public_module_says_what_it_holds():
         if file.name not in plain and not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     ]
     assert silent == []
+
+
+def test_a_name_of_a_class_means_one_thing_in_an_app():
+    places = {}
+    for file in product_files():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name not in ("Meta", "Command", "Config"):
+                places.setdefault((file.relative_to(ROOT).parts[0], node.name), []).append(str(file.relative_to(ROOT)))
+    assert len(places) > 500 and {name: files for name, files in places.items() if len(files) > 1} == {}

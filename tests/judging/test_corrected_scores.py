@@ -5,7 +5,7 @@ import pytest
 
 from calibration.statistics.errors import TooFewRatings
 from judging.scores.corrected_scores import Entries, corrected_score, pseudo_values, strata_of
-from judging.scores.points import HELLOBENCH, Rule
+from judging.scores.points import HELLOBENCH, PointsRule
 
 
 def entries(column, instruction, top, under=None):
@@ -22,10 +22,10 @@ def test_pseudo_values_have_the_scores_mean_by_hand():
     # Two columns, means 80 and 50: mean of columns 65, pooled (80 + 90 + 70 + 50)/4 = 72.5.
     own = entries([1, 1, 1, 2], [1, 2, 3, 4], [80, 90, 70, 50])
     assert pseudo_values(own, HELLOBENCH).mean() == pytest.approx(65)
-    assert pseudo_values(own, Rule(0, 1, pooled=True)).mean() == pytest.approx(72.5)
+    assert pseudo_values(own, PointsRule(0, 1, pooled=True)).mean() == pytest.approx(72.5)
     # A ratio: 3 of 5 and 1 of 3 stars are 4 of 8.
     stars = entries([1, 1], [1, 2], [3, 1], [5, 3])
-    assert pseudo_values(stars, Rule(0, 100)).mean() == pytest.approx(0.5)
+    assert pseudo_values(stars, PointsRule(0, 100)).mean() == pytest.approx(0.5)
 
 
 def test_a_judge_that_is_off_by_a_constant_is_put_right():
@@ -91,7 +91,7 @@ def test_columns_are_strata_unless_they_share_instructions_or_are_pooled():
     # Baselines of one board stand on the same instructions: together they are one stratum.
     baselines = entries([1, 2, 3, 1, 2, 3], [10, 10, 10, 11, 11, 11], [80] * 6)
     assert len({*strata_of([baselines, further], HELLOBENCH)[0]}) == 1
-    assert not strata_of([people, further], Rule(0, 1, pooled=True))[0].any()
+    assert not strata_of([people, further], PointsRule(0, 1, pooled=True))[0].any()
 
 
 def few_a_category(rng, labelled, categories=3, further=60):

@@ -5,7 +5,7 @@ import pytest
 
 from calibration.statistics.errors import TooFewRatings
 from judging.scores.paired_difference import paired_difference
-from judging.scores.points import HELLOBENCH, Rule
+from judging.scores.points import HELLOBENCH, PointsRule
 
 
 def test_by_hand():
@@ -16,7 +16,7 @@ def test_by_hand():
     assert (found.overall.n, found.overall.first, found.overall.second, found.overall.ties) == (3, 2, 1, 0)
     assert {key: one.value for key, one in found.columns.items()} == {1: 60.0, 2: -20.0}
     assert found.kind == "leave_one_out_range"
-    pooled = paired_difference(column, gap, Rule(75, 4, pooled=True))
+    pooled = paired_difference(column, gap, PointsRule(75, 4, pooled=True))
     assert pooled.overall.value == pytest.approx(100 / 3)
     turned = paired_difference(column, -gap, HELLOBENCH)
     assert turned.overall.value == pytest.approx(-20)
@@ -28,7 +28,7 @@ def test_what_is_shared_cancels_and_the_interval_covers():
     held, small = 0, 0
     for _ in range(200):
         gap = rng.normal(1.0, 4.0, 80)
-        found = paired_difference(np.arange(80) % 2, gap, Rule(0, 1), draws=400)
+        found = paired_difference(np.arange(80) % 2, gap, PointsRule(0, 1), draws=400)
         held += found.overall.interval.low <= 1.0 <= found.overall.interval.high
         small += found.p < 0.05
     assert 0.90 <= held / 200 <= 0.99

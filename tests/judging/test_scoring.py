@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from judging.scores.points import (
     NoVerdicts,
-    Rule,
+    PointsRule,
     WithoutWeight,
     average_intervals,
     model_scores,
@@ -207,8 +207,8 @@ def test_ratios_pooled_or_by_category_by_hand():
         "under": np.array([5.0, 5.0, 2.0]), "unscored": {}, "model_names": {1: "one"},
         "category_keys": {10: "x", 20: "y"},
     }  # fmt: skip
-    (by_category,) = model_scores(**entries, rule=Rule(0, 100))
-    (pooled,) = model_scores(**entries, rule=Rule(0, 100, pooled=True))
+    (by_category,) = model_scores(**entries, rule=PointsRule(0, 100))
+    (pooled,) = model_scores(**entries, rule=PointsRule(0, 100, pooled=True))
     assert by_category.average == pytest.approx(70)
     assert {key: cell.score for key, cell in by_category.categories.items()} == {"x": 40.0, "y": 100.0}
     assert pooled.average == pytest.approx(50)

@@ -109,7 +109,7 @@ def _text_field(label: Any, help_text: Any = "", rows: int = 4) -> forms.CharFie
 
 
 @dataclass(frozen=True)
-class Section:
+class FormSection:
     """A part of the page: its heading, what it is about, and its fields."""
 
     key: str
@@ -321,11 +321,11 @@ class StudyForm(forms.Form):
             )
         return data
 
-    def sections(self) -> Iterator[Section]:
+    def sections(self) -> Iterator[FormSection]:
         for key, title, about, names in _SECTIONS:
             present = [self[name] for name in names if name in self.fields]
             if present:
-                yield Section(key, str(title), str(about), present)
+                yield FormSection(key, str(title), str(about), present)
 
     def apply(self) -> None:
         """Write the valid form into the study, unsaved."""

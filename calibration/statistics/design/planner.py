@@ -111,7 +111,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _PlannedRows:
     """One line a rating: instruction and response codes, answers (n, items), overall (n,)."""
 
     instruction: IntArray
@@ -197,7 +197,7 @@ def _check(study: PlannedStudy, assumed: Assumptions) -> None:
         )
 
 
-def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generator) -> _Rows:
+def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generator) -> _PlannedRows:
     """One study's first ratings. Raters differ only by chance, so that a response's raters may be simulated alone."""
     instruction = np.repeat(np.arange(study.instructions), study.models)
     model = np.tile(np.arange(study.models), study.instructions)
@@ -216,7 +216,7 @@ def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generato
         levels=np.array(LEVELS),
         rng=rng,
     )
-    return _Rows(
+    return _PlannedRows(
         instruction=np.tile(instruction, study.overlap),
         response=np.tile(np.arange(instruction.size), study.overlap),
         answers=ratings.answers.reshape(-1, study.items),
@@ -225,7 +225,7 @@ def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generato
 
 
 def _measured(
-    rows: _Rows, study: PlannedStudy, draws: int, seed: int
+    rows: _PlannedRows, study: PlannedStudy, draws: int, seed: int
 ) -> dict[str, tuple[FloatArray, PlannedInterval]]:
     """Value, low and high of every quantity that this study defines, with the kind of its ends."""
     found: dict[str, tuple[FloatArray, PlannedInterval]] = {}

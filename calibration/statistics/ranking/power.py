@@ -74,7 +74,7 @@ class SharedRanks:
 
 
 @dataclass(frozen=True)
-class LabelsNeeded:
+class PairLabelsNeeded:
     """Tasks on which a paired t test finds the difference with the chance `power`; `more` beyond the `have` given."""
 
     needed: int
@@ -171,7 +171,7 @@ def shared_ranks(
 
 def labels_to_separate(
     differences: FloatArray, *, power: float = 0.8, significant: float = SIGNIFICANT
-) -> LabelsNeeded:
+) -> PairLabelsNeeded:
     """Tasks needed to tell two models apart with chance `power`, if their true effect is the one in `differences` (n,).
 
     The effect is the mean difference over its standard deviation; power by the noncentral t distribution. Raises
@@ -205,7 +205,7 @@ def labels_to_separate(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return LabelsNeeded(high, values.size, max(high - values.size, 0), effect, power, significant)
+    return PairLabelsNeeded(high, values.size, max(high - values.size, 0), effect, power, significant)
 
 
 def _check_scores(scores: FloatArray) -> FloatArray:

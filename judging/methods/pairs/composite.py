@@ -41,7 +41,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CategoryChoice:
     """A category's method. `chosen_rate` over `chosen_tasks` is what it was chosen for; `rate` over `tasks` tests it.
 
     `left_out` are the methods that judged too few tasks to be chosen; `held_out` are all tasks of the half that had no
@@ -63,7 +63,7 @@ class Composite:
     """`rate` is the composite's over all held-out tasks; `single` the one method best on the choosing half, and
     `single_rate` what that one reaches on the same held-out tasks."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[CategoryChoice, ...]
     rate: float
     tasks: int
     single: str
@@ -149,12 +149,12 @@ def _best(
 
 def _choice(
     category: str, choosing: Table, testing: Table, methods: Sequence[str], least_share: float
-) -> Choice:
+) -> CategoryChoice:
     method, rate, n, left_out = _best(choosing, methods, least_share, category)
     values = _values(testing, method)
     if not values:
         raise TooFewTasks(reply_messages.NONE_HELD_OUT_IN(category=repr(category), method=method))
-    return Choice(category, method, rate, n, fmean(values), len(values), left_out, tuple(sorted(testing)))
+    return CategoryChoice(category, method, rate, n, fmean(values), len(values), left_out, tuple(sorted(testing)))
 
 
 def verdict_of(

@@ -10,7 +10,7 @@ from calibration.figures.drawing import number
 from calibration.web.blocks import Block, Column, Table
 from judging.models import Watch
 from judging.monitoring.readings import Readings, Round
-from judging.scores.drift import Change, Level, TestName
+from judging.scores.drift import Change, SignificanceLevel, TestName
 from judging.web.monitoring.figures import RoundPoint, rounds_chart
 
 
@@ -48,7 +48,7 @@ def _block(
     test: TestName,
     title: str,
     y_title: str,
-    level_of: Callable[[Round], Level | None],
+    level_of: Callable[[Round], SignificanceLevel | None],
 ) -> Block | None:
     shown = [(one, level) for one in found.rounds if (level := level_of(one)) is not None]
     if not shown:
@@ -86,7 +86,7 @@ def _block(
     )
 
 
-def _point(one: Round, level: Level, tested: Change | None) -> RoundPoint:
+def _point(one: Round, level: SignificanceLevel, tested: Change | None) -> RoundPoint:
     """The limits lie around what this round is compared with, on the tasks both answered."""
     middle = level.value - tested.value if tested else None
     return RoundPoint(
