@@ -76,10 +76,13 @@ test-vllm: install-test .cache/vllm/.installed-$(VLLM)  ## the tests against a r
 lint: install-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/djangofmt --quiet --check templates
+	@! LC_ALL=C.UTF-8 grep -rnE --include='*.html' '^.{161,}' templates || { echo "Template lines may have 160 characters; break these."; exit 1; }
 
 format: install-test
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+	$(VENV)/bin/djangofmt --quiet templates
 
 types: install-test
 	$(VENV)/bin/mypy .

@@ -15,6 +15,13 @@
     frame.setAttribute("aria-label", nameOf(frame) || document.title);
   };
   const sizes = new ResizeObserver((entries) => { for (const { target } of entries) see(target); });
+  // The head of its column stands before what a cell says, without the white space that begins the cell.
+  const tighten = (cell) => {
+    for (let one = cell.firstChild; one;) {
+      if (one.nodeType === Node.TEXT_NODE) one.data = one.data.trimStart();
+      one = one.nodeType === Node.TEXT_NODE ? !one.data && one.nextSibling : one.firstChild;
+    }
+  };
   const say = (table) => {
     const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent.trim());
     const roles = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
@@ -24,7 +31,10 @@
     for (const row of table.tBodies[0]?.rows ?? []) {
       let place = 0;
       for (const cell of row.cells) {
-        if (cell.tagName === "TD" && cell.colSpan === 1 && heads[place]) cell.dataset.head = heads[place];
+        if (cell.tagName === "TD" && cell.colSpan === 1 && heads[place]) {
+          cell.dataset.head = heads[place];
+          tighten(cell);
+        }
         cell.toggleAttribute("data-none", ["", "–"].includes(cell.textContent.trim()) && !cell.children.length);
         place += cell.colSpan;
       }

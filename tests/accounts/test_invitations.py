@@ -14,6 +14,7 @@ from accounts.members.changes import PeopleRefused, change_role, make_accounts, 
 from accounts.members.invitations import InvitationClosed, accept, invite
 from accounts.models import Event, Invitation, Membership, User
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 OWN = {"new_password1": "my own words 5", "new_password2": "my own words 5"}
@@ -55,9 +56,9 @@ def test_a_link_is_made_on_the_page_shown_once_and_kept_as_a_digest(client, lab,
         "invite-role": "analyst",
         "invite-days": "3",
     }
-    html = client.post("/people/lab/", sent).content.decode()
+    html = markup(client.post("/people/lab/", sent))
     (address,) = re.findall(r'value="(http://testserver/invitation/([\w-]{43})/)"', html)
-    again = client.get("/people/lab/").content.decode()
+    again = markup(client.get("/people/lab/"))
     assert "Ana of the second floor" in again
     assert address[1] not in again
     assert address[1] not in str(list(Invitation.objects.values())) + str(list(Event.objects.values()))
@@ -69,10 +70,10 @@ def test_a_link_is_made_on_the_page_shown_once_and_kept_as_a_digest(client, lab,
 def test_somebody_new_chooses_name_and_password_and_is_signed_in(client, lab, lead):
     address = link(lab, lead)
     assert "Lena" not in members(lab)
-    html = client.get(address).content.decode()
+    html = markup(client.get(address))
     assert "lena invites you to join with this role: Analyst" in html
     page = client.post(address, {"name": "ana", **OWN}, follow=True)
-    assert "you sign in as ana@lab" in page.content.decode()
+    assert "you sign in as ana@lab" in markup(page)
     assert members(lab) == {"lena": "lead", "ana@lab": "analyst"}
     user = User.objects.get(username="ana@lab")
     assert (user.made_in, user.password_given, user.is_staff) == (lab, False, False)
@@ -83,7 +84,7 @@ def test_somebody_new_chooses_name_and_password_and_is_signed_in(client, lab, le
 def test_who_has_an_account_signs_in_and_accepts_with_it(client, lab, lead):
     user = make_user("lead", make_workspace("other"), username="otto")
     address = link(lab, lead)
-    html = client.get(address).content.decode()
+    html = markup(client.get(address))
     (sign_in,) = re.findall(r'href="(/sign-in/\?next=/invitation/[^"]+)"', html)
     signed = client.post(
         "/sign-in/", {"username": "otto", "password": "plumb line 12", "next": sign_in.partition("next=")[2]}
@@ -107,7 +108,7 @@ def test_the_workspace_that_made_an_account_loses_its_power_when_the_account_joi
     address = link(other, make_user("owner", other), role="lead")
     ann = Client()
     ann.login(username="ann@lab", password=account.password)
-    html = ann.get(address).content.decode()
+    html = markup(ann.get(address))
     assert "handed out to you by somebody else" in html
     assert ann.post(address).status_code == 422
     assert (
@@ -128,7 +129,7 @@ def test_a_link_works_once(client, lab, lead):
     client.post(address, {"name": "ana", **OWN})
     for visitor in (Client(), client):
         page = visitor.post(address, {"name": "bea", **OWN})
-        assert (page.status_code, "has been used" in page.content.decode()) == (410, True)
+        assert (page.status_code, "has been used" in markup(page)) == (410, True)
     second = make_user(username="second")
     with pytest.raises(InvitationClosed, match="has been used"):
         accept(invitation=Invitation.objects.get(), user=second, clock=timezone.now)
@@ -160,7 +161,7 @@ def test_of_two_who_accept_at_once_one_comes_in(lab, lead):
 def test_a_link_expires_and_is_withdrawn(client, lab, lead):
     old = link(lab, lead, days=1, clock=lambda: timezone.now() - timedelta(days=1, seconds=1))
     page = client.get(old)
-    assert (page.status_code, "has expired" in page.content.decode()) == (410, True)
+    assert (page.status_code, "has expired" in markup(page)) == (410, True)
     address = link(lab, lead)
     client.force_login(lead)
     withdrawal = reverse("accounts:withdraw_invitation", args=["lab", Invitation.objects.first().public_id])
@@ -169,7 +170,7 @@ def test_a_link_expires_and_is_withdrawn(client, lab, lead):
     visitor = Client()
     for closed in (old, address):
         assert visitor.post(closed, {"name": "ana", **OWN}).status_code == 410
-    assert "was withdrawn" in visitor.get(address).content.decode()
+    assert "was withdrawn" in markup(visitor.get(address))
     assert members(lab) == {"lena": "lead"}
     assert client.get("/invitation/" + "x" * 43 + "/").status_code == 404
 
@@ -202,7 +203,7 @@ def test_who_lost_a_role_does_not_come_back_by_an_own_link(client, lab, owner, l
         case "closed":
             User.objects.filter(pk=former.pk).update(is_active=False)
     page = client.post(address, {"name": "back", **OWN})
-    assert (page.status_code, "was withdrawn" in page.content.decode()) == (410, True)
+    assert (page.status_code, "was withdrawn" in markup(page)) == (410, True)
     assert "back@lab" not in members(lab)
 
 
@@ -226,7 +227,7 @@ def test_a_member_changes_nothing_by_a_link(client, lab, lead):
     address = link(lab, lead, role="analyst")
     client.force_login(rita)
     for page in (client.get(address), client.post(address)):
-        assert (page.status_code, "belong to Lab already" in page.content.decode()) == (410, True)
+        assert (page.status_code, "belong to Lab already" in markup(page)) == (410, True)
     assert members(lab)["rita"] == "rater"
     assert Invitation.objects.get().accepted_at is None
 
@@ -238,12 +239,10 @@ def test_an_invited_person_finds_no_names_out(client, lab, lead):
     address = link(lab, lead)
     bad = {"name": "ana", "new_password1": "short", "new_password2": "short"}
     free = {**bad, "name": "qqq"}
-    pages = [
-        re.sub(r'value="[^"]*"', "", client.post(address, sent).content.decode()) for sent in (bad, free)
-    ]
+    pages = [re.sub(r'value="[^"]*"', "", markup(client.post(address, sent))) for sent in (bad, free)]
     assert pages[0] == pages[1]
     page = client.post(address, {"name": "ana", **OWN}, follow=True)
-    assert "you sign in as ana2@lab" in page.content.decode()
+    assert "you sign in as ana2@lab" in markup(page)
     assert Client().post(link(lab, lead), {"name": "otto", **OWN}).status_code == 302
 
 

@@ -10,6 +10,7 @@ from accounts.models import Event, Membership, User
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Score
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +19,7 @@ def test_signing_in_leads_to_the_page_asked_for(client):
     make_user("lead", username="lena")
     response = client.get(reverse("annotation:studies"))
     assert response["Location"] == "/sign-in/?next=/studies/"
-    assert 'name="next" value="/studies/"' in client.get(response["Location"]).content.decode()
+    assert 'name="next" value="/studies/"' in markup(client.get(response["Location"]))
     signed = client.post("/sign-in/", {"username": "lena", "password": "plumb line 12", "next": "/studies/"})
     assert signed["Location"] == "/studies/"
 
@@ -26,7 +27,7 @@ def test_signing_in_leads_to_the_page_asked_for(client):
 def test_a_wrong_password_is_said_once_and_kept_secret(client):
     make_user(username="lena")
     response = client.post("/sign-in/", {"username": "lena", "password": "wrong one 12"})
-    html = response.content.decode()
+    html = markup(response)
     assert response.status_code == 200
     assert "do not belong together" in html
     assert "wrong one 12" not in html
@@ -48,19 +49,19 @@ def test_signing_out(client):
 
 def test_the_language_is_chosen_and_kept(client):
     client.force_login(make_user("lead"))
-    assert '<html lang="en">' in client.get("/").content.decode()
+    assert '<html lang="en">' in markup(client.get("/"))
     response = client.post(
         "/i18n/setlang/", {"language": "zh-hans"}, headers={"Referer": "http://testserver/"}
     )
     assert response["Location"] == "http://testserver/"
-    assert '<html lang="zh-hans">' in client.get("/").content.decode()
+    assert '<html lang="zh-hans">' in markup(client.get("/"))
 
 
 def test_a_raters_start_page(client):
     study = make_checklist_study()
     make_seats(study)
     client.force_login(make_user("rater", study.workspace))
-    html = client.get("/").content.decode()
+    html = markup(client.get("/"))
     assert "Essays" in html
     assert "Begin" in html
     assert 'href="/studies/"' not in html
@@ -68,9 +69,9 @@ def test_a_raters_start_page(client):
 
 def test_an_empty_start_page_says_what_to_do(client):
     client.force_login(make_user("rater"))
-    assert "Nothing to rate just now" in client.get("/").content.decode()
+    assert "Nothing to rate just now" in markup(client.get("/"))
     client.force_login(make_user("lead"))
-    assert "No study yet" in client.get("/").content.decode()
+    assert "No study yet" in markup(client.get("/"))
 
 
 def test_studies_without_seats_or_of_others_are_not_offered(client):
@@ -78,7 +79,7 @@ def test_studies_without_seats_or_of_others_are_not_offered(client):
     other = make_checklist_study(slug="other", workspace=make_workspace("elsewhere"))
     make_seats(other)
     client.force_login(make_user("rater"))
-    html = client.get("/").content.decode()
+    html = markup(client.get("/"))
     assert "Imported" not in html
     assert "Other" not in html
 
@@ -91,7 +92,7 @@ def test_a_leads_start_page_names_what_is_simulated(client, django_assert_max_nu
         make_answer(study.tasks.first(), rater, {"item0": 1.0, "overall": 5.0})
     client.force_login(make_user("lead"))
     with django_assert_max_num_queries(12):
-        html = client.get("/").content.decode()
+        html = markup(client.get("/"))
     assert html.count("badge-simulated") == 6
     assert "Study-3" in html
 
@@ -99,11 +100,11 @@ def test_a_leads_start_page_names_what_is_simulated(client, django_assert_max_nu
 def test_errors_have_pages_in_both_languages(client):
     response = client.get("/nowhere/")
     assert response.status_code == 404
-    assert "no such page" in response.content.decode()
+    assert "no such page" in markup(response)
     client.force_login(make_user("rater"))
     denied = client.get(reverse("annotation:studies"))
     assert denied.status_code == 403
-    assert "Your role does not include this page" in denied.content.decode()
+    assert "Your role does not include this page" in markup(denied)
 
 
 def test_a_fault_has_a_page_that_needs_nothing(client, monkeypatch):
@@ -116,8 +117,8 @@ def test_a_fault_has_a_page_that_needs_nothing(client, monkeypatch):
     client.force_login(make_user())
     response = client.get("/")
     assert response.status_code == 500
-    assert "Something went wrong on our side" in response.content.decode()
-    assert "broken on purpose" not in response.content.decode()
+    assert "Something went wrong on our side" in markup(response)
+    assert "broken on purpose" not in markup(response)
 
 
 def test_health(client):
@@ -174,11 +175,8 @@ def test_admin_shows_scores_and_never_changes_them(admin_client):
     assert admin_client.post(page, {"value": "0"}).status_code == 403
     assert admin_client.get(reverse("admin:annotation_score_add")).status_code == 403
     assert admin_client.post(reverse("admin:annotation_score_delete", args=[score.pk])).status_code == 403
-    assert (
-        "item0"
-        in admin_client.get(
-            reverse("admin:annotation_assignment_change", args=[assignment.pk])
-        ).content.decode()
+    assert "item0" in markup(
+        admin_client.get(reverse("admin:annotation_assignment_change", args=[assignment.pk]))
     )
 
 
@@ -214,5 +212,5 @@ def test_the_log_is_not_written_by_hand(admin_client):
 
 @override_settings(LANGUAGE_CODE="zh-hans")
 def test_a_first_visit_gets_the_language_of_the_browser(client):
-    html = client.get("/sign-in/", headers={"Accept-Language": "zh-CN,zh;q=0.9"}).content.decode()
+    html = markup(client.get("/sign-in/", headers={"Accept-Language": "zh-CN,zh;q=0.9"}))
     assert '<html lang="zh-hans">' in html

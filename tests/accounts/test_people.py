@@ -13,6 +13,7 @@ from accounts.members.changes import PeopleRefused, change_role, make_accounts, 
 from accounts.members.invitations import accept, invite
 from accounts.models import Event, Membership, User
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def make_on_page(client, names, role="rater", slug="lab"):
 def accounts_on(page):
     """(name, password) of each new account that the page shows."""
     rows = r'<th scope="row">(\S+)</th>\s*<td><code>(.+?)</code>'
-    return re.findall(rows, page.content.decode())
+    return re.findall(rows, markup(page))
 
 
 def renew(client, user, slug="lab"):
@@ -61,7 +62,7 @@ def test_five_raters_are_made_in_one_go_and_sign_in_with_the_passwords_shown_onc
     page = make_on_page(client, "ann\nbob\n cai \n\ndan\neva\nann")
     made = dict(accounts_on(page))
     assert list(made) == ["ann@lab", "bob@lab", "cai@lab", "dan@lab", "eva@lab"]
-    again = client.get("/people/lab/").content.decode()
+    again = markup(client.get("/people/lab/"))
     assert "eva@lab" in again
     assert not any(password in again for password in made.values())
     client.logout()
@@ -100,7 +101,7 @@ def test_a_lead_gives_roles_below_and_touches_neither_owners_nor_leads(client, l
             refused(membership=membership(owner, lab), by=lead)
     assert not User.objects.filter(username__startswith="new").exists()
     client.force_login(lead)
-    assert 'value="owner"' not in client.get("/people/lab/").content.decode()
+    assert 'value="owner"' not in markup(client.get("/people/lab/"))
     for sent in (
         {"do": "accounts", "accounts-names": "new"},
         {"do": "invite", "invite-note": "n", "invite-days": "7"},
@@ -161,11 +162,11 @@ def test_a_password_is_renewed_only_where_the_account_was_made_and_belongs_alone
     for user in (came_in, made_elsewhere, both, staff, root):
         page = renew(client, user)
         assert page.status_code == 302
-        assert "opens more than it" in client.get(page["Location"]).content.decode()
+        assert "opens more than it" in markup(client.get(page["Location"]))
         assert keeps_the_password(user)
         with pytest.raises(PeopleRefused, match=r"manage\.py add_person"):
             new_password(membership=membership(user, lab), by=owner)
-    html = client.get("/people/lab/").content.decode()
+    html = markup(client.get("/people/lab/"))
     assert re.findall(r'aria-label="New password for (\S+)"', html) == ["ann@lab"]
 
 
@@ -214,7 +215,7 @@ def test_the_answer_to_a_new_name_is_the_same_whether_the_name_exists(client, la
         page = make_on_page(client, name)
         ((made, password),) = accounts_on(page)
         added = Membership.objects.get(user__username=made)
-        html = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", page.content.decode())
+        html = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", markup(page))
         for own in (password, added.user.public_id, made.partition("@")[0]):
             html = html.replace(own, "")
         remove_person(membership=added, by=lead)
@@ -233,7 +234,7 @@ def test_a_name_taken_by_the_operator_gets_a_number_and_one_of_ours_is_left(clie
     before = bob.password
     page = make_on_page(client, "bob\ncai")
     assert [name for name, _ in accounts_on(page)] == ["cai@lab"]
-    assert "were not changed: bob@lab." in page.content.decode()
+    assert "were not changed: bob@lab." in markup(page)
     bob.refresh_from_db()
     assert bob.password == before
 
@@ -257,7 +258,7 @@ def test_who_is_removed_sees_nothing_more_by_session_or_token(client, lab, owner
     _token, secret = issue_token(user=user, name="script", may_change=True)
     bearer = {"Authorization": f"Bearer {secret}"}
     client.force_login(user)
-    assert lab_study.slug in client.get("/studies/").content.decode()
+    assert lab_study.slug in markup(client.get("/studies/"))
     remove_person(membership=membership(user, lab), by=owner)
     assert client.get("/studies/").status_code == 403
     assert client.get("/people/lab/").status_code == 404
@@ -278,14 +279,14 @@ def test_a_handed_out_password_is_changed_before_its_account_leads(client, lab, 
     change_role(membership=membership(ann, lab), role="analyst", by=owner)
     _token, secret = issue_token(user=ann, name="kept by whoever knew the password")
     client.login(username="ann@lab", password=account.password)
-    assert "handed out to you by somebody else" in client.get("/account/").content.decode()
+    assert "handed out to you by somebody else" in markup(client.get("/account/"))
     own = {
         "old_password": account.password,
         "new_password1": "my own words 5",
         "new_password2": "my own words 5",
     }
     assert client.post("/account/password/", own).status_code == 302
-    assert "handed out to you by somebody else" not in client.get("/account/").content.decode()
+    assert "handed out to you by somebody else" not in markup(client.get("/account/"))
     assert Client().get("/api/v1/studies/", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
     change_role(membership=membership(ann, lab), role="lead", by=owner)
     assert client.get("/people/lab/").status_code == 200

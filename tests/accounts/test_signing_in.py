@@ -13,6 +13,7 @@ from accounts.api.tokens import issue_token
 from accounts.models import SignInAttempt, User
 from accounts.sign_in import limit as sign_in_limit
 from tests.factories import make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 RIGHT = "plumb line 12"
@@ -24,7 +25,7 @@ def attempt(name, password="wrong one 12", client=None, **extra):
 
 
 def words_of(page):
-    html = page.content.decode()
+    html = markup(page)
     return page.status_code, re.findall(r'role="alert">(.+?)</p>', html)
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from core.web.unsent_forms import UnsentForm
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -33,10 +34,12 @@ def sign_in(browser, answer, **more):
 def fields_of(answer):
     """What the page's own form would send: the browser drops a line break right after <textarea>."""
     form = re.search(r"<main.*?(<form.*?</form>)", answer.content.decode(), re.DOTALL)
-    assert form, answer.content.decode()
-    inputs = re.findall(r'<input type="(?:hidden|text)"[^>]* name="([^"]*)"[^>]* value="([^"]*)"', form[1])
+    assert form, markup(answer)
+    inputs = re.findall(
+        r'<input\s+type="(?:hidden|text)"[^>]*\sname="([^"]*)"[^>]*\svalue="([^"]*)"', form[1]
+    )
     token = re.findall(r'name="(csrfmiddlewaretoken)" value="([^"]*)"', form[1])
-    areas = re.findall(r'<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>', form[1], re.DOTALL)
+    areas = re.findall(r'<textarea[^>]*\sname="([^"]*)"[^>]*>\n(.*?)</textarea>', form[1], re.DOTALL)
     sent = {}
     for name, value in (*inputs, *token, *areas):
         sent.setdefault(name, []).append(html.unescape(value))
@@ -52,7 +55,7 @@ def signed_in(browser):
 def test_what_was_typed_is_offered_again_and_goes_where_it_went(browser):
     signed_in(browser)
     answer = browser.post(ADDRESS, {**TYPED, "csrfmiddlewaretoken": "x" * 64}, headers=OWN)
-    page = answer.content.decode()
+    page = markup(answer)
     assert answer.status_code == 403 and "<nav" in page and answer["Cache-Control"] == "no-store"
     assert "<script>alert" not in page and "lena" in page
     assert f'action="{ADDRESS}"' in page
@@ -78,7 +81,7 @@ def test_what_was_typed_is_offered_again_and_goes_where_it_went(browser):
 )
 def test_a_form_of_another_site_is_offered_to_nobody(browser, headers):
     answer = signed_in(browser).post(ADDRESS, TYPED, headers=headers)
-    page = answer.content.decode()
+    page = markup(answer)
     assert answer.status_code == 403 and "<nav" in page
     assert "does not say that it came from a page of this site" in page
     assert "alert(" not in page and "Send again" not in page
@@ -87,7 +90,7 @@ def test_a_form_of_another_site_is_offered_to_nobody(browser, headers):
 def test_a_page_that_only_names_the_page_before_it_is_our_own(browser):
     headers = {"Referer": "http://testserver/library/"}
     answer = signed_in(browser).post(ADDRESS, TYPED, headers=headers)
-    assert "Send again" in answer.content.decode()
+    assert "Send again" in markup(answer)
 
 
 @pytest.mark.parametrize("name", ["password", "new_password1", "old_password"])
@@ -95,7 +98,7 @@ def test_a_password_is_never_offered_again(browser, name):
     signed_in(browser)
     headers = {**OWN, "Referer": "http://testserver/account/password/?a=1"}
     answer = browser.post("/account/password/", {name: "swordfish 77"}, headers=headers)
-    page = answer.content.decode()
+    page = markup(answer)
     assert answer.status_code == 403
     assert "swordfish" not in page and 'href="/account/password/?a=1"' in page
 
@@ -111,15 +114,15 @@ def test_a_form_with_a_file_or_of_another_kind_is_not_offered(browser, tmp_path)
         (told, 403, "This form was not taken"),
     ):
         assert answer.status_code == status
-        assert sentence in answer.content.decode()
-        assert "Send again" not in answer.content.decode()
+        assert sentence in markup(answer)
+        assert "Send again" not in markup(answer)
 
 
 def test_a_part_of_a_page_gets_a_sentence(browser):
     headers = {**OWN, "HX-Request": "true", "HX-Current-URL": "http://testserver/x/"}
     answer = signed_in(browser).post(ADDRESS, TYPED, headers=headers)
     assert answer.status_code == 422 and answer["HX-Retarget"] == "#messages"
-    assert answer.content.decode().startswith("<ul")
+    assert markup(answer).startswith("<ul")
     # The rating page's script goes by the status: 422 would tell it that the answer was read.
     script = browser.post(ADDRESS, TYPED, headers={**OWN, "HX-Request": "true"})
     assert script.status_code == 403
@@ -130,9 +133,9 @@ def test_after_a_session_that_had_ended_the_form_is_offered_once_signed_in(brows
     token = browser.cookies["csrftoken"].value
     sent = {**TYPED, "csrfmiddlewaretoken": token}
     asked = browser.post(ADDRESS, sent, headers=OWN)
-    assert asked.status_code == 403 and "alert(" not in asked.content.decode()
+    assert asked.status_code == 403 and "alert(" not in markup(asked)
     wrong = sign_in(browser, asked, password="wrong one")
-    assert "do not belong together" in wrong.content.decode()
+    assert "do not belong together" in markup(wrong)
     offered = sign_in(browser, wrong)
     assert offered.status_code == 200
     again = fields_of(offered)

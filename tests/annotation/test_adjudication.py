@@ -22,6 +22,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -195,10 +196,10 @@ def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
 def test_the_queue_and_its_threshold(as_lead, study, django_assert_max_num_queries):
     first, second, _third, _fourth = tasks_of(study)
     with django_assert_max_num_queries(20):
-        html = as_lead.get(to("disagreements", study)).content.decode()
+        html = markup(as_lead.get(to("disagreements", study)))
     assert html.index(first.public_id) < html.index(second.public_id)
     assert "2 tasks on which people differ wait for a decision." in html
-    part = as_lead.get(to("disagreements", study) + "?least=20", headers=HTMX).content.decode()
+    part = markup(as_lead.get(to("disagreements", study) + "?least=20", headers=HTMX))
     assert "<html" not in part and first.public_id in part and second.public_id not in part
 
 
@@ -210,15 +211,15 @@ def test_any_threshold_is_survived(as_lead, study, least):
 def test_a_decision_in_the_browser(as_lead, study, django_assert_max_num_queries):
     task = tasks_of(study)[0]
     with django_assert_max_num_queries(24):
-        html = as_lead.get(to("task", study, task.public_id)).content.decode()
+        html = markup(as_lead.get(to("task", study, task.public_id)))
     assert "2 answers to this task." in html and "model0" in html and "Some words about it" in html
     assert as_lead.post(to("task", study, task.public_id), {}).status_code == 422
     assert as_lead.post(to("task", study, task.public_id), sent())["Location"] == to(
         "task", study, task.public_id
     )
-    html = as_lead.get(to("task", study, task.public_id)).content.decode()
+    html = markup(as_lead.get(to("task", study, task.public_id)))
     assert "Your own answer stands beside them." in html and "3 answers to this task." in html
-    assert "decided" in as_lead.get(to("disagreements", study)).content.decode()
+    assert "decided" in markup(as_lead.get(to("disagreements", study)))
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_taking_back_a_held_task(as_lead, study):
     make_seats(study)
     held, _progress = next_assignment(make_rater(study), study, clock=timezone.now)
     address = to("task", study, held.task.public_id)
-    assert "Take back from 1 rater" in as_lead.get(address).content.decode()
+    assert "Take back from 1 rater" in markup(as_lead.get(address))
     as_lead.post(to("release", study, held.task.public_id))
     assert not Seat.objects.filter(state="held").exists()
     assert Event.objects.filter(verb="release_task", object_id=held.task.public_id).count() == 1

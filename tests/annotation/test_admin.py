@@ -12,6 +12,7 @@ from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from annotation.recruitment.join_limits import note_join
 from tests.annotation.raters_at_work import clock, make_study, work
 from tests.factories import make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 FIXED = [
@@ -83,9 +84,9 @@ def test_who_a_rater_is_stands_on_no_page_of_answers(boss, rater):
             reverse(f"admin:annotation_{model._meta.model_name}_change", args=[row.pk])
             for row in model.objects.all()[:3]
         ]
-        assert not any("5f1a" in boss.get(page).content.decode() for page in pages), model
+        assert not any("5f1a" in markup(boss.get(page)) for page in pages), model
     page = reverse("admin:annotation_rateridentity_change", args=[RaterIdentity.objects.get().pk])
-    assert "5f1a" in boss.get(page).content.decode()
+    assert "5f1a" in markup(boss.get(page))
 
 
 def test_deleting_an_identity_forgets_the_person_and_enters_the_log(boss, rater):
@@ -100,4 +101,4 @@ def test_deleting_an_identity_forgets_the_person_and_enters_the_log(boss, rater)
 def test_a_standing_is_shown_with_its_cause(boss, rater):
     pause(rater, message="Call me.", by=None)
     page = reverse("admin:annotation_standing_change", args=[Standing.objects.get(rater=rater).pk])
-    assert "Call me." in boss.get(page).content.decode()
+    assert "Call me." in markup(boss.get(page))

@@ -35,6 +35,7 @@ from annotation.recruitment.cohorts import (
 from annotation.recruitment.minimum import minimum_of
 from tests.annotation.raters_at_work import NOON, clock, make_study, work
 from tests.factories import make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PROLIFIC = {"PROLIFIC_PID": "5f1a", "STUDY_ID": "s1", "SESSION_ID": "x1"}
@@ -350,7 +351,7 @@ class TestTheLeadsPage:
         made = {"name": "Prolific", "kind": "crowd", "days": "7", "consent_en": "Be kind."}
         assert lead.post(self.address(study), made).status_code == 302
         cohort = Cohort.objects.get()
-        html = lead.get(self.address(study)).content.decode()
+        html = markup(lead.get(self.address(study)))
         assert f"/join/{cohort.entry_token}/" in html
         assert cohort.codes["pass"] in html
         assert cohort.consents == {"en": "Be kind."}
@@ -360,17 +361,17 @@ class TestTheLeadsPage:
     def test_links_codes_and_accounts(self, lead, study):
         cohort = make_cohort(study, "here", "onsite")
         change = self.address(study, "change_cohort", cohort.pk)
-        html = lead.post(change, {"do": "accounts", "usernames": "ann\nbob\nann"}).content.decode()
+        html = markup(lead.post(change, {"do": "accounts", "usernames": "ann\nbob\nann"}))
         assert User.objects.filter(username__in=["ann@lab", "bob@lab"]).count() == 2
         password = html.split("<code>")[1].split("</code>")[0]
         assert User.objects.get(username="ann@lab").check_password(password)
         assert Membership.objects.get(user__username="bob@lab").role == "rater"
-        html = lead.post(change, {"do": "accounts", "usernames": "ann"}).content.decode()
+        html = markup(lead.post(change, {"do": "accounts", "usernames": "ann"}))
         assert "were not changed: ann@lab." in html
         assert User.objects.get(username="ann@lab").check_password(password)
         assert lead.post(change, {"do": "accounts", "usernames": "no spaces"}).status_code == 302
         lead.post(change, {"do": "revoke"})
-        assert "link revoked" in lead.get(self.address(study)).content.decode()
+        assert "link revoked" in markup(lead.get(self.address(study)))
         lead.post(change, {"do": "renew"})
         lead.post(change, {"do": "codes", "pass": "P1", "fail": "F1", "screened_out": "S1"})
         cohort.refresh_from_db()
@@ -390,7 +391,7 @@ class TestTheLeadsPage:
     def test_people_are_paused_let_on_and_forgotten(self, lead, study, crowd):
         rater = enter(crowd)
         work(rater, study, most=2)
-        html = lead.get(self.address(study)).content.decode()
+        html = markup(lead.get(self.address(study)))
         assert "prolific:5f1a" in html
         change = self.address(study, "change_rater", rater.public_id)
         lead.post(change, {"do": "pause", "message": "Call me."})
@@ -399,7 +400,7 @@ class TestTheLeadsPage:
         lead.post(change, {"do": "resume"})
         assert Rater.objects.get(pk=rater.pk).standing.state == "rating"
         lead.post(change, {"do": "erase"})
-        assert "prolific:5f1a" not in lead.get(self.address(study)).content.decode()
+        assert "prolific:5f1a" not in markup(lead.get(self.address(study)))
 
     def test_what_a_complete_part_needs_is_changed_and_logged(self, lead, study):
         change = self.address(study, "change_minimum")
@@ -411,7 +412,7 @@ class TestTheLeadsPage:
         assert study.policies["minimum"] == {"answers": 4, "checks": 70}
         event = Event.objects.get(verb="change_study")
         assert (event.before, event.after) == ({"minimum": {}}, {"minimum": {"answers": 4, "checks": 70}})
-        assert 'value="70"' in lead.get(self.address(study)).content.decode()
+        assert 'value="70"' in markup(lead.get(self.address(study)))
         lead.post(change, {})
         study.refresh_from_db()
         assert "minimum" not in study.policies
@@ -422,11 +423,11 @@ class TestTheLeadsPage:
             Seat.objects.filter(task=assignment.task, state="held").update(draw_key=0)
             skip(assignment=assignment, reason="broken", clock=clock())
             Seat.objects.filter(task=assignment.task).update(draw_key=0)
-        html = lead.get(self.address(study)).content.decode()
+        html = markup(lead.get(self.address(study)))
         assert "Skipped by everybody" in html
         assert "The text is broken or missing (2)" in html
         lead.post(self.address(study, "set_aside", assignment.task.public_id))
-        assert "Skipped by everybody" not in lead.get(self.address(study)).content.decode()
+        assert "Skipped by everybody" not in markup(lead.get(self.address(study)))
 
     def test_every_action_enters_the_log_with_what_was_and_what_is(self, lead, study):
         lead.post(self.address(study), {"name": "Prolific", "kind": "crowd", "days": "7"})
@@ -464,7 +465,7 @@ class TestTheLeadsPage:
         assert cohort.entry_token not in everything
         assert "5f1a" not in everything
         assert "ann" not in everything.replace("cannot", "")
-        history = lead.get(self.address(study, "history")).content.decode()
+        history = markup(lead.get(self.address(study, "history")))
         assert "completion codes" in history and "Call me." in history
 
     @pytest.mark.parametrize("role", ["rater", "analyst", None])

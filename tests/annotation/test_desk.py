@@ -21,6 +21,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 VALUES = {"item0": 1.0, "item1": 0.5, "item2": 0.0, "overall": 6.0}
@@ -101,7 +102,7 @@ def test_the_desk_of_a_lead(client, study, lead):
         task=study.tasks.first(), rater=Rater.objects.get(label="ann"), kind="note", text="Ends early"
     )
     client.force_login(lead)
-    html = client.get(desk_of(study)).content.decode()
+    html = markup(client.get(desk_of(study)))
     assert "3 of 16 places in 8 tasks are answered, by 1 rater." in html
     assert "1 judge gave 8 verdicts." in html
     assert "badge-simulated" in html
@@ -124,7 +125,7 @@ def test_who_may_see_the_desk(client, study, role, status):
 def test_a_lead_of_another_workspace_finds_nothing(client, study):
     client.force_login(make_user("lead", make_workspace("elsewhere")))
     assert client.get(desk_of(study)).status_code == 404
-    assert "Essays" not in client.get(reverse("annotation:studies")).content.decode()
+    assert "Essays" not in markup(client.get(reverse("annotation:studies")))
 
 
 def test_signed_out_visitors_are_asked_to_sign_in(client, study):
@@ -134,7 +135,7 @@ def test_signed_out_visitors_are_asked_to_sign_in(client, study):
 def test_an_empty_study_says_what_to_do(client, lead):
     empty = make_checklist_study(instructions=0, slug="empty")
     client.force_login(lead)
-    html = client.get(desk_of(empty)).content.decode()
+    html = markup(client.get(desk_of(empty)))
     assert "This study has no tasks yet" in html
     assert "--study empty" in html
 
@@ -146,7 +147,7 @@ def test_an_imported_study_of_positions_names_no_persons(client, lead):
         for task in imported.tasks.all():
             make_answer(task, slot, VALUES)
     client.force_login(lead)
-    html = client.get(desk_of(imported)).content.decode()
+    html = markup(client.get(desk_of(imported)))
     assert "8 answers of people to 4 tasks; the data names positions, not persons." in html
     assert "Positions" in html
     assert "places" not in html
@@ -154,7 +155,7 @@ def test_an_imported_study_of_positions_names_no_persons(client, lead):
 
 def test_no_study_yet(client):
     client.force_login(make_user("lead"))
-    assert "No study yet" in client.get(reverse("annotation:studies")).content.decode()
+    assert "No study yet" in markup(client.get(reverse("annotation:studies")))
 
 
 def test_the_list_counts_each_study_in_five_queries(study, django_assert_num_queries):
@@ -182,7 +183,7 @@ def test_the_desks_queries_are_few_and_do_not_grow(client, study, lead, django_a
 def test_the_list_of_studies(client, study, lead, django_assert_max_num_queries):
     client.force_login(lead)
     with django_assert_max_num_queries(9):
-        html = client.get(reverse("annotation:studies")).content.decode()
+        html = markup(client.get(reverse("annotation:studies")))
     assert "Essays" in html
     assert "3 of 16 places" in html
     assert "badge-simulated" in html

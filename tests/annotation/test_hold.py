@@ -14,6 +14,7 @@ from annotation.models import Assignment, Rater, Seat
 from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import NOON, answer, clock, make_study
 from tests.factories import make_checklist_study, make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -48,7 +49,7 @@ def held_one():
 
 def test_one_task_is_held_however_often_it_is_asked_for(page):
     client, assignment = page
-    pages = [hold(client, assignment).content.decode() for _ in range(3)]
+    pages = [markup(hold(client, assignment)) for _ in range(3)]
     assert all(f'data-assignment="{held_one().public_id}"' in html for html in pages)
     assert Seat.objects.filter(state="held").count() == 2
     assert held_one().seat.state == "held"
@@ -105,7 +106,7 @@ def test_a_task_that_is_not_held_is_not_shown(page, name):
     client, assignment = page
     response = client.post(url_of("rate", assignment), GOOD | {"held": name}, headers=HTMX)
     assert response.status_code == 200
-    assert 'data-assignment="' in response.content.decode()
+    assert 'data-assignment="' in markup(response)
 
 
 def test_nobody_shows_what_somebody_else_holds(page, client, study):

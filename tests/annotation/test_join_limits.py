@@ -20,6 +20,7 @@ from annotation.recruitment.join_limits import (
 )
 from tests.annotation.raters_at_work import NOON, clock, make_study
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "90", "idle": "30"}
@@ -167,7 +168,7 @@ def test_no_seat_this_minute_says_come_back_and_ends_nothing(crowd, later):
     first, second = Visitor(crowd, "first", "203.0.113.1"), Visitor(crowd, "second", "203.0.113.2")
     task = first.go_in()
     for response in (second.look(), second.agree()):
-        html = response.content.decode()
+        html = markup(response)
         assert response.status_code == 503
         assert "Other raters are working on all the remaining tasks right now." in html
         assert "You have not been screened out" in html
@@ -191,7 +192,7 @@ def test_who_is_in_and_finds_no_seat_waits_without_a_code(crowd, study):
     assert "/rate/" in task
     assert "/rate/" not in second.start()["Location"]
     waiting = second.done()
-    html = waiting.content.decode()
+    html = markup(waiting)
     assert "Other raters are working on all the remaining tasks right now." in html
     assert waiting["Refresh"] == "60"
     assert not any(code in html for code in crowd.codes.values())
@@ -199,7 +200,7 @@ def test_who_is_in_and_finds_no_seat_waits_without_a_code(crowd, study):
     first.client.post(task, GOOD)
     over = second.done()
     assert "Refresh" not in over
-    assert "There is no task left for you in this study now." in over.content.decode()
+    assert "There is no task left for you in this study now." in markup(over)
 
 
 def test_who_lacks_an_answer_while_the_last_task_is_held_gets_no_code_yet(crowd, study):
@@ -212,14 +213,14 @@ def test_who_lacks_an_answer_while_the_last_task_is_held_gets_no_code_yet(crowd,
     held = holder.start()["Location"]
     assert worker.client.post(task, GOOD)["Location"] == worker.done().wsgi_request.path
     waiting = worker.done()
-    html = waiting.content.decode()
+    html = markup(waiting)
     assert "Keep this page open, or come back by the same link." in html
     assert waiting["Refresh"] == "60"
     assert not any(code in html for code in crowd.codes.values())
     holder.client.post(held, GOOD)
     over = worker.done()
     assert "Refresh" not in over
-    assert crowd.codes["quota_full"] in over.content.decode()
+    assert crowd.codes["quota_full"] in markup(over)
 
 
 def test_a_study_without_any_seat_left_keeps_nobody_waiting(crowd):
@@ -246,14 +247,14 @@ class TestHonestPeople:
         campus = [Visitor(crowd, f"student{n}") for n in range(33)]
         refused = [visitor for visitor in campus if not visitor.go_in()]
         response = refused[0].agree()
-        html = response.content.decode()
+        html = markup(response)
         assert (len(refused), response.status_code) == (3, 429)
         assert "30 people joined from your network within the past hour" in html
         assert "ask the lead to raise the limit" in html
         assert re.search(r"Try again after \d\d:\d\d UTC", html)
         assert 3000 < int(response["Retry-After"]) <= 3600
         page = reverse("annotation:cohorts", args=[study.slug])
-        html = lead.get(page).content.decode()
+        html = markup(lead.get(page))
         assert "203.0.113.7" in html
         assert "4 attempts to join were refused because of a limit." in html
         assert "PLUMBLINE_TRUSTED_PROXIES" in html
@@ -261,14 +262,14 @@ class TestHonestPeople:
         assert 'name="joins_per_hour" value="60"' in html
         lead.post(change, {"do": "joins", "joins_per_hour": "60"})
         assert all(visitor.go_in() for visitor in refused)
-        assert "203.0.113.7" not in lead.get(page).content.decode()
+        assert "203.0.113.7" not in markup(lead.get(page))
         event = Event.objects.get(verb="change_join_limit")
         assert (event.before, event.after) == ({"joins_per_hour": 30}, {"joins_per_hour": 60})
         assert lead.post(change, {"do": "joins", "joins_per_hour": "0"}).status_code == 302
         assert Cohort.objects.get().joins_per_hour == 60
         lead.post(change, {"do": "joins", "joins_per_hour": ""})
         assert Cohort.objects.get().joins_per_hour is None
-        assert "Any number may join from one network" in lead.get(page).content.decode()
+        assert "Any number may join from one network" in markup(lead.get(page))
 
     def test_raters_on_site_share_one_computer(self, study):
         cohort = make_cohort(study, "here", "onsite")
@@ -288,7 +289,7 @@ class TestHonestPeople:
 
     def test_the_limit_is_set_where_a_cohort_is_made(self, study, lead):
         page = reverse("annotation:cohorts", args=[study.slug])
-        assert re.search(r'id="id_joins"[^>]*value="30"', lead.get(page).content.decode())
+        assert re.search(r'id="id_joins"[^>]*value="30"', markup(lead.get(page)))
         for name, kind, limit in (("a", "public", "12"), ("b", "crowd", ""), ("c", "onsite", "12")):
             lead.post(page, {"name": name, "kind": kind, "joins_per_hour": limit})
         assert list(Cohort.objects.order_by("name").values_list("joins_per_hour", flat=True)) == [

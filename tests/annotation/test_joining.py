@@ -25,6 +25,7 @@ from annotation.recruitment.cohorts import make_cohort
 from annotation.recruitment.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "90", "idle": "30"}
@@ -78,15 +79,15 @@ def rate_url(assignment):
 
 
 def test_a_crowd_workers_whole_way(client, study, crowd):
-    page = client.get(link(crowd)).content.decode()
+    page = markup(client.get(link(crowd)))
     assert "We <strong>ask</strong> you." in page
     assert "You are paid 3 dollars." in page
     assert "You are invited to rate 2 texts." in page
     assert not Rater.objects.exists()
     assert client.post(link(crowd), {"answer": "yes"})["Location"] == link(crowd)
-    assert "Be fair" in client.get(link(crowd)).content.decode()
+    assert "Be fair" in markup(client.get(link(crowd)))
     client.post(link(crowd), {"read": "1"})
-    assert "The first text is waiting." in client.get(link(crowd)).content.decode()
+    assert "The first text is waiting." in markup(client.get(link(crowd)))
     start(client, study)
     for _ in range(2):
         assignment = Assignment.objects.get(status="open")
@@ -97,7 +98,7 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
         ended = client.post(rate_url(assignment), GOOD, headers=HTMX)
     done = reverse("annotation:done", args=[study.slug])
     assert ended["HX-Redirect"] == done
-    html = client.get(done).content.decode()
+    html = markup(client.get(done))
     assert crowd.codes["pass"] in html
     assert crowd.codes["fail"] not in html
     assert "Back to Prolific" in html
@@ -107,14 +108,14 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
 
 
 def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, study, crowd):
-    assert "At least 2 answers." in client.get(link(crowd)).content.decode()
+    assert "At least 2 answers." in markup(client.get(link(crowd)))
     assignment = go_in(client, crowd)
     while assignment is not None:
         skip = reverse("annotation:skip_task", args=[assignment.public_id])
         client.post(skip, {"reason": "broken"})
         start(client, study)
         assignment = Assignment.objects.filter(status="open").first()
-    html = client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+    html = markup(client.get(reverse("annotation:done", args=[study.slug])))
     assert crowd.codes["too_little"] in html
     assert "You answered 0 of the 2 tasks asked for, and skipped 4." in html
     assert crowd.codes["pass"] not in html
@@ -123,15 +124,15 @@ def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, stud
 
 def test_the_way_in_speaks_chinese(client, study, crowd):
     client.cookies["django_language"] = "zh-hans"
-    assert "我们请求您。" in client.get(link(crowd)).content.decode()
+    assert "我们请求您。" in markup(client.get(link(crowd)))
     client.post(link(crowd), {"answer": "yes"})
-    assert "要公平" in client.get(link(crowd)).content.decode()
+    assert "要公平" in markup(client.get(link(crowd)))
 
 
 def test_a_worker_on_another_device_goes_on(client, study, crowd):
     assignment = go_in(client, crowd)
     other = Client()
-    assert "You began this study in another browser." in other.get(link(crowd)).content.decode()
+    assert "You began this study in another browser." in markup(other.get(link(crowd)))
     assert other.get(rate_url(assignment)).status_code == 302  # looking alone makes the browser nobody's
     assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse(
         "annotation:done", args=[study.slug]
@@ -148,14 +149,14 @@ def test_mturk(client, study, crowd):
     assert preview.status_code == 200  # this browser is in already
     preview = Client().get(link(crowd, "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=C3"))
     assert preview.status_code == 400
-    assert "This is a preview." in preview.content.decode()
+    assert "This is a preview." in markup(preview)
 
 
 def test_who_declines_gets_the_code_for_it_and_only_a_hash_of_their_id_is_kept(client, study, crowd):
     response = client.post(link(crowd), {"answer": "no"})
     done = reverse("annotation:done", args=[study.slug])
     assert response["Location"] == done
-    html = client.get(done).content.decode()
+    html = markup(client.get(done))
     assert crowd.codes["screened_out"] in html
     assert crowd.codes["pass"] not in html
     assert not RaterIdentity.objects.exists()
@@ -189,12 +190,12 @@ def test_a_nickname_is_stored_without_characters_that_no_database_takes(client, 
 
 
 def test_the_public_joins_by_cookie(client, study, public):
-    page = client.get(link(public)).content.decode()
+    page = markup(client.get(link(public)))
     assert "A nickname, if you like" in page
     assignment = go_in(client, public, nickname="  Owl  ")
     assert RaterIdentity.objects.get().name == "Owl"
     assert client.get(rate_url(assignment)).status_code == 200
-    assert "Owl" not in client.get(rate_url(assignment)).content.decode()
+    assert "Owl" not in markup(client.get(rate_url(assignment)))
     stranger = Client()
     assert stranger.get(rate_url(assignment)).status_code == 302
     go_in(stranger, public)
@@ -272,16 +273,16 @@ def test_a_closed_link_lets_nobody_new_in(client, study, public, field):
     type(public).objects.update(**{field: timezone.now()})
     closed = Client().get(link(public))
     assert closed.status_code == 410
-    assert "invitation" in closed.content.decode()
+    assert "invitation" in markup(closed)
     assert Client().post(link(public), {"answer": "yes"}).status_code == 410
     assert Rater.objects.count() == 1
     in_already = client.get(link(public))
     own_page = reverse("annotation:done", args=[study.slug])
     if field == "revoked_at":
         assert in_already.status_code == 410
-        assert own_page in in_already.content.decode()
+        assert own_page in markup(in_already)
     else:
-        assert "Continue as R1" in in_already.content.decode()
+        assert "Continue as R1" in markup(in_already)
     assert client.get(own_page).status_code == 200
 
 
@@ -295,7 +296,7 @@ def test_an_unknown_link_and_a_draft_study_are_not_found(client, study, public):
 def test_a_study_that_is_not_open_says_so(client, study, public):
     study.status = "paused"
     study.save()
-    assert "not open now" in client.get(link(public)).content.decode()
+    assert "not open now" in markup(client.get(link(public)))
     client.post(link(public), {"answer": "yes"})
     assert not Rater.objects.exists()
 
@@ -309,15 +310,15 @@ def test_training_and_qualification_are_announced_and_a_failure_has_its_code(cli
     make_seats(study)
     client.post(link(crowd), {"answer": "yes"})
     client.post(link(crowd), {"read": "1"})
-    html = client.get(link(crowd)).content.decode()
+    html = markup(client.get(link(crowd)))
     assert "You begin with 1 text for practice" in html
     assert "1 should be answered as expected" in html
     start(client, study)
     told = client.post(rate_url(Assignment.objects.get(status="open")), GOOD)
-    assert "Go on to the qualification" in client.get(told["Location"]).content.decode()
+    assert "Go on to the qualification" in markup(client.get(told["Location"]))
     start(client, study)
     ended = client.post(rate_url(Assignment.objects.get(status="open")), GOOD | {"c-overall": "9"})
-    html = client.get(ended["Location"]).content.decode()
+    html = markup(client.get(ended["Location"]))
     assert crowd.codes["fail"] in html
     assert "Send to the lead" in html
     assert Standing.objects.get().state == "failed"
@@ -340,13 +341,13 @@ class TestTime:
     def test_a_raters_word_stands_beside_the_measured_time(self, answered, study):
         client, assignment, address = answered
         done = reverse("annotation:done", args=[study.slug])
-        html = client.get(done).content.decode()
+        html = markup(client.get(done))
         assert re.search(r'<td class="num">1\.5</td>\s*<td class="num">0\.5</td>', html)
         client.post(address, {"minutes": "7", "reason": "I read on paper."})
         client.post(address, {"minutes": "12", "reason": "It was longer."})
-        html = client.get(done).content.decode()
+        html = markup(client.get(done))
         assert "It was longer." in html
-        assert re.search(r"<dd>12 <small>minutes", html)
+        assert "<dd>12 <small>minutes" in html
         assignment.refresh_from_db()
         assert assignment.active_seconds == 90
         assert list(TimeCorrection.objects.values_list("seconds", flat=True)) == [420, 720]

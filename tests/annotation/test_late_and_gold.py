@@ -36,6 +36,7 @@ from calibration.data.scores import score_frame
 from judging.archive.export import export_study
 from tests.annotation.raters_at_work import answers_to, clock, give, make_study
 from tests.factories import make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -236,14 +237,14 @@ class TestLateAnswers:
         said = "it does not count in the results"
         for assignment in (current, counted):
             address = reverse("annotation:rate", args=[assignment.public_id])
-            assert said in client.get(address).content.decode()
+            assert said in markup(client.get(address))
             reply = client.post(address, answers)
             assert reply["Location"] == reverse("annotation:done", args=[study.slug])
-            page = client.get(reply["Location"]).content.decode()
+            page = markup(client.get(reply["Location"]))
             assert "Your answer is kept, but it does not count" in page
         assert ">does not count<" in page
         assert ">your last change does not count<" in page
-        shown = client.get(reverse("annotation:rate", args=[counted.public_id])).content.decode()
+        shown = markup(client.get(reverse("annotation:rate", args=[counted.public_id])))
         assert 'value="9" checked' in shown or 'value="9"' in shown
 
     def test_an_answer_that_does_not_count_leaves_its_place_in_the_quota(self, client):
@@ -261,11 +262,11 @@ class TestLateAnswers:
         client.post(late, answers)
         resume(Rater.objects.get(), clock=timezone.now, by=None)
         while "/rate/" in (task := client.post(start)["Location"]):
-            assert crowd.codes["pass"] not in client.get(done).content.decode()
+            assert crowd.codes["pass"] not in markup(client.get(done))
             client.post(task, answers)
         assert Assignment.objects.filter(status="submitted").count() == 3
         assert Assignment.objects.filter(status="surplus", reason="paused").count() == 1
-        assert crowd.codes["pass"] in client.get(done).content.decode()
+        assert crowd.codes["pass"] in markup(client.get(done))
 
     def test_what_an_offline_browser_sends_after_the_pause_is_kept(self, client):
         study = make_study(tasks=4)
@@ -279,7 +280,7 @@ class TestLateAnswers:
         assert reply.json() == {"stored": current.public_id}
         current.refresh_from_db()
         assert (current.status, current.reason) == ("surplus", "paused")
-        page = client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+        page = markup(client.get(reverse("annotation:done", args=[study.slug])))
         assert "Your answer is kept, but it does not count" in page
 
     def test_a_check_answered_too_late_says_nothing_of_its_rater(self):

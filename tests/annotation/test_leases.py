@@ -21,6 +21,7 @@ from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study
 from tests.factories import make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 WORDS_A_MINUTE = 230
@@ -216,7 +217,7 @@ class TestTheSignOfLife:
     def test_the_page_names_where_to_send_it(self, rater):
         client, assignment = rater
         address = reverse("annotation:keep_alive", args=[assignment.public_id])
-        html = client.get(reverse("annotation:rate", args=[assignment.public_id])).content.decode()
+        html = markup(client.get(reverse("annotation:rate", args=[assignment.public_id])))
         assert f'data-alive-url="{address}"' in html
 
     def test_only_its_rater_sends_it_and_with_a_token(self, rater, study):

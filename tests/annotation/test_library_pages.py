@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotation.models import Guideline, Rubric
 from tests.factories import make_checklist_study, make_rubric, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -31,17 +32,17 @@ def test_they_are_for_those_who_read_results(client, name):
 def test_a_rubric_is_read_with_its_scales_and_found_by_its_key(reader):
     make_checklist_study()
     rubric = Rubric.objects.get()
-    page = reader.get(url("rubrics")).content.decode()
+    page = markup(reader.get(url("rubrics")))
     assert rubric.key in page and "Essay" in page
-    assert "No rubric here" in reader.get(url("rubrics"), {"q": "zzz"}).content.decode()
-    page = reader.get(url("rubric", rubric.pk)).content.decode()
+    assert "No rubric here" in markup(reader.get(url("rubrics"), {"q": "zzz"}))
+    page = markup(reader.get(url("rubric", rubric.pk)))
     assert "Is quality 0 there?" in page and "level 4" in page and "0 to 10" in page
 
 
 def test_versions_lead_to_one_another(reader):
     old = make_rubric(make_workspace(), key="essay")
     new = make_rubric(make_workspace(), key="essay", version=2)
-    assert url("rubric", old.pk) in reader.get(url("rubric", new.pk)).content.decode()
+    assert url("rubric", old.pk) in markup(reader.get(url("rubric", new.pk)))
 
 
 def test_a_guideline_is_read_as_raters_read_it(reader):
@@ -50,8 +51,8 @@ def test_a_guideline_is_read_as_raters_read_it(reader):
         key="pairs",
         texts={"en": "# Read both\n\n<script>x</script> **First** this."},
     )
-    assert "pairs" in reader.get(url("guidelines")).content.decode()
-    page = reader.get(url("guideline", guideline.pk)).content.decode()
+    assert "pairs" in markup(reader.get(url("guidelines")))
+    page = markup(reader.get(url("guideline", guideline.pk)))
     assert "<strong>First</strong>" in page and "<script>x" not in page
 
 
@@ -61,4 +62,4 @@ def test_another_workspaces_are_not_there(reader):
     guideline = Guideline.objects.create(workspace=other, key="g", texts={"en": "x"})
     assert reader.get(url("rubric", rubric.pk)).status_code == 404
     assert reader.get(url("guideline", guideline.pk)).status_code == 404
-    assert rubric.key not in reader.get(url("rubrics")).content.decode()
+    assert rubric.key not in markup(reader.get(url("rubrics")))

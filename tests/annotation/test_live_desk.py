@@ -36,6 +36,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -99,7 +100,7 @@ def test_who_may_see_the_parts(client, study, part, role, status):
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_no_page_and_asks_again_at_its_own_address(as_lead, study, part):
     Flag.objects.create(task=study.tasks.first(), kind="note", text="Ends early")
-    html = as_lead.get(to(part, study), headers=HTMX).content.decode()
+    html = markup(as_lead.get(to(part, study), headers=HTMX))
     assert "<html" not in html
     assert f'hx-get="{to(part, study)}' in html and 'hx-trigger="every' in html
 
@@ -111,7 +112,7 @@ def test_cohorts_stand_apart(study):
 
 
 def test_the_desk_shows_cohorts_checks_and_links_to_raters(as_lead, study):
-    html = as_lead.get(to("desk", study)).content.decode()
+    html = markup(as_lead.get(to("desk", study)))
     assert "Progress by cohort" in html and "Prolific" in html
     assert "1 / 1" in html
     assert to("rater", study, rater(study, "ann").public_id) in html
@@ -122,14 +123,14 @@ def test_what_waits_is_counted(as_lead, study):
     Flag.objects.create(task=task, rater=rater(study, "ann"), kind="note", text="Cut off")
     Flag.objects.create(task=task, rater=rater(study, "bob"), kind="appeal", text="Let me in")
     Standing.objects.create(rater=rater(study, "bob"), state="paused")
-    html = as_lead.get(to("live_attention", study), headers=HTMX).content.decode()
+    html = markup(as_lead.get(to("live_attention", study), headers=HTMX))
     for words in ("1 appeal", "1 rater stopped", "1 note", "Cut off"):
         assert words in html
     assert "Let me in" not in html
 
 
 def test_an_empty_list_of_waiting_is_quiet(as_lead, study):
-    assert "note-warn" not in as_lead.get(to("live_attention", study), headers=HTMX).content.decode()
+    assert "note-warn" not in markup(as_lead.get(to("live_attention", study), headers=HTMX))
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -146,8 +147,8 @@ def test_queries_of_the_parts_do_not_grow(as_lead, study, part, django_assert_ma
 
 def test_raters_come_in_pages(as_lead, study, monkeypatch):
     monkeypatch.setattr("annotation.web.monitoring.dashboard.RATERS_A_PAGE", 1)
-    first = as_lead.get(to("live_raters", study), headers=HTMX).content.decode()
-    second = as_lead.get(to("live_raters", study) + "?page=2", headers=HTMX).content.decode()
+    first = markup(as_lead.get(to("live_raters", study), headers=HTMX))
+    second = markup(as_lead.get(to("live_raters", study) + "?page=2", headers=HTMX))
     assert "R1</a>" in first and "R2</a>" not in first
     assert "R2</a>" in second and "R1</a>" not in second
 
@@ -221,14 +222,14 @@ def test_the_desk_of_a_large_study_says_that_it_is_being_counted(
     asked = []
     monkeypatch.setattr("annotation.tasks.count_desk.delay", asked.append)
     with django_capture_on_commit_callbacks(execute=True):
-        html = as_lead.get(to("desk", study)).content.decode()
+        html = markup(as_lead.get(to("desk", study)))
     assert asked == [study.pk]
     for name in ("desk", "live_progress", "disagreements"):
-        assert "they are being counted" in as_lead.get(to(name, study)).content.decode()
+        assert "they are being counted" in markup(as_lead.get(to(name, study)))
     assert "Nobody has answered yet" not in html
     assert "has no tasks yet" not in html
     count_desk(study.pk)
-    html = as_lead.get(to("desk", study)).content.decode()
+    html = markup(as_lead.get(to("desk", study)))
     assert "they are being counted" not in html
     assert "Counted at" in html
 
@@ -247,15 +248,15 @@ def test_kept_counts_say_what_counting_says(study, monkeypatch):
 def test_the_desk_of_a_large_study_says_when_it_was_counted(as_lead, study, monkeypatch):
     monkeypatch.setattr(desk_tallies, "LARGE", 1)
     keep_tally(study, clock=timezone.now)
-    assert "Counted at" in as_lead.get(to("desk", study)).content.decode()
-    assert "Counted at" in as_lead.get(to("disagreements", study)).content.decode()
+    assert "Counted at" in markup(as_lead.get(to("desk", study)))
+    assert "Counted at" in markup(as_lead.get(to("disagreements", study)))
 
 
 # One rater
 def test_a_raters_page(as_lead, study, django_assert_max_num_queries):
     ann = rater(study, "ann")
     with django_assert_max_num_queries(26):
-        html = as_lead.get(to("rater", study, ann.public_id)).content.decode()
+        html = markup(as_lead.get(to("rater", study, ann.public_id)))
     assert "3 answers given." in html
     assert "1 of 1 checks were not as expected." in html
     assert "not as expected" in html
@@ -294,11 +295,11 @@ def test_open_tasks_are_taken_back(as_lead, study):
 # Notes and self-naming
 def test_a_note_is_settled_once(as_lead, study):
     flag = Flag.objects.create(task=study.tasks.first(), kind="note", text="Cut off")
-    assert "Cut off" in as_lead.get(to("attention", study)).content.decode()
+    assert "Cut off" in markup(as_lead.get(to("attention", study)))
     for _twice in range(2):
         as_lead.post(to("settle_flag", study, flag.pk))
-    assert "Cut off" not in as_lead.get(to("attention", study)).content.decode()
-    assert "Cut off" in as_lead.get(to("attention", study) + "?settled=1").content.decode()
+    assert "Cut off" not in markup(as_lead.get(to("attention", study)))
+    assert "Cut off" in markup(as_lead.get(to("attention", study) + "?settled=1"))
     assert Event.objects.filter(verb="resolve_flag").count() == 1
 
 
@@ -306,7 +307,7 @@ def test_a_task_that_everybody_skipped_is_listed(as_lead, study):
     task = study.tasks.filter(assignments=None).first()
     for _number in range(2):
         Assignment.objects.create(task=task, rater=make_rater(study), status="skipped", reason="broken")
-    html = as_lead.get(to("attention", study)).content.decode()
+    html = markup(as_lead.get(to("attention", study)))
     assert "Skipped by everybody" in html and to("set_aside", study, task.public_id) in html
 
 
@@ -315,7 +316,7 @@ def test_models_that_name_themselves_are_masked_or_dropped(as_lead, study):
     task.response_a.text = "As Claude, I am glad to help."
     task.response_a.save()
     as_lead.post(to("change_self_naming", study), {"do": "scan"})
-    html = as_lead.get(to("self_naming", study)).content.decode()
+    html = markup(as_lead.get(to("self_naming", study)))
     assert "<mark>Claude</mark>" in html
     as_lead.post(to("change_self_naming", study), {"do": "mask"})
     assert Study.objects.get(pk=study.pk).policies["mask_self_naming"] is True
@@ -323,7 +324,7 @@ def test_models_that_name_themselves_are_masked_or_dropped(as_lead, study):
     assert "mask_self_naming" not in Study.objects.get(pk=study.pk).policies
     as_lead.post(to("change_self_naming", study), {"do": "drop", "task": task.public_id})
     assert not Seat.objects.filter(task=task).exists()
-    assert "dropped" in as_lead.get(to("self_naming", study)).content.decode()
+    assert "dropped" in markup(as_lead.get(to("self_naming", study)))
     assert Event.objects.filter(verb="drop_task", object_id=task.public_id).count() == 1
 
 
@@ -355,7 +356,7 @@ def test_figures_of_a_small_study_are_there_at_once(as_lead, study):
     cat = make_rater(study, label="cat")
     for task in study.tasks.filter(gold__isnull=True):
         make_answer(task, cat, VALUES)
-    html = as_lead.get(reverse("calibration:desk_figures", args=[study.slug]), headers=HTMX).content.decode()
+    html = markup(as_lead.get(reverse("calibration:desk_figures", args=[study.slug]), headers=HTMX))
     assert "<html" not in html
     assert "Agreement" in html and "As of" in html
 
@@ -369,7 +370,7 @@ def test_figures_of_a_large_study_come_from_a_worker(
     monkeypatch.setattr("calibration.web.dashboard.refresh_small", lambda study: None)
     address = reverse("calibration:desk_figures", args=[study.slug])
     with django_capture_on_commit_callbacks(execute=True):
-        html = as_lead.get(address, headers=HTMX).content.decode()
+        html = markup(as_lead.get(address, headers=HTMX))
         as_lead.get(address, headers=HTMX)
     assert "Being computed by a worker" in html
     assert len(sent) == 2

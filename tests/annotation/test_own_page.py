@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotation.assignment.new_slots import make_seats
 from tests.factories import make_checklist_study, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 ANSWER = {"c-item0": "1", "c-item1": "1", "c-item2": "1", "c-overall": "3"}
@@ -24,7 +25,7 @@ def last_words(request, client):
             page = (
                 response if response.has_header("Location") else {"Location": response.get("HX-Push-Url", "")}
             )
-        return client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+        return markup(client.get(reverse("annotation:done", args=[study.slug])))
 
     return answer_two
 

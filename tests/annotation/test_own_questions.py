@@ -9,6 +9,7 @@ from annotation.studies.life_cycle import create_study, prepare_and_open, reques
 from annotation.studies.selection import planned_tasks
 from generation.models import Response
 from tests.factories import make_checklist_study, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 DIARY = "\n".join(f"#*# Week {n}:\n{'Mei moves house.' if n == 3 else 'It rains.'}" for n in range(1, 8))
@@ -82,7 +83,7 @@ def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of
     request_launch(study, by=lead)
     prepare_and_open(study)
     client.force_login(make_user("rater", study.workspace))
-    page = client.post(reverse("annotation:start", args=[study.slug]), follow=True).content.decode()
+    page = markup(client.post(reverse("annotation:start", args=[study.slug]), follow=True))
     assert 'Response · <span dir="auto">Week 3</span>' in page
     assert "Mei moves house." in page
     assert "It rains." not in page
@@ -95,7 +96,7 @@ def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of
     assert (score.value, score.level) == (1.0, "yes")
     [piece] = score.evidence
     assert DIARY[piece["start"] : piece["end"]] == "Mei"
-    again = client.get(reverse("annotation:rate", args=[assignment.public_id])).content.decode()
+    again = markup(client.get(reverse("annotation:rate", args=[assignment.public_id])))
     assert "&quot;start&quot;: 9, &quot;end&quot;: 12" in again
 
 
@@ -122,7 +123,7 @@ def test_a_library_rubric_is_copied_and_stays_as_it_is(client, draft, source, le
     study.rubric = Rubric.objects.get(benchmark=source.benchmark)
     study.save()
     client.force_login(lead)
-    page = client.get(address(study)).content.decode()
+    page = markup(client.get(address(study)))
     assert "Is quality 0 there?" in page
     # The factory's levels are none of the offered scales: they stay.
     sent = {
@@ -154,16 +155,14 @@ def test_what_cannot_be_is_said_and_nothing_kept(client, draft, lead, kind, sent
     client.force_login(lead)
     response = client.post(address(study), sent)
     assert response.status_code == 422
-    assert said in response.content.decode()
+    assert said in markup(response)
     assert not Rubric.objects.filter(study=study).exists()
 
 
 def test_more_rows_keep_what_is_written(client, draft, lead):
     study = draft("stars")
     client.force_login(lead)
-    page = client.post(
-        address(study), {"rows": "1", "q0-question_en": "Is it true?", "do": "more"}
-    ).content.decode()
+    page = markup(client.post(address(study), {"rows": "1", "q0-question_en": "Is it true?", "do": "more"}))
     assert "Is it true?" in page
     assert 'name="q3-question_en"' in page
     assert not Rubric.objects.filter(study=study).exists()
@@ -229,14 +228,14 @@ def test_the_preview_of_a_draft_opens_differences_and_guideline(client, draft, s
     client.post(address(study), {"rows": "1", "q0-question_en": "Which?", "q0-scale": "three"})
     client.post(reverse("annotation:edit_guideline", args=[study.slug]), {"text_en": "Read *all* of it."})
     study.refresh_from_db()
-    page = client.get(reverse("annotation:preview_rate", args=[1, study.public_id])).content.decode()
+    page = markup(client.get(reverse("annotation:preview_rate", args=[1, study.public_id])))
     for name, arguments, expected in (
         ("preview_differences", [1, study.public_id], "<ins>"),
         ("preview_guideline", [study.slug], "<em>all</em>"),
     ):
         link = reverse(f"annotation:{name}", args=arguments)
         assert f'href="{link}"' in page
-        assert expected in client.get(link).content.decode()
-        assert expected in client.get(link, headers={"HX-Request": "true"}).content.decode()
+        assert expected in markup(client.get(link))
+        assert expected in markup(client.get(link, headers={"HX-Request": "true"}))
     client.force_login(make_user("rater", study.workspace))
     assert client.get(reverse("annotation:preview_guideline", args=[study.slug])).status_code == 403

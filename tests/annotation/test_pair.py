@@ -12,6 +12,7 @@ from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Draft, Score
 from generation.models import LanguageModel
 from tests.factories import make_user
+from tests.markup import markup
 from tests.screen_studies import make_pair_study
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ def test_every_answer_is_stored_canonically(client, size, shown_first):
         assert client.post(url, {"c-preference": key}, headers=HTMX).status_code == 200
         score = assignment.scores.order_by("-revision").first()
         assert (score.level, score.value) == (turned.get(key, key), levels[turned.get(key, key)])
-        assert f'name="c-preference" value="{key}" checked' in client.get(url).content.decode()
+        assert f'name="c-preference" value="{key}" checked' in markup(client.get(url))
     assert assignment.scores.count() == len(levels)
 
 
@@ -65,7 +66,7 @@ def test_both_bad_and_a_tie_are_different_answers(four, client):
 @pytest.mark.parametrize(("shown_first", "order"), [("a", "Alpha.*Beta"), ("b", "Beta.*Alpha")])
 def test_panes_stand_as_drawn_and_do_not_tell(client, shown_first, order):
     _assignment, url = opened(client, make_pair_study("four", texts=TEXTS), shown_first)
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert re.search(order, html, re.DOTALL)
     assert re.findall(r'class="response pane" id="pane-(.)"', html) == ["a", "b"]
     assert "shown_first" not in html
@@ -78,7 +79,7 @@ def test_the_page_says_no_more_one_way_round_than_the_other(client):
     _assignment, url = opened(client, study, "a")
 
     def page():
-        html = client.get(url).content.decode()
+        html = markup(client.get(url))
         return re.sub(r'csrfmiddlewaretoken" value="[^"]*"', "", html)
 
     one = page()
@@ -88,16 +89,14 @@ def test_the_page_says_no_more_one_way_round_than_the_other(client):
 
 def test_letters_and_digits_choose(four, client):
     _assignment, url = four
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     found = re.findall(r'name="c-preference" value="(\w+)" data-shortcut="(\d)" data-letter="(\w)"', html)
     assert found == [("a", "1", "a"), ("tie", "2", "t"), ("b", "3", "b"), ("both_bad", "4", "d")]
 
 
 def test_five_levels_have_capital_letters_for_far_better(client):
     _assignment, url = opened(client, make_pair_study("five", texts=TEXTS), "a")
-    letters = re.findall(
-        r'value="(\w+)" data-shortcut="\d" data-letter="(\w)"', client.get(url).content.decode()
-    )
+    letters = re.findall(r'value="(\w+)" data-shortcut="\d" data-letter="(\w)"', markup(client.get(url)))
     assert letters == [("a_much", "A"), ("a", "a"), ("tie", "t"), ("b", "b"), ("b_much", "B")]
 
 
@@ -128,7 +127,7 @@ def test_quotations_are_kept_by_the_tasks_own_letters(client, shown_first):
     piece = assignment.scores.get().evidence[0]
     assert piece["response"] == "a"
     assert TEXTS[0][piece["start"] : piece["end"]] == "Alpha"
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert json.dumps(evidence).replace('"', "&quot;") in html
 
 
@@ -137,13 +136,13 @@ def test_a_quotation_outside_the_texts_is_refused(four, client):
     answer = {"c-preference": "a", "e-preference": '[{"pane": "a", "start": 0, "end": 9999}]'}
     response = client.post(url, answer)
     assert response.status_code == 422
-    assert "select it again" in response.content.decode()
+    assert "select it again" in markup(response)
     assert not assignment.scores.exists()
 
 
 def test_sections_that_answer_each_other_are_joined(four, client):
     _assignment, url = four
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert html.count('data-section="0" data-counterpart="0"') == 2
     assert html.count('data-section="1"') == 2
     assert 'data-section="1" data-counterpart' not in html
@@ -156,7 +155,7 @@ def test_the_place_in_both_texts_is_kept_apart_from_answers(four, client):
     client.post(draft, {"place": "1", "paragraph": "3", "paragraph_b": "4"})
     kept = Draft.objects.get()
     assert (kept.answers, kept.serial, kept.paragraph, kept.paragraph_b) == ({"c-preference": "a"}, 5, 3, 4)
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert re.findall(r'data-pane="(.)" data-paragraph="(\d)"', html) == [("a", "3"), ("b", "4")]
     for bad in ("-1", "x", "1234567", "²"):
         assert client.post(draft, {"place": "1", "paragraph": bad}).status_code == 400
@@ -168,7 +167,7 @@ def test_a_place_alone_makes_a_draft_without_answers(four, client):
         reverse("annotation:save_draft", args=[assignment.public_id]), {"place": "1", "paragraph": "2"}
     )
     assert Draft.objects.get().answers == {}
-    assert "Your draft is back</span>" not in client.get(url).content.decode()
+    assert "Your draft is back</span>" not in markup(client.get(url))
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
@@ -177,15 +176,15 @@ def test_near_copies_are_compared_word_by_word(client, headers):
     _assignment, url = opened(
         client, make_pair_study("four", texts=(long, long.replace("city", "town", 1))), "a"
     )
-    assert "differences/" in client.get(url).content.decode()
-    html = client.get(f"{url}differences/", headers=headers).content.decode()
+    assert "differences/" in markup(client.get(url))
+    html = markup(client.get(f"{url}differences/", headers=headers))
     assert "<del>city</del><ins>town</ins>" in html
     assert ("<html" in html) == (not headers)
 
 
 def test_different_texts_offer_no_word_diff(four, client):
     _assignment, url = four
-    assert "differences/" not in client.get(url).content.decode()
+    assert "differences/" not in markup(client.get(url))
     assert client.get(f"{url}differences/").status_code == 404
 
 
@@ -218,4 +217,4 @@ def test_no_score_without_its_level_is_shown_as_some_other(four, client):
     criterion = assignment.task.answer_rubric.criteria.get()
     Score.objects.create(assignment=assignment, criterion=criterion, value=-1)
     Assignment.objects.update(status="submitted", submitted_at="2026-01-01T00:00:00Z")
-    assert 'value="b" checked' in client.get(url).content.decode()
+    assert 'value="b" checked' in markup(client.get(url))

@@ -30,6 +30,7 @@ from annotation.recruitment.participants import MOST_REQUESTS, MOST_TRIES, parti
 from annotation.recruitment.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "90", "idle": "30"}
@@ -92,7 +93,7 @@ def rate_url(assignment):
 
 
 def text_of(response):
-    return re.sub(r"\s+", " ", response.content.decode())
+    return re.sub(r"\s+", " ", markup(response))
 
 
 class TestAStrangerWithTheId:
@@ -242,7 +243,7 @@ class TestAnotherBrowser:
 
     def code_of(self, browser, study):
         page = browser.post(reverse("annotation:other_browser", args=[study.slug]))
-        return re.search(r'<code class="code">([A-Z0-9]{4}-[A-Z0-9]{4})</code>', page.content.decode())[1]
+        return re.search(r'<code class="code">([A-Z0-9]{4}-[A-Z0-9]{4})</code>', markup(page))[1]
 
     def test_by_the_code_of_the_first_browser_once(self, phone, study, crowd):
         address = link(crowd, session="")
@@ -381,13 +382,13 @@ class TestANewSubmission:
         return first
 
     def test_goes_on_as_the_same_rater_without_the_earlier_answers(self, client, earlier, study, crowd):
-        assert rate_url(earlier) in client.get(done(study)).content.decode()
+        assert rate_url(earlier) in markup(client.get(done(study)))
         address = link(crowd, session=OTHER_SESSION)
         assert "You have begun a new submission" in text_of(client.get(address))
         assert client.get(rate_url(earlier)).status_code == 200  # looking changes nothing
         client.post(address, {"do": "continue"})
         assert Rater.objects.count() == 1
-        assert rate_url(earlier) not in client.get(done(study)).content.decode()
+        assert rate_url(earlier) not in markup(client.get(done(study)))
         scores = Score.objects.count()
         assert client.get(rate_url(earlier)).status_code == 404
         assert client.post(rate_url(earlier), GOOD | {"c-overall": "9"}).status_code == 404
@@ -396,7 +397,7 @@ class TestANewSubmission:
         assert client.post(own_time, {"minutes": "7", "reason": "slow"}).status_code == 404
         fresh = Assignment.objects.get(public_id=start(client, study)["Location"].split("/")[-2])
         assert fresh.rater == earlier.rater
-        assert rate_url(earlier) not in client.get(rate_url(fresh)).content.decode()
+        assert rate_url(earlier) not in markup(client.get(rate_url(fresh)))
         assert RaterIdentity.objects.get().particulars["SESSION_ID"] == OTHER_SESSION
 
     def test_is_paid_for_its_own_answers_only(self, client, earlier, study, crowd):

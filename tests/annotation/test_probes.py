@@ -20,6 +20,7 @@ from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study, work
 from tests.factories import make_rater, make_user
+from tests.markup import markup
 
 rates = st.sampled_from([Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(3, 40), Fraction(1, 4)])
 phases = st.fractions(0, 1).filter(lambda phase: phase < 1)
@@ -293,7 +294,7 @@ class TestOnTheWire:
 
     def shape(self, client, assignment):
         """The page, without what is different on every page: ids, tokens and how many answers came before."""
-        html = client.get(reverse("annotation:rate", args=[assignment.public_id])).content.decode()
+        html = markup(client.get(reverse("annotation:rate", args=[assignment.public_id])))
         html = html.replace(assignment.public_id, "ID")
         html = re.sub(r'value="[A-Za-z0-9]{64}"', "TOKEN", html)
         html = re.sub(r'nonce="[^"]*"', "", html)
@@ -313,13 +314,13 @@ class TestOnTheWire:
         client, probe, first = at_probe
         save_draft(assignment=first, answers={"c-item0": "1", "note": "I said so before"}, serial=5)
         assert Draft.objects.get().repeat == 0
-        page = client.get(reverse("annotation:rate", args=[probe.pk and probe.public_id])).content.decode()
+        page = markup(client.get(reverse("annotation:rate", args=[probe.pk and probe.public_id])))
         assert "I said so before" not in page
         assert " checked" not in page
 
     def test_the_raters_page_lists_too_few_answers_to_look_one_up(self, at_probe):
         client, probe, first = at_probe
-        page = client.get(reverse("annotation:done", args=[probe.task.study.slug])).content.decode()
+        page = markup(client.get(reverse("annotation:done", args=[probe.task.study.slug])))
         assert first.public_id not in page
         assert Rater.objects.count() == 1
         assert first.submitted_at == NOON

@@ -23,6 +23,7 @@ from annotation.policies.quality_checks import BadPolicy
 from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import answer, clock, make_study, work
 from tests.factories import make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
@@ -359,13 +360,13 @@ class TestPages:
         )
         address = reverse("annotation:feedback", args=[assignment.public_id])
         assert (told["HX-Redirect"] if headers else told["Location"]) == address
-        html = client.get(address).content.decode()
+        html = markup(client.get(address))
         assert "<td>9</td><td>4 to 6</td>" in html
         assert "<td>level 2</td><td>level 2</td>" in html
         assert "<em>middling</em>" in html
         assert "Next practice text" in html
         client.cookies["django_language"] = "zh-hans"
-        assert "第2级" in client.get(address).content.decode()
+        assert "第2级" in markup(client.get(address))
 
     def test_no_feedback_before_the_answer_nor_for_other_tasks_or_people(self, rosa):
         client, study, _user = rosa
@@ -387,16 +388,16 @@ class TestPages:
         pause(rater, message="", by=None)
         done = reverse("annotation:done", args=[study.slug])
         assert client.post(reverse("annotation:start", args=[study.slug]))["Location"] == done
-        html = client.get(done).content.decode()
+        html = markup(client.get(done))
         assert "Your work in this study is paused." in html
         assert "The lead has paused your work" in html
         assert client.post(reverse("annotation:appeal", args=[study.slug]), {"text": ""})["Location"] == done
         assert not Flag.objects.exists()
         client.post(reverse("annotation:appeal", args=[study.slug]), {"text": "Let me on, please."})
-        assert "Your appeal is with the lead" in client.get(done).content.decode()
+        assert "Your appeal is with the lead" in markup(client.get(done))
         client.force_login(make_user("lead", study.workspace))
         desk = reverse("annotation:cohorts", args=[study.slug])
-        html = client.get(desk).content.decode()
+        html = markup(client.get(desk))
         assert "Let me on, please." in html
         assert "1 appeal waits for you." in html
         client.post(reverse("annotation:change_rater", args=[study.slug, rater.public_id]), {"do": "resume"})
@@ -421,9 +422,9 @@ class TestPages:
         work(rater_in(study, user), study)
         client.force_login(user)
         done = reverse("annotation:done", args=[study.slug])
-        assert "As agreed on" not in client.get(done).content.decode()
+        assert "As agreed on" not in markup(client.get(done))
         study.policies["show_gold"] = True
         study.save()
-        html = client.get(done).content.decode()
+        html = markup(client.get(done))
         assert "As agreed on" in html
         assert "of 20 texts with a known answer" in html

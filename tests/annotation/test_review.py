@@ -9,6 +9,7 @@ from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Score
 from generation.models import LanguageModel
 from tests.factories import make_user
+from tests.markup import markup
 from tests.screen_studies import make_pair_study, make_review_study
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def page(client, study):
 
 def test_verdicts_reasons_and_quotations_are_shown(page):
     client, assignment, url = page
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert html.count('class="verdict"') == 3
     assert "level 3" in html
     assert "Because of what it says about item1." in html
@@ -56,7 +57,7 @@ def test_findings_and_their_reasons_are_stored(page, headers):
         "item1": ("not-reasonable", 0.0, "It says no such thing."),
         "item2": ("reasonable", 1.0, ""),
     }
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert ">It says no such thing.</textarea>" in html
 
 
@@ -65,7 +66,7 @@ def test_a_finding_against_a_verdict_needs_a_reason(page, why):
     client, assignment, url = page
     response = client.post(url, GOOD | {"r-item1": why})
     assert response.status_code == 422
-    assert "Say why, in a few words." in response.content.decode()
+    assert "Say why, in a few words." in markup(response)
     assert not assignment.scores.exists()
 
 
@@ -81,12 +82,12 @@ def test_reasons_are_in_the_draft(page):
     client, assignment, url = page
     draft = {"serial": "9", "c-item1": "not-reasonable", "r-item1": "half a thought"}
     client.post(reverse("annotation:save_draft", args=[assignment.public_id]), draft)
-    assert "half a thought" in client.get(url).content.decode()
+    assert "half a thought" in markup(client.get(url))
 
 
 def test_keys_say_yes_and_no(page):
     client, _assignment, url = page
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     found = re.findall(r'name="c-item0" value="([\w-]+)" data-shortcut="(\d)" data-letter="(\w)"', html)
     assert found == [("reasonable", "1", "y"), ("not-reasonable", "2", "n")]
 
@@ -113,7 +114,7 @@ def test_a_judges_reason_is_text_not_markup(page):
         level="1",
         reason="<script>alert(1)</script>",
     )
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert "&lt;script&gt;alert(1)" in html
     assert "<script>alert" not in html
     assert "level 1" in html
@@ -138,7 +139,7 @@ def test_a_verdict_on_a_pair_is_shown_as_the_judge_saw_it(client):
     make_seats(study)
     client.force_login(make_user("rater", study.workspace))
     response = client.post(reverse("annotation:start", args=[study.slug]))
-    html = client.get(response["Location"]).content.decode()
+    html = markup(client.get(response["Location"]))
     assert html.index("Beta text.") < html.index("Alpha text.")
     assert "<b>A is better</b>" in html
     client.post(response["Location"], {"c-preference": "reasonable"})

@@ -12,6 +12,7 @@ from annotation.rules.self_naming import find_self_naming, mask_self_naming
 from annotation.studies.life_cycle import create_study
 from generation.models import Response
 from tests.factories import make_checklist_study, make_rater, make_user
+from tests.markup import markup
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def launch(client, study):
 def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client, draft, lead, choice, tasks):
     client.force_login(lead)
     assert launch(client, draft) == "draft"
-    page = client.get(reverse("annotation:setup", args=[draft.slug])).content.decode()
+    page = markup(client.get(reverse("annotation:setup", args=[draft.slug])))
     assert "in 1 task a response says which model wrote it" in page
     assert reverse("annotation:self_naming", args=[draft.slug]) in page
     change(client, draft, choice)
@@ -154,9 +155,9 @@ def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client,
 def test_a_draft_is_looked_through_before_its_launch(client, draft, lead):
     client.force_login(lead)
     address = reverse("annotation:self_naming", args=[draft.slug])
-    assert "have not been looked through yet" in client.get(address).content.decode()
+    assert "have not been looked through yet" in markup(client.get(address))
     change(client, draft, "scan")
-    assert "<mark>Claude</mark>" in client.get(address).content.decode()
+    assert "<mark>Claude</mark>" in markup(client.get(address))
     assert launch(client, draft) == "draft"
 
 
@@ -164,9 +165,9 @@ def test_the_desk_says_so_until_it_is_decided(client, study, lead):
     scan_study(study)
     client.force_login(lead)
     desk = reverse("annotation:desk", args=[study.slug])
-    assert "1 task whose response names its model" in client.get(desk).content.decode()
+    assert "1 task whose response names its model" in markup(client.get(desk))
     change(client, study, "keep")
-    assert "names its model" not in client.get(desk).content.decode()
+    assert "names its model" not in markup(client.get(desk))
 
 
 def test_every_finding_is_reached_by_pages(client, study, lead):
@@ -183,7 +184,7 @@ def test_every_finding_is_reached_by_pages(client, study, lead):
     scan_study(study)
     client.force_login(lead)
     address = reverse("annotation:self_naming", args=[study.slug])
-    seen = [client.get(address, {"page": page}).content.decode().count("<mark>") for page in (1, 2, 3)]
+    seen = [markup(client.get(address, {"page": page})).count("<mark>") for page in (1, 2, 3)]
     assert seen == [50, 50, 23]
 
 

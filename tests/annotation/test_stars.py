@@ -1,6 +1,5 @@
 """The stars screen, as rater and stranger, with and without HTMX."""
 
-import re
 
 import pytest
 from django.urls import reverse
@@ -8,6 +7,7 @@ from django.urls import reverse
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment
 from tests.factories import make_user
+from tests.markup import markup
 from tests.screen_studies import library_rubric, make_stars_study
 
 pytestmark = pytest.mark.django_db
@@ -33,23 +33,23 @@ def page(client, study):
 
 def test_levels_are_text_and_stars(page):
     client, _assignment, url = page
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert 'data-kind="stars"' in html
     assert html.count('class="stars" aria-hidden="true"') == 15
-    assert re.search(r'aria-hidden="true">★★<span class="muted">☆</span></span> Part right', html)
+    assert 'aria-hidden="true">★★<span class="muted">☆</span></span> Part right' in html
     assert "Right and wrong statements stand side by side." in html
 
 
 def test_levels_in_chinese(page):
     client, _assignment, url = page
     client.cookies["django_language"] = "zh-hans"
-    assert re.search(r"★★<span class=\"muted\">☆</span></span> 部分正确", client.get(url).content.decode())
+    assert '★★<span class="muted">☆</span></span> 部分正确' in markup(client.get(url))
 
 
 def test_scales_of_one_three_and_five_show_five_stars(page, study):
     client, assignment, url = page
     study.tasks.update(answer_rubric=library_rubric(study, "llmeval2", "subjective"))
-    html = client.get(url).content.decode()
+    html = markup(client.get(url))
     assert '★★★<span class="muted">☆☆</span>' in html
     assert '★<span class="muted">☆☆☆☆</span>' in html
     client.post(url, {"c-accuracy": "5", "c-fluency": "1", "c-informativeness": "2", "c-logicality": "3"})

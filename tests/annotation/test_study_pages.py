@@ -9,6 +9,7 @@ from annotation.models import Assignment, Draft, Guideline, Rater, Score, Seat, 
 from annotation.studies.life_cycle import create_study, make_tasks
 from annotation.studies.selection import planned_tasks
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -88,7 +89,7 @@ def test_visitors_are_asked_to_sign_in(client, study):
 
 def test_a_study_is_made_in_the_browser(as_lead, source):
     page = as_lead.get(reverse("annotation:new_study"))
-    assert "6 responses" in page.content.decode()
+    assert "6 responses" in markup(page)
     sent = {
         "workspace": source.workspace_id, "name_en": "Poems", "name_zh": "诗", "kind": "pair",
         "benchmark": source.benchmark_id,
@@ -124,7 +125,7 @@ def test_the_set_up_keeps_every_choice(as_lead, study):
         "selection": {"models": [model.pk], "samples": "first"},
     }  # fmt: skip
     assert {key: study.policies.get(key) for key in wanted} == wanted
-    html = as_lead.get(to("setup", study)).content.decode()
+    html = markup(as_lead.get(to("setup", study)))
     assert "I agree." in html
     refused = as_lead.post(to("setup", study), sent | {"pace_words": "250"})
     assert list(refused.context["form"].errors) == ["pace_words"]
@@ -166,7 +167,7 @@ def test_launching_at_once_and_by_a_worker(as_lead, study, monkeypatch, django_c
     with django_capture_on_commit_callbacks(execute=True):
         assert as_lead.post(to("launch", study))["Location"] == to("setup", study)
     assert sent == [study.pk]
-    assert "0 of 6 tasks" in as_lead.get(to("setup", study)).content.decode()
+    assert "0 of 6 tasks" in markup(as_lead.get(to("setup", study)))
     part = as_lead.get(to("launching", study), headers=HTMX)
     assert b"<html" not in part.content
     from annotation.tasks import launch
@@ -188,10 +189,10 @@ def test_opening_pausing_and_closing(as_lead, study):
 
 
 def test_the_plan_is_a_part_of_the_page(as_lead, study):
-    html = as_lead.get(to("setup", study)).content.decode()
+    html = markup(as_lead.get(to("setup", study)))
     address = reverse("calibration:plan_fragment", args=[study.slug])
     assert address in html
-    plan = as_lead.get(address, headers=HTMX).content.decode()
+    plan = markup(as_lead.get(address, headers=HTMX))
     assert "<html" not in plan
     assert "Tasks" in plan and "Hours in all" in plan and "alpha" in plan
 
@@ -199,10 +200,7 @@ def test_the_plan_is_a_part_of_the_page(as_lead, study):
 def test_the_plan_of_choices_that_make_no_task_says_so(as_lead, study):
     study.policies = {**study.policies, "selection": {"models": [10**9]}}
     study.save()
-    assert (
-        "make no task"
-        in as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])).content.decode()
-    )
+    assert "make no task" in markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
 
 
 def test_a_rater_gets_no_plan(client, study):
@@ -217,10 +215,10 @@ def counts():
 
 def test_the_preview_is_the_rating_page_and_stores_nothing(as_lead, study):
     before = counts()
-    html = as_lead.get(to("preview", study)).content.decode()
+    html = markup(as_lead.get(to("preview", study)))
     address = reverse("annotation:preview_rate", args=[1, study.public_id])
     assert address in html
-    page = as_lead.get(address).content.decode()
+    page = markup(as_lead.get(address))
     assert "nothing is stored" in page and 'name="c-item0"' in page and "Some words about it" in page
     answers = {"c-item0": "4", "c-item1": "2", "c-item2": "0", "c-overall": "7"}
     following = reverse("annotation:preview_rate", args=[2, study.public_id])
@@ -256,9 +254,9 @@ def test_a_changed_guideline_is_another_version(as_lead, study):
 
 def test_the_guidelines_preview_is_safe_and_not_kept(as_lead, study):
     sent = {"text_en": "**bold** <script>alert(1)</script>", "text_zh": "", "do": "preview"}
-    part = as_lead.post(to("edit_guideline", study), sent, headers=HTMX).content.decode()
+    part = markup(as_lead.post(to("edit_guideline", study), sent, headers=HTMX))
     assert "<strong>bold</strong>" in part and "<script>" not in part and "<html" not in part
-    whole = as_lead.post(to("edit_guideline", study), sent).content.decode()
+    whole = markup(as_lead.post(to("edit_guideline", study), sent))
     assert "<strong>bold</strong>" in whole and "<html" in whole
     assert not Guideline.objects.exists()
 
@@ -272,14 +270,14 @@ def test_a_task_is_marked_and_made_ordinary_again(as_lead, study):
     as_lead.post(to("known_answers", study))
     task = study.tasks.first()
     address = to("mark_task", study, task.public_id)
-    assert "Some words about it" in as_lead.get(address).content.decode()
+    assert "Some words about it" in markup(as_lead.get(address))
     sent = {"purpose": "training", "low-overall": "4", "high-overall": "7", "low-item0": "1", "high-item0": "1",
             "why_en": "Because."}  # fmt: skip
     assert as_lead.post(address, sent)["Location"] == to("known_answers", study)
     task.refresh_from_db()
     expected = {"overall": [4.0, 7.0], "item0": 1.0}
     assert task.gold == {"purpose": "training", "expected": expected, "why": {"en": "Because."}}
-    assert "Training" in as_lead.get(to("known_answers", study)).content.decode()
+    assert "Training" in markup(as_lead.get(to("known_answers", study)))
     as_lead.post(to("unmark_task", study, task.public_id))
     task.refresh_from_db()
     assert task.gold is None
@@ -319,7 +317,7 @@ def test_every_step_stands_in_the_history(as_lead, study, django_assert_max_num_
     as_lead.post(to("launch", study))
     as_lead.post(to("change_status", study), {"status": "paused"})
     with django_assert_max_num_queries(20):
-        html = as_lead.get(to("history", study)).content.decode()
+        html = markup(as_lead.get(to("history", study)))
     for words in ("made the study", "changed the study", "launched the study", "paused the study", "lena"):
         assert words in html
 
@@ -333,7 +331,7 @@ def test_a_policy_that_makes_no_sense_is_named_in_the_readers_language(as_lead, 
     study.policies = {**study.policies, "probe_rate": 3}
     study.save()
     as_lead.post(reverse("set_language"), {"language": "zh-hans", "next": "/"})
-    plan = as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])).content.decode()
+    plan = markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
     assert "probe_rate" in plan
     assert "is not a share" not in plan
 
@@ -349,11 +347,11 @@ def test_tasks_to_mark_are_told_apart_by_their_models_and_come_in_pages(as_lead,
             response_a=task.response_a,
             answer_rubric=task.answer_rubric,
         )
-    first = as_lead.get(to("known_answers", study)).content.decode()
-    second = as_lead.get(to("known_answers", study), {"page": 2}).content.decode()
+    first = markup(as_lead.get(to("known_answers", study)))
+    second = markup(as_lead.get(to("known_answers", study), {"page": 2}))
     assert [page.count("Read and mark") for page in (first, second)] == [30, 16]
     assert "model0" in first
-    found = as_lead.get(to("known_answers", study), {"q": "model1"}).content.decode()
+    found = markup(as_lead.get(to("known_answers", study), {"q": "model1"}))
     assert found.count("Read and mark") == 3
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 READ = [
@@ -21,7 +22,7 @@ TABS = re.compile(r'<nav class="tabs".*?</nav>', re.DOTALL)
 def tabs_on(client, study, name):
     response = client.get(reverse(name, args=[study.slug]))
     assert response.status_code == 200, name
-    return re.findall(r'href="([^"]*)"', TABS.search(response.content.decode()).group())
+    return re.findall(r'href="([^"]*)"', TABS.search(markup(response)).group())
 
 
 @pytest.mark.parametrize(

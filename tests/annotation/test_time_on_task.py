@@ -21,6 +21,7 @@ from calibration.reports.rater_behaviour import habits_part
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answers_to, clock, give, make_pairs, make_study
 from tests.factories import make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 WORDS = 10_000
@@ -144,7 +145,7 @@ class TestOwnWord:
         client.post(address, {"minutes": minutes, "reason": "I read it on paper."})
         kept = TimeCorrection.objects.get()
         assert (kept.seconds, kept.claimed) == (seconds, claimed)
-        page = client.get(reverse("annotation:done", args=[study.slug])).content.decode()
+        page = markup(client.get(reverse("annotation:done", args=[study.slug])))
         assert ("you wrote 600.0" in page) == (claimed is not None)
 
     def test_the_word_stays_as_it_was_written(self, answered):
@@ -267,13 +268,13 @@ class TestPace:
             now = Assignment.objects.get(status="open")
             told = client.post(reverse("annotation:rate", args=[now.public_id]), answers)
             seen.append(told["Location"] == done)
-            page = client.get(done).content.decode()
+            page = markup(client.get(done))
         assert seen == [False, True, False, True]
         assert "Your work in this study is paused." in page
         assert "sooner than their texts can be read" in page
         client.force_login(make_user("lead", study.workspace))
         for name, args in (("cohorts", []), ("rater", [Rater.objects.get().public_id])):
-            html = client.get(reverse(f"annotation:{name}", args=[study.slug, *args])).content.decode()
+            html = markup(client.get(reverse(f"annotation:{name}", args=[study.slug, *args])))
             assert "answers sooner than the texts can be read" in html
 
 

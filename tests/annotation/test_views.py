@@ -22,6 +22,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true", "HX-Target": "task"}
@@ -90,7 +91,7 @@ def test_a_visit_to_start_claims_nothing(client, study, rater):
 
 def test_the_screen_shows_text_questions_levels_and_keys(page):
     client, assignment = page
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert "Write about topic" in html
     assert "Some words about it." in html
     assert html.count('type="radio" name="c-item') == 15
@@ -104,7 +105,7 @@ def test_the_screen_shows_text_questions_levels_and_keys(page):
 def test_the_screen_in_chinese(page):
     client, assignment = page
     client.cookies["django_language"] = "zh-hans"
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert '<html lang="zh-hans">' in html
     assert "是否具备品质0?" in html
     assert "第4级" in html
@@ -117,7 +118,7 @@ def test_submitting_with_htmx_brings_the_next_task_in_the_same_response(page):
     assignment.save()
     response = client.post(rate_url(assignment), GOOD, headers=HTMX)
     following = Assignment.objects.get(status="open")
-    html = response.content.decode()
+    html = markup(response)
     assert response.status_code == 200
     assert response["HX-Push-Url"] == rate_url(following)
     assert assignment.public_id in response["HX-Trigger"]
@@ -137,7 +138,7 @@ def test_submitting_without_javascript_redirects_to_the_next_task(page):
     following = Assignment.objects.get(status="open")
     assert response.status_code == 302
     assert response["Location"] == rate_url(following)
-    html = client.get(response["Location"]).content.decode()
+    html = markup(client.get(response["Location"]))
     assert "<html" in html
     assert 'method="post"' in html
 
@@ -147,7 +148,7 @@ def test_an_unanswered_question_is_refused_and_the_rest_is_kept(page, headers):
     client, assignment = page
     partial = {k: v for k, v in GOOD.items() if k != "c-item1"}
     response = client.post(rate_url(assignment), partial, headers=headers)
-    html = response.content.decode()
+    html = markup(response)
     assert response.status_code == 422
     assert "This question is not answered yet." in html
     assert re.search(r'name="c-overall" value="7" checked', html)
@@ -160,14 +161,14 @@ def test_a_value_off_the_scale_is_refused(page, value):
     client, assignment = page
     response = client.post(rate_url(assignment), GOOD | {"c-item0": value})
     assert response.status_code == 422
-    assert "<script>" not in response.content.decode()
+    assert "<script>" not in markup(response)
     assert not Score.objects.exists()
 
 
 def test_not_applicable_where_the_rubric_offers_it(page):
     client, assignment = page
     assignment.task.answer_rubric.criteria.filter(key="item0").update(may_not_apply=True)
-    assert 'value="n/a" data-shortcut="x"' in client.get(rate_url(assignment)).content.decode()
+    assert 'value="n/a" data-shortcut="x"' in markup(client.get(rate_url(assignment)))
     client.post(rate_url(assignment), GOOD | {"c-item0": "n/a"})
     assert Score.objects.get(criterion__key="item0").not_applicable
 
@@ -175,7 +176,7 @@ def test_not_applicable_where_the_rubric_offers_it(page):
 def test_a_range_without_steps_is_a_number_field(page):
     client, assignment = page
     assignment.task.answer_rubric.criteria.filter(key="overall").update(step=None, maximum=100)
-    assert 'type="number"' in client.get(rate_url(assignment)).content.decode()
+    assert 'type="number"' in markup(client.get(rate_url(assignment)))
     for bad in ("101", "-0.5", "abc", "nan", "1e999"):
         assert client.post(rate_url(assignment), GOOD | {"c-overall": bad}).status_code == 422
     assert client.post(rate_url(assignment), GOOD | {"c-overall": "66.25"}).status_code == 302
@@ -198,7 +199,7 @@ def test_the_last_task_leads_to_thanks(page, study):
     done = reverse("annotation:done", args=[study.slug])
     assert response["HX-Redirect"] == done
     assert assignment.public_id in response["HX-Trigger"]
-    html = client.get(done).content.decode()
+    html = markup(client.get(done))
     assert "Thank you. You have answered 6 tasks" in html
     assert html.count('<a href="/rate/') == 6
 
@@ -211,9 +212,9 @@ def test_a_returning_rater_continues_and_finds_the_draft(page, study):
     assert client.post(draft, entered | {"c-item0": "1", "serial": "1"}).json() == {"kept": False}
     client.logout()
     client.force_login(Rater.objects.get().user)
-    assert "Continue where you left off" in client.get("/").content.decode()
+    assert "Continue where you left off" in markup(client.get("/"))
     assert client.post(reverse("annotation:start", args=[study.slug]))["Location"] == rate_url(assignment)
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert 'name="c-item0" value="2" checked' in html
     assert 'data-serial="1700000000000" data-paragraph="3"' in html
     assert "half way" in html
@@ -245,7 +246,7 @@ def test_a_draft_renews_the_lease(page):
 def test_an_answer_can_be_changed_later(page):
     client, assignment = page
     client.post(rate_url(assignment), GOOD, headers=HTMX)
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert 'name="c-item1" value="3" checked' in html
     assert 'name="c-overall" value="7" checked' in html
     assert "Save the change" in html
@@ -344,7 +345,7 @@ def test_a_study_that_is_not_open_hands_out_nothing(client, study, rater, status
     assert response.status_code == (404 if status == "draft" else 302)
     assert not Assignment.objects.exists()
     if status != "draft":
-        assert "This study is not open" in client.get(response["Location"]).content.decode()
+        assert "This study is not open" in markup(client.get(response["Location"]))
 
 
 def test_a_late_answer_is_kept_after_the_study_closed(page, study):
@@ -361,11 +362,11 @@ def test_a_late_answer_is_kept_after_the_study_closed(page, study):
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_the_guideline_is_a_page_and_a_panel(page, study, headers):
     client, _assignment = page
-    html = client.get(reverse("annotation:guideline", args=[study.slug]), headers=headers).content.decode()
+    html = markup(client.get(reverse("annotation:guideline", args=[study.slug]), headers=headers))
     assert "Be fair" in html
     assert ("<html" in html) == (not headers)
     client.cookies["django_language"] = "zh-hans"
-    assert "要公平" in client.get(reverse("annotation:guideline", args=[study.slug])).content.decode()
+    assert "要公平" in markup(client.get(reverse("annotation:guideline", args=[study.slug])))
 
 
 def test_nothing_sent_to_a_rater_names_a_model_a_judge_or_another_rater(page, study):
@@ -418,7 +419,7 @@ def test_opaque_ids_say_nothing_about_order(page):
 def test_no_inline_style_or_script_and_a_strict_policy(page):
     client, assignment = page
     response = client.get(rate_url(assignment))
-    html = response.content.decode()
+    html = markup(response)
     assert " style=" not in html
     assert "<style" not in html
     assert not re.search(r"<script(?![^>]* src=)", html)
@@ -431,7 +432,7 @@ def test_no_inline_style_or_script_and_a_strict_policy(page):
 def test_styles_and_scripts_of_a_raters_page_are_under_100_kb(page):
     """Before compression, with all that the page loads."""
     client, assignment = page
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     addresses = re.findall(r'(?:src|href)="/static/([^"]+\.(?:js|css))"', html)
     folders = [Path(settings.BASE_DIR) / "static", Path(django_htmx.__file__).parent / "static"]
     sizes = {
@@ -481,7 +482,7 @@ def test_a_task_without_texts_says_so(page):
     response.text, instruction.messages = None, None
     response.save()
     instruction.save()
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert "The text of this response is not kept here." in html
     assert f"The text of instruction {instruction.external_id} is not kept here." in html
 
@@ -495,5 +496,5 @@ def test_earlier_turns_of_a_conversation_are_shown(page):
         {"role": "user", "content": "Second question"},
     ]
     instruction.save()
-    html = client.get(rate_url(assignment)).content.decode()
+    html = markup(client.get(rate_url(assignment)))
     assert html.index("First question") < html.index("First reply") < html.index("Second question")

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 FILES = re.compile(r"file=([a-z0-9-]+\.(?:svg|png|csv))")
@@ -54,7 +55,7 @@ def check_access(name, study):
 
 def check_files(client, address):
     """Every file that the page offers is there and is what it says; returns the names."""
-    page = client.get(address).content.decode()
+    page = markup(client.get(address))
     never_nan(page)
     names = sorted(set(FILES.findall(page)))
     joint = "&" if "?" in address else "?"

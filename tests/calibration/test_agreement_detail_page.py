@@ -19,6 +19,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +29,7 @@ def address(study, query=""):
 
 
 def page_of(study, query=""):
-    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    return markup(signed_in("lead", study.workspace).get(address(study, query)))
 
 
 def report(study, criterion=""):
@@ -117,9 +118,9 @@ def test_items_are_not_called_instructions_where_each_is_its_own_cluster():
         study.save()
         client = signed_in("lead", study.workspace)
         for name in ("calibration:agreement", "calibration:agreement_detail"):
-            page = text_of(client.get(reverse(name, args=[study.slug])).content.decode())
+            page = text_of(markup(client.get(reverse(name, args=[study.slug]))))
             assert f"bootstrap over {noun}" in page, name
-        page = text_of(client.get(reverse("calibration:agreement", args=[study.slug])).content.decode())
+        page = text_of(markup(client.get(reverse("calibration:agreement", args=[study.slug]))))
         assert ("Intervals resample whole items (24)" in page) is (clusters == "items")
         assert ("24 instructions" in page) is (clusters == "instructions")
 
@@ -132,14 +133,14 @@ def test_openings_of_few_items_speak_of_items_too():
         study.save()
         client = signed_in("lead", study.workspace)
         said = {
-            name: answer_of(client.get(reverse(f"calibration:{name}", args=[study.slug])).content.decode())
+            name: answer_of(markup(client.get(reverse(f"calibration:{name}", args=[study.slug]))))
             for name in ("agreement", "rankings", "weights")
         }
         assert f"when one {noun} is left out" in said["agreement"]
         assert f"when one {noun} is left out" in said["rankings"]
         assert f"{noun}s they have not seen" in said["weights"] or f"unseen {noun}s" in said["weights"]
         assert not any(f"{other}s" in words or f"one {other}" in words for words in said.values())
-    desk = text_of(client.get(reverse("calibration:summary", args=[study.slug])).content.decode())
+    desk = text_of(markup(client.get(reverse("calibration:summary", args=[study.slug]))))
     assert "when one instruction is left out" in desk
 
 

@@ -11,6 +11,7 @@ from calibration.reports.registry import report_of
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in, text_of
 from tests.factories import make_answer, make_judge_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +74,7 @@ def test_consensus_and_repeats_have_both_labels():
     # A first answer of tie (or A) and then both bad is not the same answer twice.
     assert report["consistency"]["first_repeat"]["value"] == 0
     assert len(report["consensus"]["labels"]) == 3 and report["consensus"]["tied"] == 20
-    page = text_of(signed_in("lead", study.workspace).get(f"/studies/{study.slug}/raters/").content.decode())
+    page = text_of(markup(signed_in("lead", study.workspace).get(f"/studies/{study.slug}/raters/")))
     assert "both_bad" in page and "tie / both_bad" not in page
 
 

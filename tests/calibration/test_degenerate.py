@@ -14,6 +14,7 @@ from generation.models import Category, Instruction
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import FILES, never_nan, signed_in, text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PAGES = [
@@ -154,7 +155,7 @@ def test_every_page_says_something(which):
     for name in PAGES:
         place = reverse(name, args=[study.slug])
         response = client.get(place)
-        page = response.content.decode()
+        page = markup(response)
         assert response.status_code == 200, name
         never_nan(page)
         assert len(text_of(page).split()) > 10, name

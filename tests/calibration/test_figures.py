@@ -13,6 +13,7 @@ from django.urls import reverse
 from calibration.figures.drawing import decimals, number, shortest
 from calibration.web.blocks import Column, Table
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
+from tests.markup import markup
 
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w.\-–])-\d")
 PAGES = [
@@ -78,7 +79,7 @@ def test_a_leaderboard_below_zero_and_its_comparison(client):
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
     compare = reverse("judging:compare_models", args=[study.benchmark.slug])
     for page in (address, compare):
-        html = client.get(page, {"weights": "equal"}).content.decode()
+        html = markup(client.get(page, {"weights": "equal"}))
         shown = re.sub(r"<[^>]*>", " ", html)
         assert re.search(r"−\d", shown)
         assert not HYPHEN_FOR_MINUS.search(shown), HYPHEN_FOR_MINUS.search(shown)

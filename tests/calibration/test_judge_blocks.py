@@ -11,6 +11,7 @@ from calibration.reports.registry import report_of
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import check_files, never_nan, signed_in, text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def address(study):
 
 
 def words_of(study):
-    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
     never_nan(page)
     return text_of(page)
 

@@ -20,6 +20,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +30,7 @@ def address(study, query=""):
 
 
 def page_of(study, query=""):
-    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    return markup(signed_in("lead", study.workspace).get(address(study, query)))
 
 
 def report(study, *models, **more):
@@ -114,10 +115,10 @@ def test_preference_for_the_judges_own_family_needs_the_family():
 def test_the_blocks_stand_in_another_page_too():
     study = scored()
     blocks = judge_depth_blocks(study, report(study))
-    markup = render_to_string(
+    shown = render_to_string(
         "calibration/_blocks.html", {"blocks": blocks, "path": "/somewhere/", "query": ""}
     )
-    assert markup.count("<section") == len(blocks) and "/somewhere/?file=powered-0.svg" in markup
+    assert shown.count("<section") == len(blocks) and "/somewhere/?file=powered-0.svg" in shown
     assert [block.key for block in blocks] == [
         "soft", "soft-summary", "reasonable", "powered-0", "separate-0", "correlations-0", "gaps-0",
     ]  # fmt: skip

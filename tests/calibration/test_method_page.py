@@ -17,6 +17,7 @@ from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in, text_of
 from tests.factories import make_answer, make_judge_rater
+from tests.markup import markup
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r'href="(/method/[^"]+)"')
@@ -55,7 +56,7 @@ class TestPage:
         assert signed_in("lead").get(f"/method/{name}/").status_code == 404
 
     def test_it_shows_what_a_function_says_and_does(self):
-        page = signed_in("lead").get(address("calibration.statistics.agreement.alpha")).content.decode()
+        page = markup(signed_in("lead").get(address("calibration.statistics.agreement.alpha")))
         assert 'id="krippendorff_alpha"' in page and "def krippendorff_alpha(" in page
         assert "Krippendorff" in text_of(page)
         # Where it builds on another file, that one is a click away.
@@ -65,9 +66,7 @@ class TestPage:
         client = signed_in("lead")
         client.cookies["django_language"] = "zh-hans"
         with translation.override("zh-hans"):
-            page = client.get(
-                address("calibration.statistics.agreement.alpha"), HTTP_ACCEPT_LANGUAGE="zh-hans"
-            ).content.decode()
+            page = markup(client.get(address("calibration.statistics.agreement.alpha"), HTTP_ACCEPT_LANGUAGE="zh-hans"))
         assert 'lang="en"' in page
 
     @pytest.mark.parametrize("pairs", [False, True])
@@ -81,7 +80,7 @@ class TestPage:
             run_fit(study=study, draws=0)
         client = signed_in("lead", study.workspace)
         for name in PAGES:
-            page = client.get(reverse(name, args=[study.slug])).content.decode()
+            page = markup(client.get(reverse(name, args=[study.slug])))
             links = set(LINK.findall(page))
             # Without a fit there are no weights, and so no method of theirs.
             assert links or (pairs and "weights" in name), name

@@ -7,6 +7,7 @@ from calibration.reports.agreement import agreement_report
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import answer_of, check_files, never_nan, signed_in, text_of
 from tests.factories import make_checklist_study, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +22,7 @@ def address(study, query=""):
 
 
 def page_of(study, query=""):
-    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    return markup(signed_in("lead", study.workspace).get(address(study, query)))
 
 
 def test_only_those_who_read_results_see_it():
@@ -100,7 +101,7 @@ def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(
     study.policies = {"overlap": 3, "plan": plan}
     study.save()
     address = reverse("calibration:plan_fragment", args=[study.slug])
-    page = text_of(signed_in("lead", study.workspace).get(address).content.decode())
+    page = text_of(markup(signed_in("lead", study.workspace).get(address)))
     assert "Hours in all" in page
     assert ("You expect" in page) == bool(said)
     assert said in page

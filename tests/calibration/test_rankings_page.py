@@ -23,6 +23,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_answer, make_checklist_study, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def report(study, **asked):
 
 
 def page_of(study, query=""):
-    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    return markup(signed_in("lead", study.workspace).get(address(study, query)))
 
 
 def test_only_those_who_read_results_see_it():

@@ -21,6 +21,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +41,7 @@ def test_only_those_who_read_results_see_it():
 def test_the_page_opens_with_the_rate_and_its_interval_and_offers_every_figure():
     study = answered_study(instructions=24, judge="gpt-4o")
     client = signed_in("lead", study.workspace)
-    page = client.get(address(study)).content.decode()
+    page = markup(client.get(address(study)))
     assert "within one standard deviation" in answer_of(page) and "95 % interval" in answer_of(page)
     assert {"accuracy.svg", "accuracy.png", "accuracy.csv", "groups.svg", "severity.csv"} <= set(
         check_files(client, address(study))
@@ -70,7 +71,7 @@ def test_raters_with_few_answers_are_counted_apart():
     found = report(study)["accuracy"]
     assert found["too_few"] == 1
     assert "newcomer" not in {row["rater"] for row in found["rates"]}
-    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "One rater with fewer than five answered tasks" in text_of(page)
 
 
@@ -98,7 +99,7 @@ def test_repeats_give_the_published_example():
     found = report(study, "item0")["consistency"]
     assert found["overall"]["value"] == 0.75
     assert found["raters"][0]["rater"] == "steady" and found["raters"][0]["asked"] == 4
-    page = signed_in("lead", study.workspace).get(address(study, "?criterion=item0")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study, "?criterion=item0")))
     assert "Asked again, raters give their most frequent answer" in answer_of(page)
 
 
@@ -129,7 +130,7 @@ def test_a_side_preference_is_found():
     study = pair_study(models=3, instructions=25, raters=2, position=4.0)
     rows = report(study)["sides"]["raters"]
     assert all(row["value"] > 0.6 and row["p"] < 0.001 for row in rows)
-    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "2 of 2 raters prefer a side more than chance explains" in text_of(page)
 
 
@@ -144,14 +145,14 @@ def test_degenerate_studies_give_sentences(answers):
                 make_answer(task, rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5, "overall": value})
     response = signed_in("lead", study.workspace).get(address(study))
     assert response.status_code == 200
-    never_nan(response.content.decode())
-    assert answer_of(response.content.decode())
+    never_nan(markup(response))
+    assert answer_of(markup(response))
 
 
 def test_an_unknown_criterion_is_a_sentence():
     study = answered_study()
     response = signed_in("lead", study.workspace).get(address(study, "?criterion=nonsense"))
-    assert response.status_code == 200 and "answer" in response.content.decode()
+    assert response.status_code == 200 and "answer" in markup(response)
 
 
 def test_the_report_is_kept_and_made_anew_after_an_answer():
@@ -172,12 +173,12 @@ def test_a_large_study_is_left_to_a_worker(django_capture_on_commit_callbacks):
     try:
         with django_capture_on_commit_callbacks(execute=False) as callbacks:
             first = client.get(address(study))
-        assert "a worker is computing this page" in first.content.decode() and len(callbacks) == 1
+        assert "a worker is computing this page" in markup(first) and len(callbacks) == 1
         with django_capture_on_commit_callbacks(execute=False) as again:
             client.get(address(study, "?waiting=1"))
         assert again == []
         build_report(study.pk, "raters", rater_settings())
-        assert "within one standard deviation" in client.get(address(study)).content.decode()
+        assert "within one standard deviation" in markup(client.get(address(study)))
     finally:
         object.__setattr__(RATERS, "slow_from", 4_000)
 
@@ -192,7 +193,7 @@ def test_positions_in_a_data_set_never_get_a_number_of_their_own(shared_data):
     for name in ("severity", "same_answers"):
         assert found[name]["why"] == "OnlySlots"
     names = set(Rater.objects.filter(study=study).values_list("label", flat=True))
-    page = text_of(signed_in("lead", study.workspace).get(address(study)).content.decode())
+    page = text_of(markup(signed_in("lead", study.workspace).get(address(study))))
     assert "positions, not persons" in page
     assert not any(f" {name} " in page for name in names if not name.isdigit())
 
@@ -220,7 +221,7 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
             make_answer(task, rater, {"overall": int(score)})
     found = report_of(study, RATERS, rater_settings())["severity"]
     assert found["rater_variance"] ** 0.5 < 0.01
-    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "by less than a standard deviation of 0.01 points" in text_of(page)
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
 
@@ -247,8 +248,8 @@ def test_judges_repeats_are_no_raters(make):
     assert found["why"] == "OnlyJudges"
     client = signed_in("lead", study.workspace)
     page = client.get(address(study))
-    assert "Only judges have answered in this study so far" in answer_of(page.content.decode())
-    desk = client.get(reverse("calibration:desk_figures", args=[study.slug])).content.decode()
+    assert "Only judges have answered in this study so far" in answer_of(markup(page))
+    desk = markup(client.get(reverse("calibration:desk_figures", args=[study.slug])))
     assert "Consistency" not in desk and "Accuracy" not in desk
 
 
@@ -269,7 +270,7 @@ def test_a_judge_that_wavers_changes_no_statistic_of_raters():
     assert accuracy[0]["overall"] == accuracy[1]["overall"]
     assert accuracy[0]["rates"] == [row for row in accuracy[1]["rates"] if row["kind"] != "judge"]
     assert beside["kinds"] == {"person": 3} and beside["n_raters"] == 3
-    page = signed_in("lead", study.workspace).get(address(study)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "by 3 raters (person 3)" in text_of(page)
     assert "Judges gave 12 more answers. No figure about raters counts them" in text_of(page)
 
@@ -305,7 +306,5 @@ def test_rankings_say_whose_answers_they_rest_on():
     client = signed_in("lead", study.workspace)
     judge = Rater.objects.get(kind="judge")
     place = reverse("calibration:rankings", args=[study.slug])
-    assert "24 answers by the judge gpt-4o" in text_of(
-        client.get(f"{place}?by={judge.public_id}").content.decode()
-    )
-    assert "72 answers by 3 raters" in text_of(client.get(place).content.decode())
+    assert "24 answers by the judge gpt-4o" in text_of(markup(client.get(f"{place}?by={judge.public_id}")))
+    assert "72 answers by 3 raters" in text_of(markup(client.get(place)))

@@ -29,6 +29,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -115,7 +116,7 @@ def test_only_leads_fit_and_publish(study, role):
 
 def test_an_analyst_is_offered_no_forms(study):
     run_fit(study=study, draws=0)
-    page = signed_in("analyst", study.workspace).get(address("weights")).content.decode()
+    page = markup(signed_in("analyst", study.workspace).get(address("weights")))
     assert address("fit_now") not in page
     assert "publish/" not in page
 
@@ -130,7 +131,7 @@ def test_pages_are_read_and_forms_are_posted(study, lead):
 
 def test_without_answers_the_weights_page_says_what_to_do():
     study = make_checklist_study()
-    page = signed_in("lead", study.workspace).get(address("weights")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("weights")))
     assert "No weights yet" in page
     assert reverse("annotation:desk", args=["essays"]) in page
     assert "Fit now" not in page
@@ -138,7 +139,7 @@ def test_without_answers_the_weights_page_says_what_to_do():
 
 def test_a_study_of_pairs_is_offered_its_rankings_and_no_fit():
     pairs = pair_study(models=2, instructions=2)
-    page = signed_in("lead", pairs.workspace).get(address("weights", "duels")).content.decode()
+    page = markup(signed_in("lead", pairs.workspace).get(address("weights", "duels")))
     assert "No weights here" in page
     assert reverse("calibration:rankings", args=["duels"]) in page
     assert "fit the weights below" not in page and "Fit now" not in page
@@ -148,13 +149,13 @@ def test_verdicts_of_judges_alone_are_nothing_to_fit():
     study = make_checklist_study()
     judge = make_judge_rater(study.workspace, "gpt-4o")
     make_answer(study.tasks.first(), judge, {"item0": 1.0, "overall": 7})
-    page = signed_in("lead", study.workspace).get(address("weights")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("weights")))
     assert "Let raters complete the checklist" in page
     assert "Fit now" not in page
 
 
 def test_with_answers_a_lead_is_offered_the_fit(study, lead):
-    page = lead.get(address("weights")).content.decode()
+    page = markup(lead.get(address("weights")))
     assert "No weights yet" in page
     assert "Fit now" in page
 
@@ -165,7 +166,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
     assert fit.settings["floor"] == 0.25
     assert fit.settings["pool"] is True
     assert fit.created_by is not None
-    page = response.content.decode()
+    page = markup(response)
     assert "On instructions they have not seen, the weights explain" in page
     assert "Is quality 0 there?" in page
     assert "Certificate" in page
@@ -175,7 +176,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
 
 def test_the_page_opens_with_its_answer_then_figure_then_table_then_method(study, lead):
     run_fit(study=study, draws=10)
-    page = lead.get(address("weights")).content.decode()
+    page = markup(lead.get(address("weights")))
     places = [
         page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="method"')
     ]
@@ -184,7 +185,7 @@ def test_the_page_opens_with_its_answer_then_figure_then_table_then_method(study
 
 def test_every_weight_shown_is_the_stored_one(study, lead):
     fit = run_fit(study=study, draws=10)
-    page = lead.get(address("weights")).content.decode()
+    page = markup(lead.get(address("weights")))
     for weight in FittedWeight.objects.filter(category_fit__fit=fit):
         assert f'<td class="num">{weight.weight:.2f}</td>' in page
     category = fit.categories.get()
@@ -201,7 +202,7 @@ def test_published_weights_stand_beside_ours(study, lead):
         FittedWeight.objects.create(
             category_fit=category, criterion_key=f"theirs{position}", position=position, weight=weight
         )
-    page = lead.get(address("weights")).content.decode()
+    page = markup(lead.get(address("weights")))
     assert "A paper, table 17" in page
     assert '<td class="num">31.00</td>' in page
     ours = FittedWeight.objects.get(category_fit__fit=fit, position=2).weight
@@ -221,10 +222,10 @@ def test_what_the_paper_printed_stands_beside_a_study_of_its_benchmark(study, le
         FittedWeight.objects.create(
             category_fit=category, criterion_key=f"i{position}", position=position, weight=25
         )
-    page = lead.get(address("weights")).content.decode()
+    page = markup(lead.get(address("weights")))
     assert "Published weights, on their authors' answers" in html.unescape(page)
     assert '<td class="num">0.79</td><td class="num">0.18</td>' in page  # HelloBench, table 19, science
-    page = lead.get(address("agreement")).content.decode()
+    page = markup(lead.get(address("agreement")))
     assert "table 18" in page
     assert "HM5" in page
 
@@ -236,13 +237,13 @@ def test_published_weights_of_another_number_of_items_are_not_compared(study, le
     )
     category = CategoryFit.objects.create(fit=printed, key="essay")
     FittedWeight.objects.create(category_fit=category, criterion_key="one", position=0, weight=100)
-    assert "A paper" not in lead.get(address("weights")).content.decode()
+    assert "A paper" not in markup(lead.get(address("weights")))
 
 
 def test_an_earlier_fit_can_be_looked_at(study, lead):
     first = run_fit(study=study, draws=0, floor=0.1)
     run_fit(study=study, draws=0, floor=2.0)
-    page = lead.get(address("weights"), {"fit": first.public_id}).content.decode()
+    page = markup(lead.get(address("weights"), {"fit": first.public_id}))
     assert first.public_id in page
     assert "floor of 0.1" in page
     assert lead.get(address("weights"), {"fit": "no-such-fit"}).status_code == 404
@@ -261,19 +262,15 @@ def test_publishing_from_the_page_names_the_fit_once(study, lead):
     lead.post(address("publish", "essays", fit.public_id), {"name": "Essays 2024"})
     fit.refresh_from_db()
     assert fit.published_name == "essays-2024"
-    page = lead.post(
-        address("publish", "essays", fit.public_id), {"name": "other"}, follow=True
-    ).content.decode()
+    page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "other"}, follow=True))
     assert "already published" in page
-    page = lead.post(
-        address("publish", "essays", fit.public_id), {"name": "!!"}, follow=True
-    ).content.decode()
+    page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "!!"}, follow=True))
     assert "Write a name" in page
 
 
 @pytest.mark.parametrize("floor", ["-1", "11", "nan", "a lot", ""])
 def test_a_floor_off_its_range_is_refused(study, lead, floor):
-    page = lead.post(address("fit_now"), {"floor": floor}, follow=True).content.decode()
+    page = markup(lead.post(address("fit_now"), {"floor": floor}, follow=True))
     assert "The floor must be a number from 0 to 10." in page
     assert not Fit.objects.exists()
 
@@ -281,7 +278,7 @@ def test_a_floor_off_its_range_is_refused(study, lead, floor):
 def test_too_few_answers_are_explained_on_the_page():
     study = answered_study(instructions=1, models=1)
     client = signed_in("lead", study.workspace)
-    page = client.post(address("fit_now"), {"floor": "0.5"}, follow=True).content.decode()
+    page = markup(client.post(address("fit_now"), {"floor": "0.5"}, follow=True))
     assert "essay: 3 answers, 4 items" in page
     assert not Fit.objects.exists()
 
@@ -289,7 +286,7 @@ def test_too_few_answers_are_explained_on_the_page():
 def test_a_single_instruction_is_shown_with_what_cannot_be_said():
     study = answered_study(instructions=1, models=8)
     run_fit(study=study, draws=10)
-    page = signed_in("lead", study.workspace).get(address("weights")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("weights")))
     assert "Only one instruction" in page
     assert "nan" not in page.lower().replace("instantan", "")
 
@@ -303,12 +300,12 @@ def test_a_large_study_is_fitted_by_the_worker_while_the_page_waits(
     with django_capture_on_commit_callbacks(execute=True):
         response = lead.post(address("fit_now"), {"floor": "0.5"})
     assert response["Location"].endswith("?after=")
-    waiting = lead.get(response["Location"]).content.decode()
+    waiting = markup(lead.get(response["Location"]))
     assert 'hx-trigger="every 3s"' in waiting
     tasks.fit_study(*sent[0])
     tasks.fit_study(*sent[0])
     assert Fit.objects.count() == 1
-    part = lead.get(response["Location"], **HTMX).content.decode()
+    part = markup(lead.get(response["Location"], **HTMX))
     assert "<html" not in part
     assert 'class="answer"' in part
     assert "hx-trigger" not in part
@@ -318,11 +315,11 @@ def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
     study.tasks.exclude(pk=study.tasks.first().pk).delete()
     tasks.fit_study(study.pk, 0.5, False, False, None)
     assert Event.objects.filter(verb=FIT_REFUSED).count() == 1
-    page = lead.get(address("weights") + "?after=").content.decode()
+    page = markup(lead.get(address("weights") + "?after="))
     assert "essay: 3 answers, 4 items" in page
     assert "hx-trigger" not in page
     lead.cookies["django_language"] = "zh-hans"
-    page = lead.get(address("weights") + "?after=").content.decode()
+    page = markup(lead.get(address("weights") + "?after="))
     assert "answers" not in page and "完整作答少于" in page
 
 
@@ -330,7 +327,7 @@ def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
 
 
 def test_the_agreement_page_opens_with_its_rate_interval_and_chance(study, lead):
-    page = lead.get(address("agreement")).content.decode()
+    page = markup(lead.get(address("agreement")))
     report = Report.objects.get(kind="agreement").result
     assert re.search(r'class="answer">A rater gives the label that most others give 0\.\d\d', page)
     assert f"{report['loo']:.2f}" in page
@@ -349,7 +346,7 @@ def test_the_agreement_page_opens_with_its_rate_interval_and_chance(study, lead)
 
 
 def test_alpha_is_shown_for_the_criterion_asked_for(study, lead):
-    page = lead.get(address("agreement"), {"criterion": "item1"}).content.decode()
+    page = markup(lead.get(address("agreement"), {"criterion": "item1"}))
     assert "“Is quality 1 there?”" in page
     assert Report.objects.get(kind="agreement").result["criterion"] == "item1"
 
@@ -357,7 +354,7 @@ def test_alpha_is_shown_for_the_criterion_asked_for(study, lead):
 def test_an_unknown_criterion_is_not_an_error_page(study, lead):
     response = lead.get(address("agreement"), {"criterion": "beauty"})
     assert response.status_code == 200
-    assert "No agreement to show yet" in response.content.decode()
+    assert "No agreement to show yet" in markup(response)
 
 
 def test_the_report_is_kept_until_an_answer_is_added(study, lead, django_assert_max_num_queries):
@@ -374,27 +371,27 @@ def test_the_report_is_kept_until_an_answer_is_added(study, lead, django_assert_
 def test_one_rater_is_told_that_a_second_is_needed():
     study = answered_study()
     study.raters.exclude(label="rater-0").delete()
-    page = signed_in("lead", study.workspace).get(address("agreement")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("agreement")))
     assert "Let more people rate" in page
 
 
 def test_without_answers_the_agreement_page_says_so():
     study = make_checklist_study()
-    page = signed_in("lead", study.workspace).get(address("agreement")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("agreement")))
     assert "Nobody has answered this yet" in page
 
 
 def test_criteria_are_offered_where_none_is_overall():
     study = answered_study()
     study.tasks.first().answer_rubric.criteria.filter(key="overall").update(role="item")
-    page = signed_in("lead", study.workspace).get(address("agreement")).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address("agreement")))
     assert "Choose a criterion" in page
     assert "?criterion=item2" in page
 
 
 def test_positions_in_a_data_set_have_no_matrix(study, lead):
     Rater.objects.filter(study=study).update(kind="slot")
-    page = lead.get(address("agreement")).content.decode()
+    page = markup(lead.get(address("agreement")))
     assert "Rater by rater" not in page
     assert "rater-1" not in page
     assert "positions, not persons" in page
@@ -403,7 +400,7 @@ def test_positions_in_a_data_set_have_no_matrix(study, lead):
 def test_cohorts_are_compared_where_there_are_any(study, lead):
     cohort = Cohort.objects.create(study=study, name="Onsite")
     Rater.objects.filter(study=study).update(cohort=cohort)
-    assert "Onsite" in lead.get(address("agreement")).content.decode()
+    assert "Onsite" in markup(lead.get(address("agreement")))
 
 
 def test_identical_answers_have_a_rate_but_no_alpha(lead, study):
@@ -416,7 +413,7 @@ def test_identical_answers_have_a_rate_but_no_alpha(lead, study):
     for task in study.tasks.all():
         for rater in (first, second):
             make_answer(task, rater, {**{f"item{i}": 1.0 for i in range(4)}, "overall": 8})
-    page = lead.get(address("agreement")).content.decode()
+    page = markup(lead.get(address("agreement")))
     assert "Every rating is the same" in page
     assert "1.00" in page
 
@@ -428,13 +425,13 @@ def test_a_large_agreement_report_is_computed_by_the_worker(
     sent = []
     monkeypatch.setattr(tasks.report_agreement, "delay", lambda *args: sent.append(args))
     with django_capture_on_commit_callbacks(execute=True):
-        page = lead.get(address("agreement")).content.decode()
+        page = markup(lead.get(address("agreement")))
     assert "waiting=1" in page
     with django_capture_on_commit_callbacks(execute=True):
         lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX)
     assert len(sent) == 1
     tasks.report_agreement(*sent[0])
-    part = lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX).content.decode()
+    part = markup(lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX))
     assert 'class="answer"' in part
     assert "<html" not in part
 
@@ -445,10 +442,10 @@ def test_a_large_agreement_report_is_computed_by_the_worker(
 @pytest.mark.parametrize("page", ["weights", "agreement"])
 def test_simulated_and_scripted_answers_say_so(study, lead, page):
     run_fit(study=study, draws=0)
-    assert "badge-simulated" not in lead.get(address(page)).content.decode()
+    assert "badge-simulated" not in markup(lead.get(address(page)))
     Rater.objects.filter(study=study).update(provenance="simulated")
     Rater.objects.filter(kind="judge").update(provenance="scripted")
-    shown = lead.get(address(page)).content.decode()
+    shown = markup(lead.get(address(page)))
     assert "badge-simulated" in shown
     assert "badge-scripted" in shown
 
@@ -456,7 +453,7 @@ def test_simulated_and_scripted_answers_say_so(study, lead, page):
 @pytest.mark.parametrize("page", PAGES)
 def test_nothing_on_a_page_needs_an_inline_style_or_script(study, lead, page):
     run_fit(study=study, draws=0)
-    page_html = lead.get(address(page)).content.decode()
+    page_html = markup(lead.get(address(page)))
     assert not re.search(r"\sstyle=", page_html)
     assert not re.search(r"\son[a-z]+=", page_html)
 
@@ -468,16 +465,16 @@ def test_names_from_data_are_escaped_in_figures_and_tables(study, lead, page):
     criterion.questions = {"en": "<script>x</script>"}
     criterion.save()
     run_fit(study=study, draws=0)
-    page_html = lead.get(address(page)).content.decode()
+    page_html = markup(lead.get(address(page)))
     assert "<script>x" not in page_html
     assert "<b>Eve" not in page_html
 
 
 def test_the_summary_is_a_fragment_with_both_answers(study, lead):
-    empty = lead.get(address("summary"), **HTMX).content.decode()
+    empty = markup(lead.get(address("summary"), **HTMX))
     assert "No weights have been fitted yet" in empty
     run_fit(study=study, draws=0)
-    full = lead.get(address("summary"), **HTMX).content.decode()
+    full = markup(lead.get(address("summary"), **HTMX))
     assert "<html" not in full
     assert "A rater gives the label" in full
     assert "the weights explain" in full
@@ -486,7 +483,7 @@ def test_the_summary_is_a_fragment_with_both_answers(study, lead):
 def test_pages_speak_chinese_to_those_who_ask(study, lead):
     run_fit(study=study, draws=0)
     lead.cookies["django_language"] = "zh-hans"
-    page_html = lead.get(address("weights")).content.decode()
+    page_html = markup(lead.get(address("weights")))
     assert "是否具备品质0?" in page_html
 
 
@@ -510,7 +507,7 @@ def test_a_fit_made_after_a_refusal_silences_it(study, lead):
         object_id=study.public_id,
         after={"message": "Too few answers for a reason."},
     )
-    assert "for a reason" in lead.get(address("weights")).content.decode()
+    assert "for a reason" in markup(lead.get(address("weights")))
     fit = run_fit(study=study, draws=0)
     Fit.objects.filter(pk=fit.pk).update(created_at=timezone.now())
-    assert "for a reason" not in lead.get(address("weights")).content.decode()
+    assert "for a reason" not in markup(lead.get(address("weights")))

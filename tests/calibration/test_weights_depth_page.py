@@ -19,6 +19,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_checklist_study
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +29,7 @@ def address(study, query=""):
 
 
 def page_of(study, query=""):
-    return signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    return markup(signed_in("lead", study.workspace).get(address(study, query)))
 
 
 def test_only_those_who_read_results_see_it():
@@ -90,7 +91,7 @@ def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
     rows = client.get(address(study, "?file=verdicts.csv")).content.decode("utf-8-sig").splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == ["essay", "letter"]
     client.cookies["django_language"] = "zh-hans"
-    assert "长文" in text_of(client.get(address(study)).content.decode())
+    assert "长文" in text_of(markup(client.get(address(study))))
 
 
 def test_cohorts_have_weights_of_their_own():

@@ -6,6 +6,7 @@ from django.test import RequestFactory
 
 from core.web.nul_characters import NoNulMiddleware
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +23,7 @@ def test_a_nul_character_is_not_found(client, address):
 
 def test_the_page_that_says_so_is_our_own(client):
     client.force_login(make_user("lead", make_workspace()))
-    assert "There is no such page" in client.get("/studies/%00/").content.decode()
+    assert "There is no such page" in markup(client.get("/studies/%00/"))
 
 
 def test_nothing_is_looked_up_for_it():

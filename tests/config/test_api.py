@@ -25,6 +25,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -233,9 +234,9 @@ def test_the_schema_names_every_address(client, lead):
 def test_the_account_page_makes_shows_once_and_revokes_a_token(client, study, lead):
     client.force_login(lead)
     made = client.post("/account/", {"name": "nightly", "may_change": "on"})
-    secret = made.content.decode().partition("<code>plumbline_")[2].partition("</code>")[0]
+    secret = markup(made).partition("<code>plumbline_")[2].partition("</code>")[0]
     assert client.get("/api/v1/runs/", HTTP_AUTHORIZATION=f"Bearer plumbline_{secret}").status_code == 200
-    again = client.get("/account/").content.decode()
+    again = markup(client.get("/account/"))
     assert "nightly" in again and secret not in again
     token = ApiToken.objects.get()
     stranger = make_user("lead", make_workspace("other"), username="otto")
@@ -243,7 +244,7 @@ def test_the_account_page_makes_shows_once_and_revokes_a_token(client, study, le
     assert client.post(f"/account/tokens/{token.public_id}/revoke/").status_code == 404
     client.force_login(lead)
     client.post(f"/account/tokens/{token.public_id}/revoke/")
-    assert "nightly" not in client.get("/account/").content.decode().partition("<table")[2]
+    assert "nightly" not in markup(client.get("/account/")).partition("<table")[2]
     token.refresh_from_db()
     assert token.revoked_at is not None
 
@@ -251,7 +252,7 @@ def test_the_account_page_makes_shows_once_and_revokes_a_token(client, study, le
 def test_a_rater_has_an_account_page_but_no_tokens(client, study):
     rater = make_user("rater", study.workspace, username="rita")
     client.force_login(rater)
-    assert "Authorization" not in client.get("/account/").content.decode()
+    assert "Authorization" not in markup(client.get("/account/"))
     client.post("/account/", {"name": "mine"})
     assert not ApiToken.objects.exists()
     Membership.objects.filter(user=rater).update(role="lead")

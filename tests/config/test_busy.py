@@ -10,6 +10,7 @@ from accounts.sign_in import session as signed_in
 from config import home
 from core.web import busy_database as busy
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def test_a_locked_database_is_no_error_of_the_server(lead, monkeypatch, said, st
     answer = lead.get("/")
     assert answer.status_code == status
     assert answer.get("Retry-After") == ("30" if status == 503 else None)
-    assert (BUSY in answer.content.decode()) == (status == 503)
+    assert (BUSY in markup(answer)) == (status == 503)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_a_locked_database_is_no_error_of_the_server(lead, monkeypatch, said, st
 def test_a_database_that_is_away_is_no_error_of_the_server(lead, cut, method, path):
     """A page about an error needs the session, too, and no view raises what happens there."""
     answer = getattr(lead, method)(path)
-    page = answer.content.decode()
+    page = markup(answer)
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
     assert AWAY in page and "数据库没有响应" in page and BUSY not in page
 
@@ -69,7 +70,7 @@ def test_a_program_reads_it_in_json(lead, cut):
 def test_a_part_of_a_page_gets_a_sentence_and_one_that_is_looked_at_stays(lead, cut, method, swap):
     answer = getattr(lead, method)("/library/endpoints/new/", headers=PART)
     assert (answer.status_code, answer["HX-Retarget"], answer["HX-Reswap"]) == (503, "#messages", swap)
-    assert "<html" not in answer.content.decode()
+    assert "<html" not in markup(answer)
 
 
 @pytest.mark.parametrize("path", ["/", "/no-such-page/"])

@@ -19,6 +19,7 @@ from generation.models import (
     SurplusReply,
 )
 from tests.factories import make_checklist_study, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 MODELS = [model._meta.model_name for model in apps.get_app_config("generation").get_models()]
@@ -53,7 +54,7 @@ def test_each_table_has_its_list_and_its_page(signed_in, model):
 def test_a_response_is_shown_but_not_rewritten(signed_in):
     response = Response.objects.get()
     address = reverse("admin:generation_response_change", args=[response.pk])
-    assert response.text.split()[-1] in signed_in.get(address).content.decode()
+    assert response.text.split()[-1] in markup(signed_in.get(address))
     signed_in.post(
         address, {"instruction": response.instruction_id, "sample": 0, "kind": "response", "text": "new"}
     )

@@ -9,6 +9,7 @@ from generation.endpoints.probing import NoAnswer
 from generation.models import Endpoint
 from generation.web.endpoints import pages as endpoint_pages
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +44,7 @@ def asked(monkeypatch):
 def press(lead, endpoint, *, htmx=True):
     headers = {"HX-Request": "true"} if htmx else {}
     url = reverse("generation:test_endpoint", args=[endpoint.pk])
-    return lead.post(url, headers=headers, follow=not htmx).content.decode()
+    return markup(lead.post(url, headers=headers, follow=not htmx))
 
 
 @pytest.mark.parametrize("htmx", [True, False])
@@ -99,5 +100,5 @@ def test_of_nine_clicks_at_once_one_asks(endpoints):
 
 
 def test_the_button_rests_while_its_test_runs(lead, endpoints):
-    page = lead.get(reverse("generation:endpoints")).content.decode()
+    page = markup(lead.get(reverse("generation:endpoints")))
     assert page.count('hx-disabled-elt="find button"') == len(endpoints)

@@ -27,6 +27,7 @@ from judging.judges.making import model_to_judge_with
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import Act, HostileServer, fails, says, says_or_streams
 from tests.generation.test_sampling import make_benchmark
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -61,7 +62,7 @@ def save(client, base_url, key_variable="", endpoint=None, **more):
         else reverse("generation:new_endpoint")
     )
     answer = client.post(url, fields(base_url, key_variable, **more))
-    return answer.status_code, answer.content.decode().replace("&#x27;", "'")
+    return answer.status_code, markup(answer).replace("&#x27;", "'")
 
 
 def serves(request, number):
@@ -248,7 +249,7 @@ def test_the_page_says_that_a_key_was_dropped(lead, for_others):
         fields("https://a.example/v2", "A_KEY"),
         follow=True,
     )
-    assert "The address was changed, so the key in A_KEY is no longer sent" in answer.content.decode()
+    assert "The address was changed, so the key in A_KEY is no longer sent" in markup(answer)
 
 
 def test_the_administration_makes_no_grant_and_its_change_of_address_ends_one(client, for_others):
@@ -341,7 +342,7 @@ def test_a_single_user_adds_a_provider_and_a_local_server_on_the_page(lead, sett
         tested = lead.post(
             reverse("generation:test_endpoint", args=[endpoint.pk]), headers={"HX-Request": "true"}
         )
-        assert "It answers chat requests." in tested.content.decode()
+        assert "It answers chat requests." in markup(tested)
         assert run_at(endpoint).status == GenerationRun.Status.FINISHED
     settings.ON_LOOPBACK = False
     assert save(lead, "https://api.openai.com/v1", "OPENAI_API_KEY", name="e")[0] == 422
@@ -397,7 +398,7 @@ def test_the_test_button_shows_no_body_of_something_else(lead, act):
         endpoint = stored(server.base_url)
         LanguageModel.objects.create(workspace=endpoint.workspace, name="m", endpoint=endpoint)
         url = reverse("generation:test_endpoint", args=[endpoint.pk])
-        page = lead.post(url, headers={"HX-Request": "true"}).content.decode()
+        page = markup(lead.post(url, headers={"HX-Request": "true"}))
         endpoint.refresh_from_db()
         assert "confidential" not in page + json.dumps(endpoint.capabilities)
         assert f"It answered with status {act.status}" in page

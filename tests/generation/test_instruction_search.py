@@ -11,6 +11,7 @@ from django.urls import reverse
 from generation.library.search import folded, note_texts, saying
 from generation.models import Benchmark, Instruction, InstructionText
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 BEFORE = importlib.import_module("generation.migrations.0006_texts_to_search_and_surplus_replies")
@@ -62,7 +63,7 @@ def test_the_text_is_searched_and_not_how_it_is_stored(tmp_path, words, names):
 def test_the_page_finds_by_them(client, tmp_path):
     load(tmp_path)
     client.force_login(make_user("lead"))
-    page = client.get(reverse("generation:benchmark", args=["essays"]), {"q": "“游记”\0"}).content.decode()
+    page = markup(client.get(reverse("generation:benchmark", args=["essays"]), {"q": "“游记”\0"}))
     assert "1 instruction" in page and ">travel</a>" in page and ">tale</a>" not in page
 
 

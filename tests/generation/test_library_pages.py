@@ -17,6 +17,7 @@ from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import HostileServer, fails, says_or_streams
 from tests.generation.test_probing import server_that
 from tests.generation.test_sampling import QUICK, TEXT, make_benchmark, make_model
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PAGES = ("library", "responses", "models", "endpoints", "runs")
@@ -55,7 +56,7 @@ def test_another_workspaces_rows_are_not_there(client):
     run = written()
     response = run.responses.first()
     client.force_login(make_user("lead", make_workspace("elsewhere")))
-    assert "essays" not in client.get(url("library")).content.decode()
+    assert "essays" not in markup(client.get(url("library")))
     for name, key in (
         ("benchmark", "essays"),
         ("instruction", response.instruction.public_id),
@@ -74,11 +75,11 @@ def test_another_workspaces_rows_are_not_there(client):
 def test_from_benchmark_to_instruction_to_response(lead):
     run = written()
     response = run.responses.select_related("instruction").first()
-    page = lead.get(url("benchmark", "essays")).content.decode()
+    page = markup(lead.get(url("benchmark", "essays")))
     assert "essays-0" in page and "Write about topic 2." in page and "main 1" in page
-    page = lead.get(url("instruction", response.instruction.public_id)).content.decode()
+    page = markup(lead.get(url("instruction", response.instruction.public_id)))
     assert "Write about topic" in page and ">m</a>" in page
-    page = lead.get(url("response", response.public_id)).content.decode()
+    page = markup(lead.get(url("response", response.public_id)))
     assert TEXT in page and "itself" in page
 
 
@@ -87,12 +88,12 @@ def test_instructions_are_found_by_category_and_words_and_paged(lead, django_ass
     category = Category.objects.create(benchmark=benchmark, key="essay", names={"en": "Essay"})
     benchmark.instructions.filter(external_id="essays-77").update(category=category)
     with django_assert_max_num_queries(20):
-        page = lead.get(url("benchmark", "essays")).content.decode()
+        page = markup(lead.get(url("benchmark", "essays")))
     assert "Page 1 of 3" in page
-    assert "essays-77" in lead.get(url("benchmark", "essays"), {"category": "essay"}).content.decode()
-    page = lead.get(url("benchmark", "essays"), {"q": "topic 119"}).content.decode()
+    assert "essays-77" in markup(lead.get(url("benchmark", "essays"), {"category": "essay"}))
+    page = markup(lead.get(url("benchmark", "essays"), {"q": "topic 119"}))
     assert "essays-119" in page and "essays-118" not in page
-    assert "No instruction matches" in lead.get(url("benchmark", "essays"), {"q": "zzz"}).content.decode()
+    assert "No instruction matches" in markup(lead.get(url("benchmark", "essays"), {"q": "zzz"}))
     assert lead.get(url("benchmark", "essays"), {"page": "99"}).status_code == 200
 
 
@@ -101,24 +102,24 @@ def test_texts_of_models_are_never_markup(lead):
     response = run.responses.get()
     Response.objects.filter(pk=response.pk).update(text="<script>alert(1)</script> I cannot help.")
     Instruction.objects.update(messages=[{"role": "user", "content": "<img src=x onerror=alert(1)>"}])
-    page = lead.get(url("response", response.public_id)).content.decode()
+    page = markup(lead.get(url("response", response.public_id)))
     assert "<script>alert" not in page and "&lt;script&gt;" in page
-    assert "<img src=x" not in lead.get(url("instruction", response.instruction.public_id)).content.decode()
+    assert "<img src=x" not in markup(lead.get(url("instruction", response.instruction.public_id)))
 
 
 def test_a_refusal_and_a_repetition_are_pointed_out(lead):
     run = written(1)
     response = run.responses.get()
     Response.objects.filter(pk=response.pk).update(text="I'm sorry, but no. " + "The same thing again. " * 4)
-    page = lead.get(url("response", response.public_id)).content.decode()
+    page = markup(lead.get(url("response", response.public_id)))
     assert "opens as a refusal does" in page
     assert "Said 4 times" in page
 
 
 def test_responses_are_narrowed_down_by_model_and_run(lead):
     run = written(2)
-    assert lead.get(url("responses"), {"run": run.public_id}).content.decode().count("essays-") == 2
-    assert "No response here" in lead.get(url("responses"), {"model": "nobody"}).content.decode()
+    assert markup(lead.get(url("responses"), {"run": run.public_id})).count("essays-") == 2
+    assert "No response here" in markup(lead.get(url("responses"), {"model": "nobody"}))
 
 
 def endpoint_fields(**more):
@@ -150,7 +151,7 @@ def test_an_endpoint_is_added_changed_and_logged(lead, settings):
 def test_a_key_is_refused_with_a_sentence_and_stands_nowhere_in_the_answer(lead):
     key = "sk-proj-abcdef0123456789ABCDEF"
     answer = lead.post(url("new_endpoint"), endpoint_fields(key_variable=key))
-    page = answer.content.decode()
+    page = markup(answer)
     assert answer.status_code == 422
     assert "Keys are never stored here" in page and key not in page
     assert "127.0.0.1:9" in page
@@ -187,7 +188,7 @@ def test_endpoints_that_make_no_sense_are_refused(lead, field, value):
 
 def test_an_analyst_reads_endpoints_but_adds_none(client):
     client.force_login(make_user("analyst"))
-    assert "Add an endpoint" not in client.get(url("endpoints")).content.decode()
+    assert "Add an endpoint" not in markup(client.get(url("endpoints")))
     assert client.post(url("new_endpoint"), endpoint_fields()).status_code == 422
     assert not Endpoint.objects.exists()
 
@@ -197,9 +198,9 @@ def test_the_test_button_says_in_words_what_the_endpoint_can_do(lead, htmx):
     headers = {"HX-Request": "true"} if htmx else {}
     with server_that(schema="ignores") as server:
         endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url=server.base_url)
-        assert "Not tested yet" in lead.get(url("endpoints")).content.decode()
+        assert "Not tested yet" in markup(lead.get(url("endpoints")))
         answer = lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx)
-    page = answer.content.decode()
+    page = markup(answer)
     assert "It takes a JSON schema and ignores it" in page
     assert ("<html" in page) is not htmx
     assert Endpoint.objects.get().probed_at is not None
@@ -210,7 +211,7 @@ def test_an_endpoint_that_refuses_is_told_in_its_words(lead, htmx):
     with HostileServer(lambda request, n: fails(401, "no such <key>")) as server:
         endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url=server.base_url)
         headers = {"HX-Request": "true"} if htmx else {}
-        page = lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx).content.decode()
+        page = markup(lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx))
     assert "no such &lt;key&gt;" in page
 
 
@@ -254,28 +255,28 @@ def test_a_model_is_added_with_its_endpoint_and_its_parameters_must_be_an_object
 )
 def test_models_that_make_no_sense_are_refused_in_words(lead, field, value, said):
     answer = lead.post(url("new_model"), model_fields(**{field: value}))
-    assert answer.status_code == 422 and said in answer.content.decode()
+    assert answer.status_code == 422 and said in markup(answer)
     assert not LanguageModel.objects.exists()
 
 
 def test_an_endpoint_offers_to_add_a_model_that_it_serves(lead, client):
     endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url="http://x/v1")
     place = f"{url('new_model')}?endpoint={endpoint.pk}"
-    assert place in lead.get(url("endpoints")).content.decode()
-    assert f'<option value="{endpoint.pk}" selected>' in lead.get(place).content.decode()
+    assert place in markup(lead.get(url("endpoints")))
+    assert f'<option value="{endpoint.pk}" selected>' in markup(lead.get(place))
     for odd in ("x", "999999", "-1", "²"):
         assert lead.get(url("new_model"), {"endpoint": odd}).status_code == 200
     client.force_login(make_user("analyst"))
-    assert "new_model" not in client.get(url("endpoints")).content.decode()
+    assert "new_model" not in markup(client.get(url("endpoints")))
 
 
 def test_a_lead_opens_a_model_by_its_name_and_an_analyst_reads_it(lead, client):
     model = LanguageModel.objects.create(workspace=make_workspace(), name="tiny", served_name="tiny")
     place = url("edit_model", model.pk)
-    page = lead.get(url("models")).content.decode()
+    page = markup(lead.get(url("models")))
     assert f'<a href="{place}">tiny</a>' in page and page.count(">tiny<") == 1
     client.force_login(make_user("analyst"))
-    page = client.get(url("models")).content.decode()
+    page = markup(client.get(url("models")))
     assert "tiny" in page and place not in page
 
 
@@ -284,7 +285,7 @@ def test_a_name_is_taken_once(lead, page, fields):
     assert lead.post(url(page), fields(name="one")).status_code == 302
     answer = lead.post(url(page), fields(name="one"))
     assert answer.status_code == 422
-    assert "There is one of this name already" in answer.content.decode()
+    assert "There is one of this name already" in markup(answer)
 
 
 def test_a_model_in_process_or_scripted_keeps_no_address(lead):
@@ -311,14 +312,14 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
     with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
         model = make_model(server)
         make_benchmark(2)
-        assert "2 instructions with a text" in lead.get(url("start_run", "essays")).content.decode()
+        assert "2 instructions with a text" in markup(lead.get(url("start_run", "essays")))
         answer = lead.post(url("start_run", "essays"), run_fields(model))
         run = GenerationRun.objects.get()
         assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
-        page = lead.get(url("run", run.public_id)).content.decode()
+        page = markup(lead.get(url("run", run.public_id)))
         assert "0 of 4 responses are written; the run goes on." in page and 'hx-trigger="every ' in page
         work_on(run, shift=QUICK)
-    part = lead.get(url("run", run.public_id), headers={"HX-Request": "true"}).content.decode()
+    part = markup(lead.get(url("run", run.public_id), headers={"HX-Request": "true"}))
     assert "<html" not in part and "4 of 4 responses are written; the run is finished." in part
     assert 'hx-trigger="every ' not in part
     assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
@@ -372,7 +373,7 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
 
 def test_a_run_needs_a_model_that_is_served(lead):
     make_benchmark(1)
-    assert "No model is served yet" in lead.get(url("start_run", "essays")).content.decode()
+    assert "No model is served yet" in markup(lead.get(url("start_run", "essays")))
     model = LanguageModel.objects.create(workspace=make_workspace(), name="known by name only")
     assert lead.post(url("start_run", "essays"), run_fields(model)).status_code == 422
     assert not GenerationRun.objects.exists()
@@ -388,7 +389,7 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
     assert list(answer.context["form"].errors) == [field]
     assert not GenerationRun.objects.exists()
     answer = lead.post(url("start_run", "essays"), run_fields(model, models=[]))
-    assert "Tick at least one model." in answer.content.decode()
+    assert "Tick at least one model." in markup(answer)
 
 
 def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
@@ -409,14 +410,14 @@ def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
     lead.post(control, {"action": "resume", "budget_calls": "-3"})
     assert status() == "paused"
     run.items.update(status="failed", error="broken")
-    page = lead.get(url("run", run.public_id)).content.decode()
+    page = markup(lead.get(url("run", run.public_id)))
     assert "Try the failed ones again" in page and "2 failed" in page
     lead.post(control, {"action": "retry"})
     assert status() == "running" and run.items.filter(status="waiting").count() == 2
     lead.post(control, {"action": "cancel"})
     assert status() == "cancelled"
     answer = lead.post(control, {"action": "resume"}, follow=True)
-    assert "moved on meanwhile" in answer.content.decode()
+    assert "moved on meanwhile" in markup(answer)
     assert lead.post(control, {"action": "explode"}).status_code == 404
 
 
@@ -424,7 +425,7 @@ def test_an_analyst_may_not_control_a_run(client):
     run = written(1)
     client.force_login(make_user("analyst"))
     assert client.post(url("control_run", run.public_id), {"action": "cancel"}).status_code == 403
-    page = client.get(url("run", run.public_id)).content.decode()
+    page = markup(client.get(url("run", run.public_id)))
     assert "Cancel for good" not in page
 
 
@@ -443,7 +444,7 @@ def test_what_a_script_wrote_is_marked(lead):
         url("responses"),
         url("models"),
     ):
-        assert "badge-scripted" in lead.get(address).content.decode(), address
+        assert "badge-scripted" in markup(lead.get(address)), address
 
 
 def test_the_page_of_a_large_run_takes_few_queries(lead, django_assert_max_num_queries):
@@ -462,6 +463,6 @@ def test_the_administration_refuses_a_key_too(client):
     client.force_login(make_user(is_staff=True, is_superuser=True))
     key = "sk-proj-abcdef0123456789ABCDEF"
     given = endpoint_fields(key_variable=key, workspace=make_workspace().pk)
-    page = client.post(reverse("admin:generation_endpoint_add"), given).content.decode()
+    page = markup(client.post(reverse("admin:generation_endpoint_add"), given))
     assert "Keys are never stored here" in page and key not in page
     assert not Endpoint.objects.exists()

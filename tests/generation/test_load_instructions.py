@@ -18,6 +18,7 @@ from generation.responses.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, says_or_streams
 from tests.generation.test_sampling import QUICK, make_model
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PARTS = {
@@ -63,7 +64,7 @@ def test_a_prompt_made_of_parts_is_what_a_model_is_asked_and_its_parts_stay_to_b
     assert stored.parts == {name: PARTS[name] for name in ("task", "data", "requirements")}
     assert asked_of_a_model() == [[{"role": "user", "content": WRAPPED}]]
     client.force_login(make_user("analyst", stored.benchmark.workspace))
-    page = client.get(reverse("generation:instruction", args=[stored.public_id])).content.decode()
+    page = markup(client.get(reverse("generation:instruction", args=[stored.public_id])))
     assert "What the prompt was put together from" in page
     assert "<li>no names</li>" in page
     rows = client.get(f"/api/v1/benchmarks/{stored.benchmark.slug}/instructions/").json()["results"]

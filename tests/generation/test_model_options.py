@@ -12,6 +12,7 @@ from generation.llm.errors import Refused
 from generation.models import Endpoint, LanguageModel
 from tests.factories import make_workspace
 from tests.generation.test_grants import add, for_others, lead, save, stored
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 __all__ = ["for_others", "lead"]
@@ -40,7 +41,7 @@ def test_what_vllm_loads_is_the_operators_choice(lead, for_others):
     url = reverse("generation:edit_model", args=[model.pk])
     for name in ("/home/someone/other", "stranger/model-with-code"):
         answer = lead.post(url, model_fields(model.endpoint, served_name=name))
-        assert answer.status_code == 422 and "vLLM may not load" in answer.content.decode()
+        assert answer.status_code == 422 and "vLLM may not load" in markup(answer)
         with pytest.raises(Refused, match="vLLM may not load"):
             open_chat(
                 LanguageModel(endpoint=model.endpoint, workspace=model.workspace, name="m", served_name=name)
@@ -91,7 +92,7 @@ def test_a_script_comes_from_the_operators_folder_by_name(lead, settings, tmp_pa
 
     def saved(script):
         answer = lead.post(url, model_fields(endpoint, parameters=json.dumps({"script": script})))
-        return answer.status_code, answer.content.decode()
+        return answer.status_code, markup(answer)
 
     assert saved("actor.json")[0] == 302
     model.refresh_from_db()

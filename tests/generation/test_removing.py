@@ -9,6 +9,7 @@ from generation.models import Endpoint, EndpointTurn, GenerationItem, Generation
 from judging.models import Judge
 from tests.factories import make_judge_rater, make_user, make_workspace
 from tests.generation.test_sampling import make_benchmark
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -36,15 +37,15 @@ def lead(client):
 def test_what_nothing_depends_on_is_removed_after_a_question_and_logged(lead, what, make, htmx):
     row = make()
     headers = {"HX-Request": "true"} if htmx else {}
-    assert page_of(what, row) in lead.get(reverse(f"generation:edit_{what}", args=[row.pk])).content.decode()
+    assert page_of(what, row) in markup(lead.get(reverse(f"generation:edit_{what}", args=[row.pk])))
     asked = lead.get(page_of(what, row), headers=headers)
-    assert asked.status_code == 200 and 'method="post"' in asked.content.decode()
+    assert asked.status_code == 200 and 'method="post"' in markup(asked)
     assert type(row).objects.filter(pk=row.pk).exists()
     assert lead.post(page_of(what, row), headers=headers).status_code in (200, 204, 302)
     assert not type(row).objects.filter(pk=row.pk).exists()
     event = Event.objects.get(verb=f"{what} removed")
     assert (event.before, event.actor) == ({"name": row.name}, User.objects.get())
-    assert f"{row.name} is removed." in lead.get(reverse(f"generation:{what}s")).content.decode()
+    assert f"{row.name} is removed." in markup(lead.get(reverse(f"generation:{what}s")))
     assert lead.post(page_of(what, row)).status_code == 404
 
 
@@ -85,12 +86,12 @@ def test_a_model_that_something_depends_on_stays_and_the_page_says_what(lead, us
     model = make_model()
     use(model, make_benchmark(1))
     sentence = f"It cannot be removed, because this depends on it: {said}"
-    edit = lead.get(reverse("generation:edit_model", args=[model.pk])).content.decode()
+    edit = markup(lead.get(reverse("generation:edit_model", args=[model.pk])))
     assert sentence in edit and page_of("model", model) not in edit
-    page = lead.get(page_of("model", model)).content.decode()
+    page = markup(lead.get(page_of("model", model)))
     assert sentence in page and 'method="post"' not in page.split("<main")[-1]
     answer = lead.post(page_of("model", model))
-    assert answer.status_code == 409 and sentence in answer.content.decode()
+    assert answer.status_code == 409 and sentence in markup(answer)
     assert LanguageModel.objects.filter(pk=model.pk).exists()
     with pytest.raises(CommandError, match=f"gpt-4oo: {sentence}"):
         call_command("remove_model", "gpt-4oo")
@@ -103,7 +104,7 @@ def test_an_endpoint_that_serves_models_stays_and_the_page_names_them(lead):
         make_model(f"m{number}", endpoint=endpoint)
     answer = lead.post(page_of("endpoint", endpoint))
     assert answer.status_code == 409
-    assert "it serves 7 models (m0, m1, m2, m3, m4 …)" in answer.content.decode()
+    assert "it serves 7 models (m0, m1, m2, m3, m4 …)" in markup(answer)
     assert LanguageModel.objects.filter(endpoint=endpoint).count() == 7
 
 

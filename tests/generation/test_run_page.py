@@ -15,6 +15,7 @@ from generation.responses.worker import work_on
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import HostileServer, streams
 from tests.generation.test_sampling import good, make_benchmark, make_model, make_run
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -51,13 +52,13 @@ BUDGET = {"action": "budget", "budget_calls": "50", "budget_tokens": "", "budget
 
 def test_a_lead_changes_the_budget_while_the_run_goes_on(client, run):
     client.force_login(make_user("lead"))
-    assert 'value="budget"' in client.get(page_of(run)).content.decode()
+    assert 'value="budget"' in markup(client.get(page_of(run)))
     client.post(control(run), BUDGET)
     run.refresh_from_db()
     assert (run.status, run.budget_calls, str(run.budget_money)) == ("running", 50, "1.500000")
     client.post(control(run), BUDGET)
     assert Event.objects.filter(verb="generation run budget changed", object_id=run.public_id).count() == 1
-    page = client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True).content.decode()
+    page = markup(client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True))
     assert "A budget is a number above zero" in page
     run.refresh_from_db()
     assert run.budget_calls == 50
@@ -76,7 +77,7 @@ def test_nobody_else_changes_it(client, run, role, where, status):
     run.refresh_from_db()
     assert run.budget_calls == 5
     if role == "analyst":
-        assert 'value="budget"' not in client.get(page_of(run)).content.decode()
+        assert 'value="budget"' not in markup(client.get(page_of(run)))
 
 
 def test_a_stranger_is_asked_to_sign_in(client, run):
@@ -87,7 +88,7 @@ def test_a_stranger_is_asked_to_sign_in(client, run):
 
 def test_money_spent_and_expected_stand_there(client, run):
     client.force_login(make_user("analyst"))
-    page = client.get(page_of(run)).content.decode()
+    page = markup(client.get(page_of(run)))
     # 0.10 for three of four settled: 0.1333 for all.
     assert "Money at the end, at this rate" in page
     assert "<dt>Money</dt><dd>0.1000</dd>" in page and "<dd>0.1333</dd>" in page
@@ -96,14 +97,14 @@ def test_money_spent_and_expected_stand_there(client, run):
 
 def test_a_part_of_the_page_brings_figures_and_only_a_changed_state_brings_forms(client, run):
     client.force_login(make_user("lead"))
-    whole = client.get(page_of(run)).content.decode()
+    whole = markup(client.get(page_of(run)))
     seen = whole.partition("?seen=")[2].partition('"')[0]
-    part = client.get(page_of(run), {"seen": seen}, headers={"HX-Request": "true"}).content.decode()
+    part = markup(client.get(page_of(run), {"seen": seen}, headers={"HX-Request": "true"}))
     assert "<html" not in part
     assert 'id="run-progress"' in part and 'id="run-figures" hx-swap-oob="true"' in part
     assert "budget_calls" not in part
     type(run).objects.filter(pk=run.pk).update(status="paused")
-    part = client.get(page_of(run), {"seen": seen}, headers={"HX-Request": "true"}).content.decode()
+    part = markup(client.get(page_of(run), {"seen": seen}, headers={"HX-Request": "true"}))
     assert 'id="run-controls" hx-swap-oob="true"' in part and 'value="resume"' in part
 
 
@@ -117,12 +118,12 @@ def test_responses_without_a_word_and_tokens_that_nobody_counted_are_said(client
     assert run.status == "finished"
     progress = progress_of(run, clock=timezone.now)
     assert (progress.done, progress.empty) == (3, 1)
-    page = client.get(reverse("generation:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("generation:run", args=[run.public_id])))
     assert "1 response is empty" in page
     assert "local does not say how many tokens it read and wrote" in page
     # Another run at the same endpoint, whose tokens were counted, does not say so.
     type(run).objects.update(estimated=False)
-    page = client.get(reverse("generation:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("generation:run", args=[run.public_id])))
     assert "does not say how many tokens" not in page
 
 
@@ -130,7 +131,7 @@ def test_a_failure_of_the_program_itself_is_not_laid_at_the_endpoints_door(clien
     client.force_login(make_user("lead"))
     message = str(FAULT(kind="KeyError", words="'choices'"))
     type(run).objects.filter(pk=run.pk).update(status="failed", message=message)
-    page = client.get(page_of(run)).content.decode()
+    page = markup(client.get(page_of(run)))
     assert "; the run was stopped by an error." in page and "Plumbline itself failed" in page
     assert "endpoint stopped" not in page and "The endpoint&#x27;s words:" not in page
 
@@ -144,4 +145,4 @@ def test_a_run_that_takes_long_to_count_is_counted_less_often(client, monkeypatc
         moments = iter((10.0, 10.0 + counted_in))
         clock = SimpleNamespace(monotonic=lambda moments=moments: next(moments))
         monkeypatch.setattr("generation.responses.runs.time", clock)
-        assert f'hx-trigger="every {pause}s"' in client.get(place).content.decode()
+        assert f'hx-trigger="every {pause}s"' in markup(client.get(place))

@@ -11,6 +11,7 @@ from tests.factories import make_user
 from tests.generation.hostile_server import Act, HostileServer, good_answer, says_or_streams
 from tests.generation.test_left_texts import started
 from tests.judging.test_runs import QUICK, make_run
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +27,7 @@ def named(act, name):
 def page_of(client, run, app):
     if "_auth_user_id" not in client.session:
         client.force_login(make_user("lead"))
-    return client.get(reverse(f"{app}:run", args=[run.public_id])).content.decode()
+    return markup(client.get(reverse(f"{app}:run", args=[run.public_id])))
 
 
 @pytest.mark.parametrize("app", ["judging", "generation"])

@@ -9,6 +9,7 @@ from django.urls import reverse
 from generation.library.text_statistics import text_statistics
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel, Response
 from tests.factories import make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -86,15 +87,15 @@ def test_the_command_prints_and_refuses(benchmark, capsys):
 def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(client, benchmark):
     place = reverse("judging:text_page", args=["essays"])
     client.force_login(make_user("analyst"))
-    page = client.get(place).content.decode()
+    page = markup(client.get(place))
     assert "parrot writes most: 11 words a response on average, 8 to 14" in page
     assert page.count('<figure class="chart"') == 3
-    assert place in client.get(reverse("generation:benchmark", args=["essays"])).content.decode()
+    assert place in markup(client.get(reverse("generation:benchmark", args=["essays"])))
     table = client.get(place, {"file": "repetition.csv"})
     assert "parrot,0.25" in table.content.decode()
     assert client.get(place, {"file": "overlap.png"}).content[:4] == b"\x89PNG"
     assert client.get(place, {"experiment": "nonsense"}).status_code == 404
-    assert "No response here" in client.get(place, {"experiment": "length-2k"}).content.decode()
+    assert "No response here" in markup(client.get(place, {"experiment": "length-2k"}))
     client.force_login(make_user("rater"))
     assert client.get(place).status_code == 403
     client.force_login(make_user("lead", make_workspace("elsewhere")))
@@ -108,4 +109,4 @@ def test_a_response_that_comes_later_is_counted(client, benchmark):
     instruction = Instruction.objects.first()
     model = LanguageModel.objects.create(workspace=benchmark.workspace, name="late")
     Response.objects.create(instruction=instruction, model=model, text="one two three four five", words=5)
-    assert "late" in client.get(place).content.decode()
+    assert "late" in markup(client.get(place))

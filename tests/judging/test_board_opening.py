@@ -9,6 +9,7 @@ from judging.leaderboards.table import leaderboard
 from judging.web.leaderboards.answer import board_opening, places
 from judging.web.leaderboards.messages import words_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -93,14 +94,14 @@ def test_the_page_opens_with_it(client):
     board = board_of(lambda instruction, model: 0.75, models=2)
     client.force_login(make_user("lead"))
     html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
-    assert "2 models share the first place: model0, model1" in html.content.decode()
+    assert "2 models share the first place: model0, model1" in markup(html)
 
 
 def test_a_single_column_does_not_repeat_the_overall_score(client):
     board = board_of(lambda instruction, model: 0.75 - 0.25 * model, models=2)
     client.force_login(make_user("lead"))
     html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
-    table = html.content.decode().split('<section class="stack-tight" id="scores">')[1].split("</table>")[0]
+    table = markup(html).split('<section class="stack-tight" id="scores">')[1].split("</table>")[0]
     assert [*board.categories.values()] == ["writing"]
     assert table.count("−100.0</strong>") == 1 and "(24)" not in table
     head, *rows = table.split("<tr>")[1:]

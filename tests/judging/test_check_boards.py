@@ -16,6 +16,7 @@ from judging.archive.recompute import recompute
 from judging.leaderboards.completion import completion_of
 from judging.leaderboards.table import leaderboard
 from tests.factories import make_answer, make_judge_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 CHECKS = {"single": [2], "range": [3, 4], "periodic": [1, 3]}
@@ -103,7 +104,7 @@ def test_an_instruction_that_no_output_answers_counts_as_unfulfilled_and_is_repo
     # Of 4 + 4 weeks 4 are there.
     assert full.shares == pytest.approx((50, 60, 30, 15))
     client.force_login(make_user("lead"))
-    html = client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
+    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     said = "1 instruction counts as fulfilled by no model: the parts that it is checked in stand in no output"
     assert said in html
     call_command("leaderboard", study.benchmark.slug, judge=judge.label)
@@ -125,7 +126,7 @@ def test_without_a_rubric_or_a_task_an_output_is_in_no_count_and_is_reported(cli
     board = leaderboard(study.benchmark, judge, "equal")
     assert (board.uncounted.unplanned, board.uncounted.unasked) == (0, 1)
     client.force_login(make_user("lead"))
-    html = client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
+    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     assert "1 instruction is in no count: no output of it was checked, and no rubric" in html
     # As soon as the rubric is back, making the tasks is what is left to do.
     Study.objects.filter(pk=study.pk).update(rubric=Rubric.objects.get(key="diary"))
@@ -142,7 +143,7 @@ def test_the_page_shows_completion_beside_the_score(client, checked):
     study, _judge = checked
     client.force_login(make_user("lead"))
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    html = client.get(address).content.decode()
+    html = markup(client.get(address))
     assert "full leads: STIC-2 60.0" in html
     assert "Completion and instructions" in html
     answer = client.get(address, {"file": "completion.csv"})

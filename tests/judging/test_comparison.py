@@ -25,6 +25,7 @@ from judging.leaderboards.table import UnknownJudge
 from judging.leaderboards.weighting import EQUAL, Weighting
 from tests.calibration.result_page_checks import text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 EQUALLY = Weighting(EQUAL)
@@ -202,7 +203,7 @@ def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client)
     rows = list(csv.DictReader(io.StringIO(file)))
     x, y = ([float(row[name]) for row in rows] for name in ("Judge's points", "People's mean"))
     assert len(set(y)) == 4
-    page = text_of(client.get(address).content.decode())
+    page = text_of(markup(client.get(address)))
     for function, key, name in (
         (spearmanr, "spearman", "Spearman's ρ"), (kendalltau, "kendall", "Kendall's τ-b"),
         (pearsonr, "pearson", "Pearson's r"),

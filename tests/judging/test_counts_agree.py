@@ -20,6 +20,7 @@ from judging.runs.worker import work_on
 from tests.factories import make_answer, make_judge_rater, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PAIRS = 5
@@ -84,7 +85,7 @@ def see(study, client):
 
 
 def plain(response):
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+    return " ".join(re.sub(r"<[^>]+>", " ", markup(response)).split())
 
 
 def test_lists_and_dashboard_count_the_same_verdicts(study, see):

@@ -30,6 +30,7 @@ from tests.factories import make_answer, make_judge_rater, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, good_answer, says
 from tests.judging.test_methods_run import QUICK, served
 from tests.judging.test_runs import make_study
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 MARK = "failed its planted texts"
@@ -71,7 +72,7 @@ def page(client, study, name, *args, **query):
     client.force_login(make_user("lead", study.workspace))
     found = client.get(reverse(name, args=args), query)
     assert found.status_code == 200
-    return found.content.decode()
+    return markup(found)
 
 
 def test_the_run_says_which_planted_texts_were_believed_and_offers_what_helps(client):
@@ -90,7 +91,7 @@ def test_the_run_says_which_planted_texts_were_believed_and_offers_what_helps(cl
         assert address in shown
     # What it offers works: the same judge's prompt, to be changed.
     editor = client.get(reverse("judging:new_judge"), {"like": run.judge.rater.public_id})
-    assert editor.status_code == 200 and run.judge.prompt.splitlines()[1] in editor.content.decode()
+    assert editor.status_code == 200 and run.judge.prompt.splitlines()[1] in markup(editor)
 
 
 def test_a_jury_is_discredited_with_its_members(client):

@@ -26,6 +26,7 @@ from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import signed_in
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -205,7 +206,7 @@ class TestPage:
     def test_the_file_can_be_recomputed(self, tmp_path):
         study = with_everything(answered_study())
         client = signed_in("lead", study.workspace)
-        page = client.get(reverse("judging:export", args=[study.slug])).content.decode()
+        page = markup(client.get(reverse("judging:export", args=[study.slug])))
         assert "holds all 360 scores" in page and "recompute essays.plumbline.zip" in page
         response = client.get(reverse("judging:export_file", args=[study.slug]))
         path = tmp_path / "downloaded.zip"
@@ -214,11 +215,7 @@ class TestPage:
 
     def test_an_empty_study_says_what_to_do(self):
         study = make_checklist_study()
-        page = (
-            signed_in("lead", study.workspace)
-            .get(reverse("judging:export", args=[study.slug]))
-            .content.decode()
-        )
+        page = markup(signed_in("lead", study.workspace).get(reverse("judging:export", args=[study.slug])))
         assert "Nothing to export yet" in page
 
 

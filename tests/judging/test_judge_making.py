@@ -14,6 +14,7 @@ from judging.judges.ways import shown
 from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 NEW = "/library/judges/new/"
@@ -35,7 +36,7 @@ def filled(model, **others):
 
 
 def page_of(response):
-    return response.content.decode()
+    return markup(response)
 
 
 def test_who_may_see_and_make_judges(client, study, model):
@@ -214,5 +215,5 @@ def test_a_judge_asks_its_own_model_in_its_own_way(client, others, said, action)
     client.force_login(make_user("lead"))
     answer = client.post(f"{NEW}?method=checklist", filled(model, others=others, action=action))
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert said in markup(answer)
     assert not Judge.objects.exists()

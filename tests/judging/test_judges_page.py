@@ -22,14 +22,13 @@ from tests.calibration.result_page_checks import (
 )
 from tests.calibration.test_judge_blocks import reviewed
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
 
 def page_of(study):
-    page = (
-        signed_in("lead", study.workspace).get(reverse("judging:judges", args=[study.slug])).content.decode()
-    )
+    page = markup(signed_in("lead", study.workspace).get(reverse("judging:judges", args=[study.slug])))
     never_nan(page)
     return page
 

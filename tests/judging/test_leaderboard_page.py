@@ -24,6 +24,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +106,7 @@ def test_people_correct_the_judge(judged):
 def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
     study, _judge = judged
     client.force_login(make_user("lead"))
-    html = page(client, study, language="en", least="3").content.decode()
+    html = markup(page(client, study, language="en", least="3"))
     assert "model0 leads with an average of 0.0" in html
     assert '<option value="en" selected>' in html
     assert re.search(r'name="least"[^>]*value="3"', html)
@@ -114,12 +115,12 @@ def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
         {"weights": "equal", "language": "en", "category": "", "tag": ""},
         headers={"HX-Request": "true"},
     )
-    assert "<html" not in part.content.decode()
+    assert "<html" not in markup(part)
     assert part["HX-Push-Url"].endswith("?weights=equal&language=en")
-    same = client.get(part["HX-Push-Url"]).content.decode()
+    same = markup(client.get(part["HX-Push-Url"]))
     assert "model0 leads with an average of 0.0" in same
     assert "nothing of what is asked" not in same
-    empty = page(client, study, family="nobody").content.decode()
+    empty = markup(page(client, study, family="nobody"))
     assert "Nothing to rank" in empty
     assert page(client, study, least="many", margin="-3", smallest="nan").status_code == 200
 
@@ -250,7 +251,7 @@ def test_a_baseline_ties_with_itself_on_every_instruction_and_nobody_judged_that
 def test_the_page_of_pairs_is_a_tournament_too(client):
     benchmark, judge, study = pairs_benchmark()
     client.force_login(make_user("lead"))
-    html = client.get(reverse("judging:leaderboard", args=[benchmark.slug])).content.decode()
+    html = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
     assert "a leads: reward 75.0" in html
     assert "judged 12 pairs" in html
     assert "As a tournament" in html
@@ -265,7 +266,7 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
         Score(assignment=one, criterion=Criterion.objects.get(), revision=1, value=0)
         for one in Assignment.objects.filter(rater=judge)
     )
-    even = client.get(reverse("judging:leaderboard", args=[benchmark.slug])).content.decode()
+    even = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
     assert "3 models share the first place: a, b, c, each with reward 0.0." in even
     assert "3 models take equally many points a game, 0.500: a, b, c." in even
     assert study.slug == "wild"
@@ -295,7 +296,7 @@ def compared(client, study, view="compare_models", **asked):
 def test_two_models_are_compared_instruction_by_instruction(client, judged):
     study, _judge = judged
     client.force_login(make_user("analyst"))
-    html = compared(client, study).content.decode()
+    html = markup(compared(client, study))
     assert "model0 is ahead of model1 by 100.0" in html
     assert "on 24 instructions that both answered" in html
     assert len(re.findall(r"compare/item/", html)) == 24
@@ -304,9 +305,9 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
     )
     assert len(rows) == 25
     assert {float(row[4]) for row in rows[1:]} == {25.0}
-    turned = compared(client, study, first="model1", second="model0").content.decode()
+    turned = markup(compared(client, study, first="model1", second="model0"))
     assert "model0 is ahead of model1 by 100.0" in turned
-    assert "Choose two different models" in compared(client, study, second="model0").content.decode()
+    assert "Choose two different models" in markup(compared(client, study, second="model0"))
     assert compared(client, study, first="nobody").status_code == 404
 
 
@@ -331,7 +332,7 @@ def test_a_difference_that_may_be_chance_puts_neither_ahead(client, wins, said):
         value = 0.5 if task.response_a.model.name == "model0" else 0.25 if better else 0.75
         make_answer(task, judge, dict.fromkeys(("item0", "item1", "item2"), value))
     client.force_login(make_user("analyst"))
-    html = compared(client, study).content.decode()
+    html = markup(compared(client, study))
     assert said in html
     assert "is ahead of" not in html
 
@@ -342,9 +343,7 @@ def test_one_instruction_shows_both_responses_the_reasons_the_weights_and_people
     make_answer(task, make_rater(study), {"item0": 0.25, "item1": 0.5, "item2": 1.0})
     client.force_login(make_user("lead"))
     instruction = task.response_a.instruction
-    html = compared(
-        client, study, view="compare_item", item=instruction.public_id, order="order"
-    ).content.decode()
+    html = markup(compared(client, study, view="compare_item", item=instruction.public_id, order="order"))
     assert "Write about topic 1." in html
     assert html.count("Some words about it.") == 2
     assert html.count("said of model0") == 3
@@ -354,9 +353,9 @@ def test_one_instruction_shows_both_responses_the_reasons_the_weights_and_people
     assert 'rel="next"' in html
     assert 'rel="prev"' in html
     following = re.search(r'rel="next" href="([^"]+)"', html)[1].replace("&amp;", "&")
-    assert "essays-10" in client.get(following).content.decode()
+    assert "essays-10" in markup(client.get(following))
     assert compared(client, study, view="compare_item", item="nothing").status_code == 404
-    assert "essays-0" in compared(client, study, view="compare_item", order="order").content.decode()
+    assert "essays-0" in markup(compared(client, study, view="compare_item", order="order"))
 
 
 def test_raters_and_strangers_never_see_who_wrote_what(client, judged):

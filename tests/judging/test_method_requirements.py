@@ -19,6 +19,7 @@ from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_user
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 REFERENCE = "pair_of_three_reference"
@@ -53,7 +54,7 @@ def test_a_run_whose_every_task_lacks_a_reference_is_refused_wherever_it_is_aske
     said = "compares with a human reference, which is missing in 4 of 4 tasks"
     for action in ("preview", "start"):
         page = form_of(study, judge, client, action=action)
-        assert said in page.content.decode() and 'class="answer"' not in page.content.decode()
+        assert said in markup(page) and 'class="answer"' not in markup(page)
     with pytest.raises(CommandError, match=said):
         call_command("judge", study.slug, model="gpt", method=REFERENCE, stdout=StringIO())
     with pytest.raises(MethodLacks, match="load instructions with references, or choose another method"):
@@ -74,14 +75,14 @@ def test_what_a_part_of_the_tasks_lacks_is_counted_before_the_run_and_kept_on_it
     study, model = pairs(without=1, of=4)
     judge = create_judge(model=model, method=REFERENCE)
     said = "1 of 4 tasks have no human reference"
-    assert said in form_of(study, judge, client, action="preview").content.decode()
+    assert said in markup(form_of(study, judge, client, action="preview"))
     answer = form_of(study, judge, client)
     run = JudgeRun.objects.get()
     assert answer.url == reverse("judging:run", args=[run.public_id])
-    page = client.get(answer.url).content.decode()
+    page = markup(client.get(answer.url))
     # As a message of the start, and on the page for good.
     assert page.count(said) == 2
-    assert client.get(answer.url).content.decode().count(said) == 1
+    assert markup(client.get(answer.url)).count(said) == 1
 
 
 def test_planted_texts_stand_beside_tasks_that_can_be_asked_about():

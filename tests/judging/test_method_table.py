@@ -25,6 +25,7 @@ from tests.calibration.result_page_checks import (
     text_of,
 )
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +39,7 @@ def address(study, query=""):
 
 
 def page_of(study, query=""):
-    page = signed_in("lead", study.workspace).get(address(study, query)).content.decode()
+    page = markup(signed_in("lead", study.workspace).get(address(study, query)))
     never_nan(page)
     return page
 
@@ -199,7 +200,7 @@ class TestLinks:
         ]
         places = {name: reverse(name, args=[study.slug]) for name in names}
         for name in names[:3]:
-            page = client.get(places[name]).content.decode()
+            page = markup(client.get(places[name]))
             (related,) = re.findall(r'<nav class="related".*?</nav>', page, re.DOTALL)
             for other in names:
                 assert (f'href="{places[other]}"' in related) is (other != name)

@@ -13,6 +13,7 @@ from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from tests.factories import make_answer, make_judge_rater, make_rater, make_workspace
 from tests.judging.result_walk import RESULTS, judges_of, reader_of, walk
+from tests.markup import markup
 from tests.screen_studies import make_checklist_study, make_pair_study, make_review_study, make_stars_study
 
 pytestmark = pytest.mark.django_db
@@ -154,4 +155,4 @@ def test_a_pair_study_that_only_a_judge_has_answered(client):
     for name in ("judging:judges", "judging:judges_depth"):
         answer = client.get(reverse(name, args=[study.slug]))
         assert answer.status_code == 200
-        assert "Nobody has answered this yet" in answer.content.decode()
+        assert "Nobody has answered this yet" in markup(answer)

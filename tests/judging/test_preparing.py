@@ -29,6 +29,7 @@ from judging.studies.benchmarks import NothingToJudge
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user
 from tests.generation.hostile_server import HostileServer, good_answer
 from tests.judging.test_methods_run import make_pair_study
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 RESPONSES = 18
@@ -181,13 +182,13 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     assert answer["Location"] == reverse("judging:run", args=[run.public_id])
     assert sent == [run.pk]
     assert (run.status, run.items.count(), run.study.tasks.count()) == ("running", 0, 0)
-    page = client.get(answer["Location"]).content.decode()
+    page = markup(client.get(answer["Location"]))
     assert "Preparing: 0 of 36 steps; the run goes on." in page
     assert 'value="pause"' in page
     assert "have a verdict" not in page
     assert "hx-get" in page
     prepared(run, after(5, lambda: pause_run(run, clock=timezone.now)))
-    page = client.get(answer["Location"]).content.decode()
+    page = markup(client.get(answer["Location"]))
     assert "Preparing: 23 of 36 steps; the run is paused." in page
     assert "63 %" in page
     with django_capture_on_commit_callbacks(execute=True):
@@ -195,7 +196,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     good = json.dumps({f"item{n}": {"reason": "it is", "score": 0.5} for n in range(3)})
     assert work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good)).status == "finished"
     assert {row[-1] for row in plan_of(run)} == {"scored"}
-    page = client.get(answer["Location"]).content.decode()
+    page = markup(client.get(answer["Location"]))
     assert "18 of 18 responses have a verdict" in page
     assert "Preparing" not in page
 
@@ -429,11 +430,11 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_made(client, study,
     client.force_login(make_user("lead"))
     place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
     refused = client.post(place, {"judges": [judge.pk], "items": "rated"})
-    assert "People have rated nothing here yet" in refused.content.decode()
+    assert "People have rated nothing here yet" in markup(refused)
     criterion = Criterion.objects.get(key="item0", rubric__study=None)
     criterion.levels = criterion.levels[:3]
     criterion.save()
-    assert "different scales" in client.post(place, {"judges": [judge.pk]}).content.decode()
+    assert "different scales" in markup(client.post(place, {"judges": [judge.pk]}))
     with pytest.raises(NothingToJudge, match="no tasks of kind pair"):
         plan_target(
             judge=create_judge(model=model_of(study, "p"), method="pair_of_four"),

@@ -25,6 +25,7 @@ from judging.scores.benchmark_scores import InstructionCounts
 from tests.annotation.tables import load, written
 from tests.conftest import shared_path
 from tests.factories import make_judge_rater, make_user
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 STAR_SCALES = {
@@ -55,7 +56,7 @@ def board_of(slug, judge, people=True, **asked):
 
 def page_of(client, slug, **asked):
     client.force_login(make_user("lead", Benchmark.objects.get(slug=slug).workspace))
-    return client.get(reverse("judging:leaderboard", args=[slug]), asked).content.decode()
+    return markup(client.get(reverse("judging:leaderboard", args=[slug]), asked))
 
 
 def printed_part(html):

@@ -25,6 +25,7 @@ from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from tests.calibration.result_page_checks import text_of
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -78,7 +79,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
     assert (review.status, review.tasks.count(), Seat.objects.filter(study=review).count()) == ("open", 4, 8)
     models = Counter(review.tasks.values_list("response_a__model__name", flat=True))
     assert set(models.values()) == {2}
-    assert review.name in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert review.name in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
     findings = {
         "c-item0": "reasonable",
@@ -92,7 +93,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
         for _task in range(4):
             task = Assignment.objects.get(task__study=review, status="open")
             place = reverse("annotation:rate", args=[task.public_id])
-            shown = client.get(place).content.decode()
+            shown = markup(client.get(place))
             assert "Reason number 1." in shown
             assert "Judgematic" not in shown
             assert "Zephyrion" not in shown
@@ -109,7 +110,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
         assert rows["item1"]["rate"]["value"] == 0
         assert (rows[""]["verdicts"], rows[""]["raters"]) == (4, 2)
     client.force_login(make_user("lead"))
-    page = client.get(reverse("judging:judges_depth", args=[review.slug])).content.decode()
+    page = markup(client.get(reverse("judging:judges_depth", args=[review.slug])))
     assert "How many verdicts are reasonable?" in page
     assert "<svg" in page
 
@@ -138,9 +139,9 @@ def test_a_run_without_verdicts_has_nothing_to_review(client, study, model):
     page = client.post(
         reverse("judging:review_run", args=[run.public_id]), {"sample": 4, "reviewers": 3}, follow=True
     )
-    assert "given no verdict yet" in page.content.decode()
+    assert "given no verdict yet" in markup(page)
     page = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 0}, follow=True)
-    assert "each at least one" in page.content.decode()
+    assert "each at least one" in markup(page)
     assert not Study.objects.filter(kind="review").exists()
 
 
@@ -170,16 +171,16 @@ def test_what_reviewers_say_of_a_verdict_is_no_score_of_the_response(client, stu
 
     client.force_login(make_user("lead"))
     address = reverse("judging:compare_models", args=[study.benchmark.slug])
-    page = client.get(address, {"judge": run.judge.rater.public_id, "weights": "equal"}).content.decode()
+    page = markup(client.get(address, {"judge": run.judge.rater.public_id, "weights": "equal"}))
     link = html.unescape(re.search(r'href="([^"]*/compare/item/[^"]*)"', page)[1])
-    item = text_of(client.get(link).content.decode())
+    item = text_of(markup(client.get(link)))
     assert "1 person: 1.00" in item
     assert "2 people" not in item
     # The weights of the questions are those of the checklist, not looked for in the review's.
     assert "Weight" in item
 
     # Nobody is ranked by how reasonable a judge was about them, and no export holds it as people's scores.
-    rankings = client.get(reverse("calibration:rankings", args=[review.slug])).content.decode()
+    rankings = markup(client.get(reverse("calibration:rankings", args=[review.slug])))
     assert "This study reviews a judge's verdicts" in text_of(rankings)
     for row in leaderboards_of(review):
         assert row["result"]["corrected"] == {}

@@ -24,6 +24,7 @@ from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from judging.web.runs.run_page import run_panel
 from tests.factories import make_checklist_study, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +69,7 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
     client.force_login(make_user("lead"))
     assert run.status == "finished"
     assert run.items.filter(status="unscored").count() == 2
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "Ask the unscored again" in page
     with django_capture_on_commit_callbacks(execute=True):
         client.post(control(run), {"action": "retry"})
@@ -78,23 +79,20 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
     good = json.dumps({f"item{n}": {"reason": "now", "score": 1} for n in range(3)})
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good))
     assert run.items.filter(status="scored").count() == 6
-    assert (
-        "Ask the unscored again"
-        not in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
-    )
+    assert "Ask the unscored again" not in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
 
 def test_a_budget_is_raised_while_the_run_goes_on(client, run):
     client.force_login(make_user("lead"))
     type(run).objects.update(status="running", budget_calls=5)
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert 'value="budget"' in page
     client.post(
         control(run), {"action": "budget", "budget_calls": "50", "budget_tokens": "", "budget_money": "1.5"}
     )
     run.refresh_from_db()
     assert (run.status, run.budget_calls, str(run.budget_money)) == ("running", 50, "1.500000")
-    page = client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True).content.decode()
+    page = markup(client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True))
     assert "A budget is a number above zero" in page
     run.refresh_from_db()
     assert run.budget_calls == 50
@@ -141,7 +139,7 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     slow = PlannedItem.objects.filter(run=run, status="scored").last()
     Reply.objects.filter(item=slow).update(seconds=77.5)
     client.force_login(make_user("lead"))
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "77.5" in page
     assert "The slowest replies" in page
     type(run).objects.update(status="running")
@@ -149,7 +147,7 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     run.refresh_from_db()
     discredit(run, error)
     fail_run(run, str(error), clock=timezone.now)
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "the planted texts stopped the run" in page
     assert "No verdict of this run should be believed" in page
     assert "endpoint&#x27;s words" not in page
@@ -159,7 +157,7 @@ def test_a_run_that_fails_at_its_end_for_another_reason_blames_no_planted_text(c
     type(run).objects.update(status="running")
     fail_run(run, "A fault: KeyError.", clock=timezone.now)
     client.force_login(make_user("lead"))
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "A fault: KeyError." in page
     assert "planted texts stopped" not in page
 
@@ -194,22 +192,22 @@ def test_the_live_part_leaves_the_buttons_alone_until_something_else_can_be_done
     client.force_login(make_user("lead"))
     type(run).objects.update(status="running")
     address = reverse("judging:run", args=[run.public_id])
-    page = client.get(address).content.decode()
+    page = markup(client.get(address))
     (asked,) = re.findall(r'id="run-progress" hx-get="([^"]+)"', page)
     assert page.count('id="run-controls"') == page.count('id="run-figures"') == 1
     assert "hx-swap-oob" not in page
-    part = client.get(asked, headers={"HX-Request": "true"}).content.decode()
+    part = markup(client.get(asked, headers={"HX-Request": "true"}))
     assert "<html" not in part
     assert re.findall(r'id="(run-\w+)"(?: hx-swap-oob="true")', part) == ["run-figures"]
     assert "csrfmiddlewaretoken" not in part
     type(run).objects.update(status="paused")
-    part = client.get(asked, headers={"HX-Request": "true"}).content.decode()
+    part = markup(client.get(asked, headers={"HX-Request": "true"}))
     swapped = re.findall(r'id="(run-\w+)"(?: hx-swap-oob="true")', part)
     assert swapped == ["run-figures", "run-controls", "run-reviews"]
     assert 'value="resume"' in part
     assert "hx-get" not in part
     client.force_login(make_user("analyst"))
-    assert 'value="resume"' not in client.get(address).content.decode()
+    assert 'value="resume"' not in markup(client.get(address))
 
 
 def test_a_jurys_page_names_its_judges_and_no_numbers_of_rows(client, study, model):
@@ -217,7 +215,7 @@ def test_a_jurys_page_names_its_judges_and_no_numbers_of_rows(client, study, mod
     judges = [create_judge(model=one) for one in (model, other)]
     run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=(judges[1],)))
     client.force_login(make_user("analyst"))
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     for judge in judges:
         assert reverse("judging:judge", args=[judge.rater.public_id]) in page
     assert "decided by" in page

@@ -23,6 +23,7 @@ from tests.factories import (
     make_user,
     make_workspace,
 )
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +57,7 @@ def address(study):
 
 
 def page_of(response):
-    return response.content.decode()
+    return markup(response)
 
 
 def test_a_jury_is_started_with_its_repeats_and_planted_texts(lead, study, models):

@@ -30,6 +30,7 @@ from tests.factories import make_answer, make_checklist_study, make_judge_rater,
 from tests.generation import test_sampling as sampling
 from tests.generation.hostile_server import HostileServer, fails, good_answer, says
 from tests.judging.test_runs import QUICK, make_run
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -54,7 +55,7 @@ def is_told(page, stored):
 
 def page_of(lead, run):
     kind = "judging" if hasattr(run, "judge_id") else "generation"
-    return lead.get(reverse(f"{kind}:run", args=[run.public_id])).content.decode()
+    return markup(lead.get(reverse(f"{kind}:run", args=[run.public_id])))
 
 
 def test_a_run_at_its_budget_and_one_interrupted(lead):
@@ -164,7 +165,7 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
 
 def test_an_endpoint_that_cannot_be_tested(lead):
     endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url="ftp://127.0.0.1")
-    page = lead.post(reverse("generation:test_endpoint", args=[endpoint.pk]), follow=True).content.decode()
+    page = markup(lead.post(reverse("generation:test_endpoint", args=[endpoint.pk]), follow=True))
     with pytest.raises(Refused) as refused:
         callable_reach(endpoint)
     is_told(page, refused.value.args[0])
@@ -175,7 +176,7 @@ def test_weights_that_are_not_there(lead):
     with HostileServer(lambda request, n: good_answer(request)) as server:
         work_on(make_run(server, study), shift=QUICK)
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    page = lead.get(address, {"weights": "none-such"}).content.decode()
+    page = markup(lead.get(address, {"weights": "none-such"}))
     with pytest.raises(UnknownWeights, match="There are no weights 'none-such' for benchmark") as refused:
         weighting_named(study.benchmark, "none-such")
     is_told(page, refused.value.args[0])
@@ -187,7 +188,7 @@ def test_a_launch_that_a_worker_refused(lead):
     study.policies["refused"] = refused
     study.status = "draft"
     study.save()
-    is_told(lead.get(reverse("annotation:setup", args=[study.slug])).content.decode(), refused)
+    is_told(markup(lead.get(reverse("annotation:setup", args=[study.slug]))), refused)
 
 
 def test_in_english_the_page_says_what_is_stored(lead):
@@ -206,9 +207,11 @@ def test_a_task_that_a_new_judge_cannot_be_asked_about(lead):
     criterion.levels = [{"key": "no", "value": 0.0}, {"key": "yes", "value": 1.0}]
     criterion.save()
     asked = {"model": model.pk, "temperature": "0", "prompt": stock_prompt("checklist"), "action": "preview"}
-    page = lead.post(
-        "/library/judges/new/?method=checklist", asked | {"source": f"study:{study.pk}", "number": "1"}
-    ).content.decode()
+    page = markup(
+        lead.post(
+            "/library/judges/new/?method=checklist", asked | {"source": f"study:{study.pk}", "number": "1"}
+        )
+    )
     is_told(
         page,
         worded("The items of this rubric have different scales; the checklist method needs one for all."),
@@ -231,6 +234,6 @@ def test_a_reason_that_the_program_gave_for_a_verdict(lead):
     compared = lead.get(reverse("judging:compare_item", args=[study.benchmark.slug]), asked)
     one = lead.get(reverse("annotation:task", args=[study.slug, study.tasks.first().public_id]))
     for answer in (compared, one):
-        is_told(answer.content.decode(), mine)
-        assert "It holds." in answer.content.decode()
-    assert theirs in compared.content.decode()
+        is_told(markup(answer), mine)
+        assert "It holds." in markup(answer)
+    assert theirs in markup(compared)

@@ -17,6 +17,7 @@ from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -82,8 +83,8 @@ def test_another_workspaces_lead_sees_nothing_of_this_one(client, study, run):
     client.force_login(make_user("lead", make_workspace("elsewhere")))
     runs, one, judges, boards, board = [client.get(address) for address in addresses(study, run)]
     assert [page.status_code for page in (one, judges, board)] == [404] * 3
-    assert run.public_id not in runs.content.decode()
-    assert study.benchmark.slug not in boards.content.decode()
+    assert run.public_id not in markup(runs)
+    assert study.benchmark.slug not in markup(boards)
     assert (
         client.post(reverse("judging:control_run", args=[run.public_id]), {"action": "cancel"}).status_code
         == 404
@@ -94,7 +95,7 @@ def test_another_workspaces_lead_sees_nothing_of_this_one(client, study, run):
 def test_no_page_has_inline_script_or_style(client, study, run):
     client.force_login(make_user("lead"))
     for address in [*addresses(study, run), reverse("judging:start_run", args=[study.slug])]:
-        html = client.get(address).content.decode()
+        html = markup(client.get(address))
         assert "<style" not in html
         assert " style=" not in html
         assert not re.search(r"<script(?![^>]*\bsrc=)", html)
@@ -104,13 +105,13 @@ def test_no_page_has_inline_script_or_style(client, study, run):
 def test_the_run_page_says_how_far_it_is_and_stops_asking_when_it_is_over(client, study, run):
     client.force_login(make_user("lead"))
     address = reverse("judging:run", args=[run.public_id])
-    page = client.get(address).content.decode()
+    page = markup(client.get(address))
     assert "8 of 8 responses have a verdict; the run is finished." in page
     assert 'hx-trigger="every ' not in page
     assert "scripted judge" in page
     assert run.judge.prompt_hash[:12] in page
     JudgeRun.objects.update(status="running")
-    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    part = markup(client.get(address, headers={"HX-Request": "true"}))
     assert 'hx-trigger="every ' in part
     assert "<html" not in part
     assert 'value="pause"' in part
@@ -121,7 +122,7 @@ def test_unscored_verdicts_and_errors_stand_on_the_run_page(client, study, model
     start_run(run, clock=timezone.now)
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: "Lovely <b>prose</b>."))
     client.force_login(make_user("analyst"))
-    page = client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "0 of 2 responses have a verdict, 2 verdicts could not be used" in page
     assert "Prose instead of an answer" in page
     assert "&lt;b&gt;" in page
@@ -134,7 +135,7 @@ def test_a_lead_starts_a_run_and_a_worker_is_told(
 ):
     client.force_login(make_user("lead"))
     address = reverse("judging:start_run", args=[study.slug])
-    assert "scripted · script" in client.get(address).content.decode()
+    assert "scripted · script" in markup(client.get(address))
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post(address, {"model": model.pk, "limit": 3, "budget_money": "0.5"})
     run = JudgeRun.objects.get()
@@ -168,13 +169,13 @@ def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
 def test_a_judge_that_has_answered_everything_is_said_so(client, study, model, run):
     client.force_login(make_user("lead"))
     page = client.post(reverse("judging:start_run", args=[study.slug]), {"model": model.pk})
-    assert "nothing left here for this judge" in page.content.decode()
+    assert "nothing left here for this judge" in markup(page)
     assert JudgeRun.objects.count() == 1
 
 
 def test_without_a_served_model_the_page_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
-    page = client.get(reverse("judging:start_run", args=[study.slug])).content.decode()
+    page = markup(client.get(reverse("judging:start_run", args=[study.slug])))
     assert "No model is served yet" in page
     assert "--base-url" in page
 
@@ -199,7 +200,7 @@ def test_pause_resume_with_another_budget_and_cancel(
     client.post(control, {"action": "cancel"})
     run.refresh_from_db()
     assert run.status == "cancelled"
-    page = client.post(control, {"action": "resume"}, follow=True).content.decode()
+    page = markup(client.post(control, {"action": "resume"}, follow=True))
     assert "moved on meanwhile" in page
     assert client.post(control, {"action": "explode"}).status_code == 404
     assert client.get(control).status_code == 405
@@ -210,15 +211,14 @@ def test_a_running_run_without_a_worker_says_so(client, study, model):
     start_run(run, clock=timezone.now)
     JudgeRun.objects.update(started_at=timezone.now() - timezone.timedelta(minutes=2))
     client.force_login(make_user("lead"))
-    assert (
-        "No worker has taken this run yet"
-        in client.get(reverse("judging:run", args=[run.public_id])).content.decode()
+    assert "No worker has taken this run yet" in markup(
+        client.get(reverse("judging:run", args=[run.public_id]))
     )
 
 
 def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, run):
     client.force_login(make_user("analyst"))
-    page = client.get(reverse("judging:judges", args=[study.slug])).content.decode()
+    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
     assert "Spearman" in page
     assert "8 responses" in page
     assert page.count("<svg") >= 3
@@ -228,12 +228,11 @@ def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, 
 
 def test_the_judges_page_without_a_judge_offers_to_ask_one(client, study):
     client.force_login(make_user("lead"))
-    assert (
-        reverse("judging:start_run", args=[study.slug])
-        in client.get(reverse("judging:judges", args=[study.slug])).content.decode()
+    assert reverse("judging:start_run", args=[study.slug]) in markup(
+        client.get(reverse("judging:judges", args=[study.slug]))
     )
     client.force_login(make_user("analyst"))
-    page = client.get(reverse("judging:judges", args=[study.slug])).content.decode()
+    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
     assert "No judge has been here yet" in page
     assert 'class="button" href="' + reverse("judging:start_run", args=[study.slug]) not in page
 
@@ -241,12 +240,12 @@ def test_the_judges_page_without_a_judge_offers_to_ask_one(client, study):
 def test_the_leaderboard_opens_with_its_answer_and_offers_judges_and_weights(client, study, run):
     client.force_login(make_user("lead"))
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    page = client.get(address).content.decode()
+    page = markup(client.get(address))
     assert re.search(r"model[01] leads with an average of", page)
     assert "scripted checklist judged 8 responses." in page
     assert "equal weights (AVG-C)" in page
     assert "The printed table" not in page
-    unknown = client.get(address + "?weights=nothing").content.decode()
+    unknown = markup(client.get(address + "?weights=nothing"))
     assert "There are no such weights" in unknown
     assert client.get(address + "?judge=nobody").status_code == 404
 
@@ -255,11 +254,11 @@ def test_a_board_weighed_by_simulated_raters_says_so(client, study, run):
     client.force_login(make_user("lead"))
     fit = run_fit(study=study, draws=0)
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    assert "badge-simulated" not in client.get(address, {"weights": fit.public_id}).content.decode()
+    assert "badge-simulated" not in markup(client.get(address, {"weights": fit.public_id}))
     study.raters.filter(kind=Rater.Kind.PERSON).update(provenance=Rater.Provenance.SIMULATED)
-    assert "badge-simulated" in client.get(address, {"weights": fit.public_id}).content.decode()
+    assert "badge-simulated" in markup(client.get(address, {"weights": fit.public_id}))
     # With equal weights as well: what the simulated people scored stands beside the judge's scores.
-    assert "badge-simulated" in client.get(address, {"weights": "equal"}).content.decode()
+    assert "badge-simulated" in markup(client.get(address, {"weights": "equal"}))
 
 
 def test_pages_say_where_each_item_is_its_own_cluster(client, study, run):
@@ -268,18 +267,15 @@ def test_pages_say_where_each_item_is_its_own_cluster(client, study, run):
     for name in ("calibration:weights", "calibration:agreement", "judging:judges"):
         study.policies = {"clusters": "instructions"}
         study.save()
-        assert said not in client.get(reverse(name, args=[study.slug])).content.decode(), name
+        assert said not in markup(client.get(reverse(name, args=[study.slug]))), name
         study.policies = {"clusters": "items"}
         study.save()
-        assert said in client.get(reverse(name, args=[study.slug])).content.decode(), name
+        assert said in markup(client.get(reverse(name, args=[study.slug]))), name
 
 
 def test_a_board_without_verdicts_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
-    assert (
-        "Not judged yet"
-        in client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
-    )
+    assert "Not judged yet" in markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     Benchmark.objects.filter(pk=study.benchmark_id).update(slug="other")
     assert client.get(reverse("judging:leaderboard", args=["essays-benchmark"])).status_code == 404
 
@@ -290,9 +286,9 @@ def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, mo
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: "no"))
     assert Assignment.objects.filter(status="unscored").count() == 1
     client.force_login(make_user("lead"))
-    page = client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])).content.decode()
+    page = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     assert "Nothing to rank" in page
-    page = client.get(reverse("judging:judges", args=[study.slug])).content.decode()
+    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
     assert "no usable verdict" in page or "no response in common" in page
     assert "its 1 answer could not be used" in page and "No judge has been here yet" not in page
 
@@ -300,6 +296,4 @@ def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, mo
 def test_in_chinese_the_pages_are_served_too(client, study, run):
     client.force_login(make_user("lead"))
     for address in addresses(study, run):
-        assert (
-            'lang="zh-hans"' in client.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
-        )
+        assert 'lang="zh-hans"' in markup(client.get(address, headers={"Accept-Language": "zh-hans"}))

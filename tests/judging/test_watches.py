@@ -26,6 +26,7 @@ from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 from tests.judging.test_methods_run import make_pair_study
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(hours=24)
@@ -269,7 +270,7 @@ def test_leads_and_analysts_read_watches_and_only_leads_change_them(client, stud
     client.force_login(make_user("lead", make_workspace("elsewhere")))
     assert client.get(addresses(watch)[1]).status_code == 404
     assert client.post(control, {"action": "run"}).status_code == 404
-    assert watch.public_id not in client.get(addresses(watch)[0]).content.decode()
+    assert watch.public_id not in markup(client.get(addresses(watch)[0]))
     assert not watch.rounds.exists()
 
 
@@ -283,11 +284,11 @@ def test_a_lead_makes_a_watch_in_the_browser_and_runs_a_round(client, study, jud
     assert (len(watch.tasks), watch.every_hours) == (8, 12)
     again = client.post(reverse("judging:new_watch"), asked)
     assert again.status_code == 422
-    assert "is watched on study" in again.content.decode()
+    assert "is watched on study" in markup(again)
     control = reverse("judging:control_watch", args=[watch.public_id])
     client.post(control, {"action": "run"})
     assert watch.rounds.count() == 1
-    page = client.post(control, {"action": "run"}, follow=True).content.decode()
+    page = markup(client.post(control, {"action": "run"}, follow=True))
     assert "going on" in page
     assert watch.rounds.count() == 1
     assert client.post(control, {"action": "dance"}).status_code == 404
@@ -297,19 +298,19 @@ def test_the_page_draws_drift_says_it_and_the_start_page_does_too(client, study,
     watch = watch_of(study, judge)
     client.force_login(make_user("lead"))
     page = reverse("judging:watch", args=[watch.public_id])
-    assert "No round is over yet" in client.get(page).content.decode()
+    assert "No round is over yet" in markup(client.get(page))
     for _ in range(3):
         ran(watch, steady)
-    html = client.get(page).content.decode()
+    html = markup(client.get(page))
     assert "has not changed as far as 3 rounds tell" in html
-    assert "A judge has changed" not in client.get(reverse("home")).content.decode()
+    assert "A judge has changed" not in markup(client.get(reverse("home")))
     ran(watch, harsher)
-    html = client.get(page).content.decode()
+    html = markup(client.get(page))
     assert "has changed: from round 4 on, its mean score fell by 0.250" in html
     assert html.count("<svg") >= 2
     assert not re.search(r"\sstyle=|\son\w+=", html)
-    assert "A judge has changed" in client.get(reverse("home")).content.decode()
-    assert "changed" in client.get(reverse("judging:watches")).content.decode()
+    assert "A judge has changed" in markup(client.get(reverse("home")))
+    assert "changed" in markup(client.get(reverse("judging:watches")))
     csv = client.get(page, {"file": "scores.csv"}).content.decode("utf-8-sig").splitlines()
     assert len(csv) == 5
     assert csv[4].split(",")[5] == "-0.25"
@@ -333,20 +334,20 @@ def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_w
     for _ in range(3):
         ran(watch, steady)
     # The runs' list names the watch of each round; the others say nothing yet.
-    assert client.get(places[0]).content.decode().count("Round of a watch") == 3
-    assert [address in client.get(place).content.decode() for place in places] == [True, False, False]
-    assert "changed" not in client.get(places[0]).content.decode()
+    assert markup(client.get(places[0])).count("Round of a watch") == 3
+    assert [address in markup(client.get(place)) for place in places] == [True, False, False]
+    assert "changed" not in markup(client.get(places[0]))
     ran(watch, harsher)
-    pages = [client.get(place).content.decode() for place in places]
+    pages = [markup(client.get(place)) for place in places]
     assert all(address in page for page in pages)
     assert "A judge has changed" in pages[0]
     assert pages[0].count(">changed<") == 1
     assert "Its answers have changed" in pages[1]
     assert "may not be comparable" in pages[2]
     set_active(watch, False, clock=timezone.now)
-    assert "A judge has changed" not in client.get(places[0]).content.decode()
+    assert "A judge has changed" not in markup(client.get(places[0]))
     client.force_login(make_user("lead", make_workspace("elsewhere")))
-    assert "A judge has changed" not in client.get(places[0]).content.decode()
+    assert "A judge has changed" not in markup(client.get(places[0]))
 
 
 def test_a_round_that_failed_is_noticed_and_answers_that_could_not_be_used_are_said(client, study, judge):
@@ -354,20 +355,20 @@ def test_a_round_that_failed_is_noticed_and_answers_that_could_not_be_used_are_s
     client.force_login(make_user("lead"))
     ran(watch, steady)
     runs, watches = reverse("judging:runs"), reverse("judging:watches")
-    assert "came to nothing" not in client.get(runs).content.decode()
+    assert "came to nothing" not in markup(client.get(runs))
     silent = ScriptedChat(lambda request: "I would rather not.")
     done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda _model: silent)
     assert done.status == "finished"
     look_at(done)
-    page = client.get(reverse("judging:watch", args=[watch.public_id])).content.decode()
+    page = markup(client.get(reverse("judging:watch", args=[watch.public_id])))
     # Not "has not changed": nothing is known of the answers any more.
     assert "has changed: from round 2 on, 24 tasks got no usable answer" in page
     assert "24 more tasks than in the first got no usable answer" in page
-    assert "A judge has changed" in client.get(runs).content.decode()
+    assert "A judge has changed" in markup(client.get(runs))
     start_round(watch, clock=timezone.now)
     JudgeRun.objects.filter(watch=watch, status="running").update(status="failed", message="No such model.")
-    assert "latest round came to nothing" in client.get(runs).content.decode().replace("&#x27;", "'")
-    assert "Failed" in client.get(watches).content.decode()
+    assert "latest round came to nothing" in markup(client.get(runs)).replace("&#x27;", "'")
+    assert "Failed" in markup(client.get(watches))
 
 
 def test_a_few_answers_that_could_not_be_used_are_no_change(study, judge):
@@ -405,7 +406,7 @@ def test_a_lead_changes_how_often_rounds_come_and_what_they_may_cost(client, stu
     watch.refresh_from_db()
     assert (watch.every_hours, watch.budget_money, watch.next_at) == (48, None, soon)
     page = client.post(place, {"action": "change", "every_hours": "0", "budget_money": "x"}, follow=True)
-    assert "Hours between rounds: Ensure this value is greater than or equal to 1." in page.content.decode()
+    assert "Hours between rounds: Ensure this value is greater than or equal to 1." in markup(page)
     watch.refresh_from_db()
     assert watch.every_hours == 48
     assert Event.objects.filter(verb="watch changed").count() == 2
