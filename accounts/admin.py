@@ -28,16 +28,7 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
         *(UserAdmin.fieldsets or ()),
         (
             _("Plumbline"),
-            {
-                "fields": [
-                    "public_id",
-                    "language",
-                    "preferences",
-                    "made_in",
-                    "password_given",
-                    "demonstration",
-                ]
-            },
+            {"fields": ["public_id", "language", "preferences", "made_in", "password_given", "demonstration"]},
         ),
     ]
 
@@ -95,16 +86,7 @@ class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Invitations are made and withdrawn on the page People; here they are seen."""
 
-    list_display = [
-        "workspace",
-        "role",
-        "note",
-        "made_by",
-        "made_at",
-        "expires_at",
-        "accepted_by",
-        "withdrawn_at",
-    ]
+    list_display = ["workspace", "role", "note", "made_by", "made_at", "expires_at", "accepted_by", "withdrawn_at"]
     list_select_related = ["workspace", "made_by", "accepted_by"]
     list_filter = ["workspace", "role"]
     exclude = ["digest"]

@@ -9,9 +9,7 @@ class User(AbstractUser):
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     language = models.CharField(max_length=10, blank=True)
     preferences = models.JSONField(default=dict, blank=True)
-    made_in = models.ForeignKey(
-        "Workspace", models.SET_NULL, null=True, blank=True, related_name="accounts_made"
-    )
+    made_in = models.ForeignKey("Workspace", models.SET_NULL, null=True, blank=True, related_name="accounts_made")
     """The workspace in which the account was made; its leads may renew the password while it belongs there alone."""
     password_given = models.BooleanField(default=False)
     """Whether somebody else drew the password and handed it on, and its owner has not chosen another since."""
@@ -48,9 +46,7 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "user"], name="one_membership_per_workspace_and_user"
-            )
+            models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_per_workspace_and_user")
         ]
 
     def __str__(self) -> str:
@@ -70,9 +66,7 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     accepted_at = models.DateTimeField(null=True, blank=True)
-    accepted_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="invitations_accepted"
-    )
+    accepted_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="invitations_accepted")
 
     class Meta:
         ordering = ["-made_at", "-id"]

@@ -101,9 +101,7 @@ def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet
         except BadPolicy as problem:
             model_admin.message_user(request, for_reader(problem), messages.ERROR)
         else:
-            model_admin.message_user(
-                request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made}
-            )
+            model_admin.message_user(request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made})
 
 
 @admin.register(Study)
@@ -158,15 +156,7 @@ class SeatAdmin(RecordAdmin):
 class ScoreInline(admin.TabularInline):  # type: ignore[type-arg]
     model = Score
     extra = 0
-    fields = readonly_fields = (
-        "criterion",
-        "revision",
-        "value",
-        "level",
-        "not_applicable",
-        "reason",
-        "created_at",
-    )
+    fields = readonly_fields = ("criterion", "revision", "value", "level", "not_applicable", "reason", "created_at")
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -33,15 +33,19 @@ class StudyStateSerializer(StudySerializer):
     answers_of_people = serializers.IntegerField()
     answers_of_judges = serializers.IntegerField()
     provenance = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="'simulated' or 'scripted' where such answers are among them.",
+        child=serializers.CharField(), help_text="'simulated' or 'scripted' where such answers are among them."
     )
 
     class Meta(StudySerializer.Meta):
         fields = [
-            *StudySerializer.Meta.fields, "tasks", "seats", "taken", "answers_of_people", "answers_of_judges",
+            *StudySerializer.Meta.fields,
+            "tasks",
+            "seats",
+            "taken",
+            "answers_of_people",
+            "answers_of_judges",
             "provenance",
-        ]  # fmt: skip
+        ]
 
 
 class ScoreSerializer(serializers.ModelSerializer[Score]):
@@ -66,10 +70,26 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     class Meta:
         model = Score
         fields = [
-            "task", "response_a", "response_b", "rater", "rater_kind", "status", "not_counted", "repeat", "shown_first",
-            "submitted_at", "discredited", "criterion", "role", "revision", "value", "level", "not_applicable", "reason",
+            "task",
+            "response_a",
+            "response_b",
+            "rater",
+            "rater_kind",
+            "status",
+            "not_counted",
+            "repeat",
+            "shown_first",
+            "submitted_at",
+            "discredited",
+            "criterion",
+            "role",
+            "revision",
+            "value",
+            "level",
+            "not_applicable",
+            "reason",
             "evidence",
-        ]  # fmt: skip
+        ]
 
     def get_not_counted(self, score: Score) -> str:
         surplus = score.assignment.status == Assignment.Status.SURPLUS
@@ -93,9 +113,13 @@ def study(request: Request, slug: str) -> ApiResponse:
     found = study_to_read(request, slug)
     (row,) = study_rows([found])
     said = {
-        "tasks": row.tasks, "seats": row.seats, "taken": row.taken, "answers_of_people": row.people,
-        "answers_of_judges": row.judges, "provenance": row.provenance,
-    }  # fmt: skip
+        "tasks": row.tasks,
+        "seats": row.seats,
+        "taken": row.taken,
+        "answers_of_people": row.people,
+        "answers_of_judges": row.judges,
+        "provenance": row.provenance,
+    }
     return ApiResponse({**StudySerializer(found).data, **said})
 
 

@@ -59,11 +59,7 @@ urlpatterns = [
     path("studies/<slug:slug>/attention/", attention.attention, name="attention"),
     path("studies/<slug:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("studies/<slug:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
-    path(
-        "studies/<slug:slug>/self-naming/change/",
-        self_naming.change_self_naming,
-        name="change_self_naming",
-    ),
+    path("studies/<slug:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
     path("studies/<slug:slug>/history/", study_pages.history, name="history"),
     path("studies/<slug:slug>/rate/", answering.start, name="start"),
     path("studies/<slug:slug>/guideline/", own_page.guideline, name="guideline"),

@@ -28,9 +28,17 @@ class FitSerializer(serializers.ModelSerializer[Fit]):
     class Meta:
         model = Fit
         fields = [
-            "id", "kind", "published_name", "source", "study", "benchmark", "settings", "data_hash", "versions",
+            "id",
+            "kind",
+            "published_name",
+            "source",
+            "study",
+            "benchmark",
+            "settings",
+            "data_hash",
+            "versions",
             "created_at",
-        ]  # fmt: skip
+        ]
 
 
 class ReportSerializer(serializers.Serializer[object]):
@@ -74,9 +82,7 @@ def _published(found: Fit) -> list[dict[str, Any]]:
     for category in found.categories.prefetch_related("weights").order_by("position"):
         weights = sorted(category.weights.all(), key=lambda weight: weight.position)
         items = [weight.criterion_key for weight in weights]
-        said.append(
-            {"category": category.key, "items": items, "weights": [weight.weight for weight in weights]}
-        )
+        said.append({"category": category.key, "items": items, "weights": [weight.weight for weight in weights]})
     return said
 
 

@@ -37,7 +37,7 @@ class Fit(models.Model):
                 fields=["workspace", "published_name"],
                 condition=~Q(published_name=""),
                 name="one_fit_per_published_name",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -48,9 +48,7 @@ class CategoryFit(models.Model):
     """The weights of one category; `diagnostics` is the certificate as calibration.weights states it."""
 
     fit = models.ForeignKey(Fit, models.CASCADE, related_name="categories")
-    category = models.ForeignKey(
-        Category, models.PROTECT, null=True, blank=True, related_name="category_fits"
-    )
+    category = models.ForeignKey(Category, models.PROTECT, null=True, blank=True, related_name="category_fits")
     key = models.CharField(max_length=200)
     position = models.PositiveIntegerField(default=0)
     n = models.PositiveIntegerField(default=0)
@@ -60,9 +58,7 @@ class CategoryFit(models.Model):
 
     class Meta:
         ordering = ["fit", "position"]
-        constraints = [
-            models.UniqueConstraint(fields=["fit", "key"], name="one_category_fit_per_fit_and_key")
-        ]
+        constraints = [models.UniqueConstraint(fields=["fit", "key"], name="one_category_fit_per_fit_and_key")]
 
     def __str__(self) -> str:
         return f"{self.fit}: {self.key}"
@@ -108,8 +104,7 @@ class Report(models.Model):
         ordering = ["-created_at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["workspace", "kind", "data_hash", "settings_hash"],
-                name="one_report_per_kind_data_and_settings",
+                fields=["workspace", "kind", "data_hash", "settings_hash"], name="one_report_per_kind_data_and_settings"
             )
         ]
 

@@ -29,8 +29,6 @@ urlpatterns = [
     path("judges/", judging.judges, name="judges"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),
-    re_path(
-        r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"
-    ),
+    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
     path("leaderboards/<str:slug>/", judging.board, name="board"),
 ]

@@ -52,9 +52,7 @@ def database_sentence(error: Exception) -> str | None:
         connection.ensure_connection()
     except DatabaseError as refusal:
         reason = _first_line(refusal)
-        return (
-            f"The database {place} cannot be opened ({reason}); check DATABASE_URL and that its server runs."
-        )
+        return f"The database {place} cannot be opened ({reason}); check DATABASE_URL and that its server runs."
     missing = _missing_migrations()
     if missing:
         return f"The database {place} lacks {missing} steps of its set-up; run `manage.py migrate` first."

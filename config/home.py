@@ -37,9 +37,7 @@ def home(request: HttpRequest) -> HttpResponse:
     studies = list(studies_read_by(user)[: MOST_STUDIES + 1])
     to_rate = participations(user)
     if studies:  # who reads results finds the other studies below, each with its own way to rate
-        to_rate = [
-            participation for participation in to_rate if participation.submitted or participation.has_open
-        ]
+        to_rate = [participation for participation in to_rate if participation.submitted or participation.has_open]
     context = {
         "participations": to_rate,
         "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],

@@ -21,9 +21,7 @@ DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
 LOCAL_KEY = "for-one-machine-only-" + "0" * 40
 SECRET_KEY = environment.text("PLUMBLINE_SECRET_KEY", LOCAL_KEY if LOCAL else "")
 if len(SECRET_KEY) < 40 or (not LOCAL and SECRET_KEY == LOCAL_KEY):
-    raise ImproperlyConfigured(
-        "PLUMBLINE_SECRET_KEY must hold at least 40 characters of its own in production."
-    )
+    raise ImproperlyConfigured("PLUMBLINE_SECRET_KEY must hold at least 40 characters of its own in production.")
 ALLOWED_HOSTS = environment.words(
     "PLUMBLINE_ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if LOCAL else ()
 )
@@ -108,9 +106,7 @@ TEMPLATES = [
 
 # Databases: SQLite beside the code unless DATABASE_URL names PostgreSQL.
 DATABASE_URL = environment.url(
-    "DATABASE_URL",
-    schemes=("sqlite", "postgres", "postgresql"),
-    default=f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}",
+    "DATABASE_URL", schemes=("sqlite", "postgres", "postgresql"), default=f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}"
 )
 try:
     parsed = dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)

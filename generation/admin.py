@@ -46,9 +46,7 @@ class BenchmarkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     inlines = [CategoryInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Benchmark]:
-        found: QuerySet[Benchmark] = (
-            super().get_queryset(request).annotate(instruction_count=Count("instructions"))
-        )
+        found: QuerySet[Benchmark] = super().get_queryset(request).annotate(instruction_count=Count("instructions"))
         return found
 
     @admin.display(description=_("Instructions"), ordering="instruction_count")
@@ -119,16 +117,7 @@ class EndpointAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class EndpointGrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Made and ended by the operator's commands; here they are only read."""
 
-    list_display = [
-        "endpoint",
-        "address",
-        "variable",
-        "served_name",
-        "made_by",
-        "command",
-        "made_at",
-        "ended_at",
-    ]
+    list_display = ["endpoint", "address", "variable", "served_name", "made_by", "command", "made_at", "ended_at"]
     list_filter = ["workspace"]
     list_select_related = ["endpoint"]
     search_fields = ["address", "variable", "served_name"]
@@ -184,9 +173,7 @@ class ResponseAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_queryset(self, request: HttpRequest) -> QuerySet[Response]:
         found = super().get_queryset(request)
         reading_one = request.resolver_match is not None and "object_id" in request.resolver_match.kwargs
-        return (
-            found if reading_one else found.defer("text", "instruction__messages", "instruction__reference")
-        )
+        return found if reading_one else found.defer("text", "instruction__messages", "instruction__reference")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -31,17 +31,7 @@ class InstructionSerializer(serializers.ModelSerializer[Instruction]):
 
     class Meta:
         model = Instruction
-        fields = [
-            "id",
-            "external_id",
-            "category",
-            "messages",
-            "parts",
-            "reference",
-            "hint",
-            "words_asked",
-            "language",
-        ]
+        fields = ["id", "external_id", "category", "messages", "parts", "reference", "hint", "words_asked", "language"]
 
 
 class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
@@ -60,9 +50,20 @@ class ResponseSerializer(serializers.ModelSerializer[Response]):
     class Meta:
         model = Response
         fields = [
-            "id", "instruction", "model", "sample", "kind", "text", "words", "input_tokens", "tokens",
-            "finish_reason", "seconds", "cost", "created_at",
-        ]  # fmt: skip
+            "id",
+            "instruction",
+            "model",
+            "sample",
+            "kind",
+            "text",
+            "words",
+            "input_tokens",
+            "tokens",
+            "finish_reason",
+            "seconds",
+            "cost",
+            "created_at",
+        ]
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=BenchmarkSerializer(many=True))

@@ -51,9 +51,7 @@ class Category(models.Model):
         ordering = ["benchmark", "position", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["benchmark", "parent", "key"],
-                condition=Q(parent__isnull=False),
-                name="one_subcategory_per_key",
+                fields=["benchmark", "parent", "key"], condition=Q(parent__isnull=False), name="one_subcategory_per_key"
             ),
             models.UniqueConstraint(
                 fields=["benchmark", "key"], condition=Q(parent__isnull=True), name="one_category_per_key"
@@ -78,9 +76,7 @@ class Instruction(models.Model):
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="instructions")
     external_id = models.CharField(max_length=200)
-    category = models.ForeignKey(
-        Category, models.SET_NULL, null=True, blank=True, related_name="instructions"
-    )
+    category = models.ForeignKey(Category, models.SET_NULL, null=True, blank=True, related_name="instructions")
     messages = models.JSONField(null=True, blank=True)
     parts = models.JSONField(null=True, blank=True)
     reference = models.TextField(blank=True)
@@ -197,9 +193,7 @@ class EndpointTurn(models.Model):
 
 class LanguageModel(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="language_models")
-    endpoint = models.ForeignKey(
-        Endpoint, models.SET_NULL, null=True, blank=True, related_name="language_models"
-    )
+    endpoint = models.ForeignKey(Endpoint, models.SET_NULL, null=True, blank=True, related_name="language_models")
     name = models.CharField(max_length=200)
     served_name = models.CharField(
         max_length=200, blank=True, help_text=_("The name the endpoint knows it by, where that differs.")
@@ -211,9 +205,7 @@ class LanguageModel(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(fields=["workspace", "name"], name="one_model_per_workspace_and_name")
-        ]
+        constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="one_model_per_workspace_and_name")]
 
     def __str__(self) -> str:
         return self.name
@@ -230,9 +222,7 @@ class GenerationRun(AnyRun):
     class Meta:
         ordering = ["-created_at"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["benchmark", "name"], name="one_generation_run_per_benchmark_and_name"
-            )
+            models.UniqueConstraint(fields=["benchmark", "name"], name="one_generation_run_per_benchmark_and_name")
         ]
 
     def __str__(self) -> str:
@@ -328,16 +318,13 @@ class GenerationItem(models.Model):
     leased_until = models.DateTimeField(null=True, blank=True)
     leased_by = models.CharField(max_length=64, blank=True)
     error = models.TextField(blank=True)
-    response = models.OneToOneField(
-        Response, models.SET_NULL, null=True, blank=True, related_name="generation_item"
-    )
+    response = models.OneToOneField(Response, models.SET_NULL, null=True, blank=True, related_name="generation_item")
 
     class Meta:
         ordering = ["run", "position"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "instruction", "model", "sample"],
-                name="one_item_per_run_instruction_model_sample",
+                fields=["run", "instruction", "model", "sample"], name="one_item_per_run_instruction_model_sample"
             )
         ]
         indexes = [models.Index(fields=["run", "status", "leased_until"], name="generation_item_outstanding")]

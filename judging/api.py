@@ -25,15 +25,7 @@ from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
 from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
-from judging.runs.life_cycle import (
-    NotPossible,
-    Progress,
-    cancel_run,
-    keep_left,
-    pause_run,
-    progress_of,
-    start_run,
-)
+from judging.runs.life_cycle import NotPossible, Progress, cancel_run, keep_left, pause_run, progress_of, start_run
 from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.tasks import enqueue
 
@@ -60,9 +52,19 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
     class Meta:
         model = JudgeRun
         fields = [
-            "id", "judge", "study", "status", "message", "discredited", "budget_calls", "budget_tokens", "budget_money",
-            "created_at", "started_at", "finished_at",
-        ]  # fmt: skip
+            "id",
+            "judge",
+            "study",
+            "status",
+            "message",
+            "discredited",
+            "budget_calls",
+            "budget_tokens",
+            "budget_money",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
 
 
 class RunProgressSerializer(serializers.Serializer[Progress]):
@@ -108,9 +110,7 @@ def judges(request: Request) -> ApiResponse:
 @api_view(["GET"])
 def runs(request: Request) -> ApiResponse:
     """Runs of judges, in the order of their making."""
-    return paged(
-        request, runs_read_by(asking(request)).select_related("judge__rater", "study"), RunSerializer
-    )
+    return paged(request, runs_read_by(asking(request)).select_related("judge__rater", "study"), RunSerializer)
 
 
 @extend_schema(responses=RunStateSerializer)
@@ -163,10 +163,7 @@ def board(request: Request, slug: str) -> ApiResponse:
     try:
         judge = judge_named(benchmark, asked.get("judge", ""))
         found = leaderboard(
-            benchmark,
-            judge,
-            asked.get("weights") or EQUAL,
-            experiment=asked.get("experiment") or MAIN_EXPERIMENT,
+            benchmark, judge, asked.get("weights") or EQUAL, experiment=asked.get("experiment") or MAIN_EXPERIMENT
         )
     except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic) as error:
         raise Unusable(str(error)) from error

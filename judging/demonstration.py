@@ -19,28 +19,9 @@ from django.db.models import QuerySet
 from accounts.models import Membership, User, Workspace
 from accounts.sign_in.session import DEMONSTRATION_PASSWORD
 from annotation.assignment.new_slots import make_seats
-from annotation.models import (
-    Assignment,
-    Cohort,
-    Criterion,
-    Guideline,
-    Rater,
-    Rubric,
-    Score,
-    Seat,
-    Study,
-    Task,
-)
+from annotation.models import Assignment, Cohort, Criterion, Guideline, Rater, Rubric, Score, Seat, Study, Task
 from calibration.statistics.design.simulation import one_factor_loadings, simulate_checklist
-from generation.models import (
-    Benchmark,
-    Category,
-    Endpoint,
-    GenerationRun,
-    Instruction,
-    LanguageModel,
-    Response,
-)
+from generation.models import Benchmark, Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from generation.text_metrics.counts import word_count
 from judging.methods.messages import SCRIPTED
 from judging.models import Judge
@@ -135,11 +116,7 @@ def _library(fixtures: Path) -> tuple[list[str], list[str], list[str]]:
         for file in files
         for rubric in file["rubrics"]
     ]
-    return (
-        benchmarks,
-        rubrics,
-        [path.name.partition(".")[0] for path in (fixtures / "guidelines").glob("*.md")],
-    )
+    return (benchmarks, rubrics, [path.name.partition(".")[0] for path in (fixtures / "guidelines").glob("*.md")])
 
 
 def _read(path: Path) -> Any:
@@ -151,8 +128,7 @@ def make_people(workspace: Workspace) -> list[User]:
     made = []
     for username, first_name, role in ACCOUNTS:
         user, new = User.objects.get_or_create(
-            username=username,
-            defaults={"first_name": first_name, "demonstration": True, "made_in": workspace},
+            username=username, defaults={"first_name": first_name, "demonstration": True, "made_in": workspace}
         )
         if new:
             user.set_password(PASSWORD)
@@ -169,9 +145,7 @@ def load_texts(workspace: Workspace, folder: Path) -> Benchmark:
     categories = {category.key: category for category in Category.objects.filter(benchmark=benchmark)}
     models = {
         row["name"]: LanguageModel.objects.get_or_create(
-            workspace=workspace,
-            name=row["name"],
-            defaults={"fictional": True, "family": row["name"].split("-")[0]},
+            workspace=workspace, name=row["name"], defaults={"fictional": True, "family": row["name"].split("-")[0]}
         )[0]
         for row in described["models"]
     }
@@ -320,9 +294,7 @@ def _answer_category(
             for column, item in enumerate(items):
                 scores.append(_score(assignment, item, ratings.answers[place, row, column]))
             scores.append(_score(assignment, overall, ratings.overall[place, row]))
-    Seat.objects.bulk_update(
-        [seat for seat in seats.values() if seat.holder_id], ["state", "holder"], batch_size=500
-    )
+    Seat.objects.bulk_update([seat for seat in seats.values() if seat.holder_id], ["state", "holder"], batch_size=500)
     Score.objects.bulk_create(scores, batch_size=1000)
     return len(tasks) * len(raters)
 
@@ -332,9 +304,7 @@ def _quality_of(task: Task, quality: dict[str, dict[str, dict[str, float]]]) -> 
     return quality[task.response_a.instruction.external_id][task.response_a.model.name]
 
 
-def _assignment(
-    task: Task, rater: Rater, seat: Seat, rng: np.random.Generator, start: datetime
-) -> Assignment:
+def _assignment(task: Task, rater: Rater, seat: Seat, rng: np.random.Generator, start: datetime) -> Assignment:
     seat.state, seat.holder = Seat.State.TAKEN, rater
     reading = 60 * (task.response_a.words or 300) / READING_WORDS_A_MINUTE
     active = float(reading * rng.uniform(0.8, 1.3) + rng.uniform(40, 120))
@@ -355,10 +325,7 @@ def _assignment(
 def _score(assignment: Assignment, criterion: Criterion, value: float) -> Score:
     level = criterion.level_of(float(value))
     return Score(
-        assignment=assignment,
-        criterion=criterion,
-        value=float(value),
-        level=str(level["key"]) if level else "",
+        assignment=assignment, criterion=criterion, value=float(value), level=str(level["key"]) if level else ""
     )
 
 
@@ -369,9 +336,7 @@ def make_scripted_model(study: Study, folder: Path, *, seed: int) -> LanguageMod
     for text in read_texts(folder):
         for name, quality in text.quality.items():
             seen = {
-                key: float(
-                    np.clip(np.rint(4 * (value - JUDGE_SEVERITY + rng.normal(0, JUDGE_ERROR))) / 4, 0, 1)
-                )
+                key: float(np.clip(np.rint(4 * (value - JUDGE_SEVERITY + rng.normal(0, JUDGE_ERROR))) / 4, 0, 1))
                 for key, value in quality.items()
             }
             answers[f"{text.external_id}/{name}"] = {

@@ -19,9 +19,7 @@ class Judge(models.Model):
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="judges")
     rater = models.OneToOneField(Rater, models.PROTECT, related_name="judge")
-    language_model = models.ForeignKey(
-        LanguageModel, models.PROTECT, null=True, blank=True, related_name="judges"
-    )
+    language_model = models.ForeignKey(LanguageModel, models.PROTECT, null=True, blank=True, related_name="judges")
     jurors: "models.ManyToManyField[Judge, Judge]" = models.ManyToManyField(
         "self", symmetrical=False, blank=True, related_name="panels"
     )
@@ -146,9 +144,7 @@ class PlannedItem(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
     leased_by = models.CharField(max_length=64, blank=True)
-    assignment = models.ForeignKey(
-        Assignment, models.SET_NULL, null=True, blank=True, related_name="planned_items"
-    )
+    assignment = models.ForeignKey(Assignment, models.SET_NULL, null=True, blank=True, related_name="planned_items")
 
     class Meta:
         ordering = ["run", "position"]
@@ -169,9 +165,7 @@ class BudgetShare(AnyShare):
     run = models.ForeignKey(JudgeRun, models.CASCADE, related_name="shares")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "worker"], name="one_budget_share_per_run_and_worker")
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "worker"], name="one_budget_share_per_run_and_worker")]
 
 
 class Reply(models.Model):
@@ -197,9 +191,7 @@ class Reply(models.Model):
     class Meta:
         verbose_name_plural = "replies"
         ordering = ["item", "attempt"]
-        constraints = [
-            models.UniqueConstraint(fields=["item", "attempt"], name="one_reply_per_item_and_attempt")
-        ]
+        constraints = [models.UniqueConstraint(fields=["item", "attempt"], name="one_reply_per_item_and_attempt")]
         indexes = [models.Index(fields=["request_hash"], name="reply_by_request")]
 
     def __str__(self) -> str:

@@ -8,10 +8,7 @@ from hypothesis import HealthCheck, settings as hypothesis_settings
 
 # A busy machine is no failure; in CI every run draws the same examples, elsewhere new ones.
 hypothesis_settings.register_profile(
-    "plumbline",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=os.environ.get("CI") == "true",
+    "plumbline", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=os.environ.get("CI") == "true"
 )
 hypothesis_settings.load_profile("plumbline")
 

@@ -29,9 +29,7 @@ def make_user(role: str | None = None, workspace: Workspace | None = None, **fie
 
 def make_rubric(workspace: Workspace, items: int = 3, **fields: Any) -> Rubric:
     """A checklist rubric with `items` five-level items item0.. and an overall 0..10 at the end."""
-    rubric = Rubric.objects.create(
-        workspace=workspace, key=fields.pop("key", f"rubric{next(_numbers)}"), **fields
-    )
+    rubric = Rubric.objects.create(workspace=workspace, key=fields.pop("key", f"rubric{next(_numbers)}"), **fields)
     for position in range(items):
         Criterion.objects.create(
             rubric=rubric,
@@ -69,16 +67,9 @@ def make_checklist_study(
     category = Category.objects.create(benchmark=benchmark, parent=parent, key="essay", names={"en": "Essay"})
     rubric = make_rubric(workspace, items, benchmark=benchmark, category=category)
     study = Study.objects.create(
-        workspace=workspace,
-        slug=slug,
-        names={"en": slug.title()},
-        kind="checklist",
-        benchmark=benchmark,
-        status=status,
+        workspace=workspace, slug=slug, names={"en": slug.title()}, kind="checklist", benchmark=benchmark, status=status
     )
-    people = [
-        LanguageModel.objects.get_or_create(workspace=workspace, name=f"model{m}")[0] for m in range(models)
-    ]
+    people = [LanguageModel.objects.get_or_create(workspace=workspace, name=f"model{m}")[0] for m in range(models)]
     for number in range(instructions):
         instruction = Instruction.objects.create(
             benchmark=benchmark,
@@ -88,10 +79,7 @@ def make_checklist_study(
         )
         for model in people:
             response = Response.objects.create(
-                instruction=instruction,
-                model=model,
-                text=f"# Topic {number}\n\nSome words about it.",
-                words=7,
+                instruction=instruction, model=model, text=f"# Topic {number}\n\nSome words about it.", words=7
             )
             Task.objects.create(
                 study=study, kind="single", key=f"r:{response.pk}", response_a=response, answer_rubric=rubric
@@ -110,9 +98,7 @@ def make_judge_rater(workspace: Workspace, label: str = "gpt-4o") -> Rater:
 
 def make_answer(task: Task, rater: Rater, values: dict[str, float], **fields: Any) -> Assignment:
     """A submitted assignment with one score for each criterion key."""
-    assignment = Assignment.objects.create(
-        task=task, rater=rater, status=fields.pop("status", "submitted"), **fields
-    )
+    assignment = Assignment.objects.create(task=task, rater=rater, status=fields.pop("status", "submitted"), **fields)
     criteria = {criterion.key: criterion for criterion in task.answer_rubric.criteria.all()}
     Score.objects.bulk_create(
         Score(assignment=assignment, criterion=criteria[key], value=value) for key, value in values.items()

@@ -37,27 +37,17 @@ def numbered(unit: str) -> Family:
 
 def prose(drawn: random.Random, n: int) -> str:
     """Ordinary Markdown: headings, paragraphs, lists and a table."""
-    words = [
-        "river",
-        "sand",
-        "old",
-        "harbour",
-        "while",
-        "people",
-        "walk",
-        "along",
-        "its",
-        "banks",
-        "every",
-        "morning",
-    ]
+    words = ["river", "sand", "old", "harbour", "while", "people", "walk", "along", "its", "banks", "every", "morning"]
     parts: list[str] = []
     size = 0
     while size < n:
         sentence = " ".join(drawn.choice(words) for _ in range(80))
         kind = len(parts) % 10
-        part = {0: f"## Section {len(parts)}", 4: f"- {sentence[:200]}\n- **{sentence[200:]}**",
-                7: f"| a | b |\n|---|---|\n| {sentence[:40]} | {sentence[40:80]} |"}.get(kind, sentence + ".")  # fmt: skip
+        part = {
+            0: f"## Section {len(parts)}",
+            4: f"- {sentence[:200]}\n- **{sentence[200:]}**",
+            7: f"| a | b |\n|---|---|\n| {sentence[:40]} | {sentence[40:80]} |",
+        }.get(kind, sentence + ".")
         parts.append(part)
         size += len(part) + 2
     return "\n\n".join(parts)[:n]
@@ -149,9 +139,7 @@ FAMILIES: dict[str, Family] = {
     "numbered list": numbered("%. a\n"),
     "table": lambda drawn, n: "|a|b|\n|-|-|\n" + "|c|d|\n" * (n // 6),
     "wide table": lambda drawn, n: "|" * (n // 5) + "\n" + "|-" * (n // 5) + "|\n" + "|\n" * (n // 5),
-    "square table": lambda drawn, n: (
-        "|a" * (k := n // 1000) + "|\n" + "|-" * k + "|\n" + "|\n" * ((n - 4 * k) // 2)
-    ),
+    "square table": lambda drawn, n: "|a" * (k := n // 1000) + "|\n" + "|-" * k + "|\n" + "|\n" * ((n - 4 * k) // 2),
     "table bars": repeated("|"),
     "code fences": repeated("```\n"),
     "open fence": lambda drawn, n: "```a\n" + "x\n" * (n // 2),
@@ -243,9 +231,7 @@ FAMILIES: dict[str, Family] = {
     "comma and space": lambda drawn, n: "{," + " " * n + "x}",
     "commas and spaces": lambda drawn, n: "{" + ("," + " " * 300) * (n // 301) + "}",
     "fence and line ends": lambda drawn, n: "```" + "\n" * n + "{",
-    "marks in a fence": lambda drawn, n: (
-        "```\na" + "\u0301\u0323" * 12_000 + "\n```\n" + "{}" * ((n - 24_020) // 2)
-    ),
+    "marks in a fence": lambda drawn, n: "```\na" + "\u0301\u0323" * 12_000 + "\n```\n" + "{}" * ((n - 24_020) // 2),
     "run of y": repeated("y"),
     "verdicts": repeated("[[A]] "),
     "stored sentences": wordings,

@@ -19,9 +19,7 @@ def library_rubric(study: Study, file: str, key: str) -> Rubric:
     data = json.loads((RUBRICS / f"{file}.json").read_text(encoding="utf-8"))
     entry = next(entry for entry in data["rubrics"] if entry["key"] == key)
     rubric = Rubric.objects.create(workspace=study.workspace, key=f"{file}-{key}", names=entry["name"])
-    Criterion.objects.bulk_create(
-        Criterion(rubric=rubric, **fields) for fields in criteria_of(entry, data["scales"])
-    )
+    Criterion.objects.bulk_create(Criterion(rubric=rubric, **fields) for fields in criteria_of(entry, data["scales"]))
     return rubric
 
 
@@ -34,9 +32,7 @@ def make_stars_study(**fields: Any) -> Study:
     return study
 
 
-def make_pair_study(
-    size: str = "four", *, texts: tuple[str, str] | None = None, instructions: int = 2
-) -> Study:
+def make_pair_study(size: str = "four", *, texts: tuple[str, str] | None = None, instructions: int = 2) -> Study:
     """Two models' responses to each instruction as one pair; `size` names the preference's scale."""
     study = make_checklist_study(slug="pairs", instructions=instructions, models=2)
     study.kind = "pair"
@@ -53,9 +49,14 @@ def make_pair_study(
             a.save()
             b.save()
         Task.objects.create(
-            study=study, kind="pair", key=f"p:{a.pk}:{b.pk}", response_a=a, response_b=b, answer_rubric=rubric,
+            study=study,
+            kind="pair",
+            key=f"p:{a.pk}:{b.pk}",
+            response_a=a,
+            response_b=b,
+            answer_rubric=rubric,
             position=position,
-        )  # fmt: skip
+        )
     return study
 
 
@@ -64,19 +65,30 @@ def make_review_study(*, instructions: int = 2, judge: Rater | None = None) -> S
     judged = make_checklist_study(slug="judged", instructions=instructions, models=1)
     judge = judge or make_judge_rater(judged.workspace, "stern-judge-4")
     study = Study.objects.create(
-        workspace=judged.workspace, slug="reviews", names={"en": "Reviews"}, kind="review", benchmark=judged.benchmark,
+        workspace=judged.workspace,
+        slug="reviews",
+        names={"en": "Reviews"},
+        kind="review",
+        benchmark=judged.benchmark,
         status="open",
-    )  # fmt: skip
+    )
     for task in judged.tasks.all():
         verdict = Assignment.objects.create(task=task, rater=judge, status="submitted")
         for criterion in task.answer_rubric.criteria.filter(role="item"):
             Score.objects.create(
-                assignment=verdict, criterion=criterion, value=0.75, level="3",
+                assignment=verdict,
+                criterion=criterion,
+                value=0.75,
+                level="3",
                 reason=f"Because of what it says about {criterion.key}.",
                 evidence=[{"response": "a", "start": 2, "end": 7}] if criterion.key == "item0" else None,
-            )  # fmt: skip
+            )
         Task.objects.create(
-            study=study, kind="review", key=f"v:{verdict.pk}", response_a=task.response_a, reviews=verdict,
+            study=study,
+            kind="review",
+            key=f"v:{verdict.pk}",
+            response_a=task.response_a,
+            reviews=verdict,
             answer_rubric=review_rubric(task.answer_rubric),
-        )  # fmt: skip
+        )
     return study

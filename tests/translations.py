@@ -13,17 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = Path("locale/zh_Hans/LC_MESSAGES/django.po")
-SOURCES = (
-    "core",
-    "accounts",
-    "generation",
-    "annotation",
-    "calibration",
-    "judging",
-    "config",
-    "templates",
-    "locale",
-)
+SOURCES = ("core", "accounts", "generation", "annotation", "calibration", "judging", "config", "templates", "locale")
 
 
 def run(*command: str, cwd: Path) -> str:
@@ -44,9 +34,18 @@ execute_from_command_line()
 
 def extract(root: Path) -> None:
     run(
-        sys.executable, "-c", MAKE_MESSAGES, "makemessages", "--locale=zh_Hans", "--no-location", "--no-wrap",
-        "--no-obsolete", "--ignore=tests", "--verbosity=0", cwd=root,
-    )  # fmt: skip
+        sys.executable,
+        "-c",
+        MAKE_MESSAGES,
+        "makemessages",
+        "--locale=zh_Hans",
+        "--no-location",
+        "--no-wrap",
+        "--no-obsolete",
+        "--ignore=tests",
+        "--verbosity=0",
+        cwd=root,
+    )
 
 
 def compile_catalogue(root: Path) -> None:
@@ -58,9 +57,7 @@ def untranslated(po: Path) -> list[str]:
     found = []
     for option in ("--untranslated", "--only-fuzzy"):
         text = run("msgattrib", option, "--no-obsolete", "--no-wrap", str(po), cwd=po.parent)
-        found += [
-            line[7:-1] for line in text.splitlines() if line.startswith('msgid "') and line != 'msgid ""'
-        ]
+        found += [line[7:-1] for line in text.splitlines() if line.startswith('msgid "') and line != 'msgid ""']
     return found
 
 
@@ -92,9 +89,7 @@ def main() -> None:
             )
         compile_catalogue(copy)
         if messages(copy / CATALOGUE.with_suffix(".mo")) != messages(ROOT / CATALOGUE.with_suffix(".mo")):
-            sys.exit(
-                f"{CATALOGUE.with_suffix('.mo')} is not the current one; run tests/translations.py --update."
-            )
+            sys.exit(f"{CATALOGUE.with_suffix('.mo')} is not the current one; run tests/translations.py --update.")
         print("Every string is translated.")
 
 

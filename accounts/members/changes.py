@@ -63,12 +63,8 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
         password = ""
         if user is None:
             password = drawn_password()
-            user = User.objects.create_user(
-                username, password=password, made_in=workspace, password_given=True
-            )
-        _membership, made = Membership.objects.get_or_create(
-            workspace=workspace, user=user, defaults={"role": role}
-        )
+            user = User.objects.create_user(username, password=password, made_in=workspace, password_given=True)
+        _membership, made = Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
         if not made:
             raise PeopleRefused(
                 _("%(name)s belongs to this workspace already; change the role instead.") % {"name": username}
@@ -91,8 +87,7 @@ def make_accounts(
     wanted = list(dict.fromkeys(names))
     if len(wanted) > MOST_ACCOUNTS_AT_ONCE:
         raise PeopleRefused(
-            _("At most %(n)s accounts can be made at once; make the others afterwards.")
-            % {"n": MOST_ACCOUNTS_AT_ONCE}
+            _("At most %(n)s accounts can be made at once; make the others afterwards.") % {"n": MOST_ACCOUNTS_AT_ONCE}
         )
     for name in wanted:
         check_name(sign_in_name(name, workspace))
@@ -120,9 +115,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
     stem = sign_in_name(name, workspace).rpartition("@")[0]
     if len(stem) > longest:
         raise PeopleRefused(
-            _(
-                "A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one."
-            )
+            _("A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one.")
             % {"n": longest, "workspace": workspace.slug}
         )
     for number in range(1, NAME_ATTEMPTS):
@@ -131,9 +124,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
             continue
         try:
             with transaction.atomic():
-                return User.objects.create_user(
-                    username, password=password, made_in=workspace, password_given=given
-                )
+                return User.objects.create_user(username, password=password, made_in=workspace, password_given=given)
         except IntegrityError:  # taken at the same moment
             continue
     raise PeopleRefused(_("This name is taken too often; choose another."))
@@ -163,14 +154,7 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
         before = locked.role
         Membership.objects.filter(pk=locked.pk).update(role=role)
         if before != role:
-            log(
-                locked.workspace,
-                by,
-                "role changed",
-                locked.user,
-                before={"role": before},
-                after={"role": role},
-            )
+            log(locked.workspace, by, "role changed", locked.user, before={"role": before}, after={"role": role})
 
 
 def remove_person(*, membership: Membership, by: User | None) -> None:
@@ -280,9 +264,7 @@ def _locked(membership: Membership, by: User | None) -> Membership:
 
 
 def _keep_an_owner(membership: Membership) -> None:
-    owners = Membership.objects.select_for_update().filter(
-        workspace=membership.workspace, role=Membership.Role.OWNER
-    )
+    owners = Membership.objects.select_for_update().filter(workspace=membership.workspace, role=Membership.Role.OWNER)
     if membership.role == Membership.Role.OWNER and len(owners) == 1:
         raise PeopleRefused(_("A workspace keeps at least one owner; make somebody else an owner first."))
 

@@ -16,13 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.members.changes import PeopleRefused, own_password_chosen
-from accounts.members.invitations import (
-    InvitationClosed,
-    accept,
-    accept_as_new,
-    check_invitation,
-    invitation_behind,
-)
+from accounts.members.invitations import InvitationClosed, accept, accept_as_new, check_invitation, invitation_behind
 from accounts.models import Invitation, User
 
 

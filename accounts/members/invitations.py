@@ -17,9 +17,7 @@ class InvitationClosed(ValueError):
     """The link lets nobody in, or not this account; the sentence is for whoever followed it."""
 
 
-def invite(
-    *, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock
-) -> tuple[Invitation, str]:
+def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock) -> tuple[Invitation, str]:
     """The invitation and the secret of its link, which is shown once; raises PeopleRefused as check_role does."""
     check_role(by, workspace, role)
     secret = secrets.token_urlsafe(32)

@@ -61,13 +61,9 @@ class InvitationForm(RoleForm):
     note = forms.CharField(
         label=gettext_lazy("For whom"),
         max_length=100,
-        help_text=gettext_lazy(
-            "Shown to owners and leads only, so that you can tell your invitations apart."
-        ),
+        help_text=gettext_lazy("Shown to owners and leads only, so that you can tell your invitations apart."),
     )
-    days = forms.IntegerField(
-        label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7
-    )
+    days = forms.IntegerField(label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7)
     field_order = ["note", "role", "days"]
 
 
@@ -137,9 +133,7 @@ def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) ->
             return _page(request, workspace, result=Result(made=[account], renewed=True))
         else:
             remove_person(membership=membership, by=user)
-            messages.success(
-                request, _("%(name)s does not belong to this workspace any more.") % {"name": name}
-            )
+            messages.success(request, _("%(name)s does not belong to this workspace any more.") % {"name": name})
     except PeopleRefused as error:
         messages.error(request, str(error))
     return redirect("accounts:people_of", workspace.slug)

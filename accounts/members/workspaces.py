@@ -15,9 +15,7 @@ def workspace_for_command(slug: str = "") -> Workspace:
     known = {workspace.slug: workspace for workspace in Workspace.objects.all()}
     if slug:
         if slug not in known:
-            raise UnknownWorkspace(
-                f"There is no workspace {slug!r}; there are: {', '.join(known) or 'none'}."
-            )
+            raise UnknownWorkspace(f"There is no workspace {slug!r}; there are: {', '.join(known) or 'none'}.")
         return known[slug]
     if not known:
         return Workspace.objects.get_or_create(slug="main", defaults={"name": "Main"})[0]

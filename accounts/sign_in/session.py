@@ -20,9 +20,7 @@ SIGN_IN_REFUSED = "sign_in_refused"
 """The attribute of a request in which too many attempts to sign in are noted."""
 
 _SESSION = Prepared(
-    lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now).order_by(),
-    EXAMPLE_NAME,
-    EXAMPLE_TIME,
+    lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now).order_by(), EXAMPLE_NAME, EXAMPLE_TIME
 )
 _ACCOUNT = Prepared(lambda pk: User.objects.filter(pk=pk).order_by(), EXAMPLE_ID)
 
@@ -45,11 +43,7 @@ class Accounts(ModelBackend):
     """Accounts with a password, as Django keeps them; attempts are limited, and production has no demonstration."""
 
     def authenticate(
-        self,
-        request: HttpRequest | None,
-        username: str | None = None,
-        password: str | None = None,
-        **others: Any,
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **others: Any
     ) -> Any:
         """The user, or None. A program that signs in without a request is not limited."""
         if request is None or username is None or password is None:

@@ -55,9 +55,7 @@ class Quotations:
         except UnreadableQuotation:
             raise
         except (*NO_QUOTATION, NotInText) as problem:
-            raise UnreadableQuotation(
-                _("A quotation does not lie in the text; select it again.")
-            ) from problem
+            raise UnreadableQuotation(_("A quotation does not lie in the text; select it again.")) from problem
         return cls(tuple(dict.fromkeys(found)), tuple(texts))
 
     @classmethod

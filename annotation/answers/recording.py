@@ -265,9 +265,7 @@ def _spent(assignment: Assignment, timing: Timing, now: datetime) -> _Spent:
     return _Spent(passed, shown, (time.active, time.idle), marks)
 
 
-def _revise(
-    assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer]
-) -> Outcome:
+def _revise(assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer]) -> Outcome:
     """Add revisions for what changed; the unique constraint decides between two that come at once."""
     attempt = 0
     while True:
@@ -369,23 +367,14 @@ def record_answer(
         if assignment.status not in GIVEN:
             raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it takes no answer.")
         late = too_late(assignment.rater, assignment.task.study)
-        outcome = (
-            _keep_late(assignment, by_key, answers, late) if late else _revise(assignment, by_key, answers)
-        )
+        outcome = _keep_late(assignment, by_key, answers, late) if late else _revise(assignment, by_key, answers)
     if note.strip() and outcome is not Outcome.UNCHANGED:
-        Flag.objects.create(
-            task_id=assignment.task_id, rater_id=assignment.rater_id, kind="note", text=note.strip()
-        )
+        Flag.objects.create(task_id=assignment.task_id, rater_id=assignment.rater_id, kind="note", text=note.strip())
     return outcome
 
 
 def save_draft(
-    *,
-    assignment: Assignment,
-    answers: Mapping[str, str],
-    serial: int,
-    paragraph: int = 0,
-    paragraph_b: int = 0,
+    *, assignment: Assignment, answers: Mapping[str, str], serial: int, paragraph: int = 0, paragraph_b: int = 0
 ) -> bool:
     """Keep what is entered so far, as the form names it; an older serial never replaces a newer one.
 

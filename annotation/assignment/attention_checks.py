@@ -28,9 +28,7 @@ class NotMarkable(ValueError):
 
 def check_tasks(study: Study, purpose: str) -> QuerySet[Task]:
     """The study's tasks with this purpose, in order; found by the index of such tasks."""
-    return Task.objects.filter(study=study, gold__isnull=False, gold__purpose=purpose).order_by(
-        "position", "pk"
-    )
+    return Task.objects.filter(study=study, gold__isnull=False, gold__purpose=purpose).order_by("position", "pk")
 
 
 def unseen_by(rater: Rater, tasks: QuerySet[Task]) -> QuerySet[Task]:
@@ -171,15 +169,11 @@ def make_controls(study: Study, count: int, *, damages: Iterable[Damage] = tuple
 
 def _own_rating(rater_id: int, task_id: int) -> dict[int, float | None]:
     """The rater's own current scores of a task, by criterion id; {} where they have not rated it."""
-    own = Assignment.objects.filter(
-        rater=rater_id, task=task_id, repeat=0, status=Assignment.Status.SUBMITTED
-    ).first()
+    own = Assignment.objects.filter(rater=rater_id, task=task_id, repeat=0, status=Assignment.Status.SUBMITTED).first()
     return {pk: score.value for pk, score in latest_scores(own.scores.all()).items()} if own else {}
 
 
-def missed_in(
-    assignment: Assignment, criteria: Iterable[Criterion], values: Mapping[str, float | None]
-) -> list[str]:
+def missed_in(assignment: Assignment, criteria: Iterable[Criterion], values: Mapping[str, float | None]) -> list[str]:
     """Criteria of a task with a known answer that were answered otherwise than expected; [] is a pass.
 
     A control of a single response is judged by its overall score, without one by the mean of its items.

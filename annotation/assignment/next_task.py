@@ -270,9 +270,7 @@ def _open_or_fresh(
     return fresh, progress
 
 
-def hold_next(
-    current: Assignment, *, clock: Clock, conditions: dict[str, Any] | None = None
-) -> Assignment | None:
+def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] | None = None) -> Assignment | None:
     """A second task leased while the current one is open, so that it is there at once; its time starts when shown.
 
     At most one is held: asking again brings the same. None where nothing may follow before the current answer is

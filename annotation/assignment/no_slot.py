@@ -35,10 +35,7 @@ def next_seat_for(study: Study, rater: Rater | None, *, clock: Clock) -> datetim
 def seat_wait(next_seat: datetime) -> dict[str, Any]:
     """For the template: when the page looks again, and when the next lease ends at the latest (all in UTC)."""
     now = timezone.now()
-    return {
-        "looks_again_at": now + timedelta(seconds=LOOK_AGAIN_SECONDS),
-        "next_seat_at": max(next_seat, now),
-    }
+    return {"looks_again_at": now + timedelta(seconds=LOOK_AGAIN_SECONDS), "next_seat_at": max(next_seat, now)}
 
 
 def look_again(response: HttpResponse) -> HttpResponse:

@@ -26,9 +26,7 @@ LATEST_STOP = 5
 LONGEST_APPEAL = 4000
 
 
-BAD_QUALIFICATION = Wording(
-    "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
-)
+BAD_QUALIFICATION = Wording("Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of.")
 
 
 class Stage(StrEnum):
@@ -180,11 +178,7 @@ def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> No
 
 
 def note_check(
-    assignment: Assignment,
-    criteria: Iterable[Criterion],
-    values: Mapping[str, float | None],
-    *,
-    clock: Clock,
+    assignment: Assignment, criteria: Iterable[Criterion], values: Mapping[str, float | None], *, clock: Clock
 ) -> CheckOutcome:
     """Mark the first answer to a task with a known answer, and decide on a pause at too many failures.
 
@@ -195,9 +189,7 @@ def note_check(
     if found is not None:
         return found
     missed = missed_in(assignment, criteria, values)
-    outcome = CheckOutcome.objects.create(
-        assignment=assignment, purpose=purpose, passed=not missed, missed=missed
-    )
+    outcome = CheckOutcome.objects.create(assignment=assignment, purpose=purpose, passed=not missed, missed=missed)
     if purpose in (GOLD, CONTROL) and missed:
         _stop_at_failures(assignment)
     return outcome
@@ -318,9 +310,7 @@ def why_stopped(rater: Rater) -> str:
                 "you are not invited twice."
             )
         case Standing.State.FAILED, _cause:
-            return _(
-                "Your answers to the qualification were too often not the ones agreed on for those texts."
-            )
+            return _("Your answers to the qualification were too often not the ones agreed on for those texts.")
         case _state, Cause.PACE:
             return _(
                 "Several of your answers came sooner than their texts can be read, also after you were told. Read each "

@@ -59,9 +59,7 @@ _UNTIL = {
 _LOCKING = {"postgresql": "FOR UPDATE OF s SKIP LOCKED", "sqlite": ""}
 
 
-def _take_seat(
-    which: str, parameters: dict[str, Any], since: datetime, *, first: bool
-) -> tuple[int, int] | None:
+def _take_seat(which: str, parameters: dict[str, Any], since: datetime, *, first: bool) -> tuple[int, int] | None:
     vendor = connection.vendor
     statement = _TAKE.format(which=which, until=_UNTIL[vendor], locking=_LOCKING[vendor])
     lease = {

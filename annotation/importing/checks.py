@@ -39,9 +39,7 @@ def load_checks(benchmark: Benchmark, file: Path) -> Counts:
     with transaction.atomic():
         for name, criteria in checks.items():
             key = f"{benchmark.slug}-checks-{name}"[:150]
-            counts += keep_rubric(
-                benchmark.workspace, benchmark, None, key=key, names={"en": name}, criteria=criteria
-            )
+            counts += keep_rubric(benchmark.workspace, benchmark, None, key=key, names={"en": name}, criteria=criteria)
             Rubric.objects.filter(workspace=benchmark.workspace, key=key).update(instruction=known[name])
     return counts
 
@@ -61,21 +59,15 @@ def _where(row: Row, values: dict[str, str]) -> dict[str, Any] | None:
     try:
         numbers = read_numbers(values.get("numbers", ""))
     except UnreadableNumbers as problem:
-        raise row.place.bad(
-            f"{problem} names no part", "write numbers such as 19, 23-25 or 13-52/5"
-        ) from problem
+        raise row.place.bad(f"{problem} names no part", "write numbers such as 19, 23-25 or 13-52/5") from problem
     if not numbers:
         return None
     if not values.get("mark"):
-        raise row.place.bad(
-            "the parts have no name", "say in the column mark what they are called, such as Week"
-        )
+        raise row.place.bad("the parts have no name", "say in the column mark what they are called, such as Week")
     kind = values.get("kind", "") or kind_of(numbers)
     if kind not in KINDS:
         raise row.place.bad(f"{kind!r} is no kind of check", f"use one of {', '.join(KINDS[:3])}, or none")
     asked = values.get("asked", "")
     if asked and not (asked.isdecimal() and asked.isascii() and int(asked) > 0):
-        raise row.place.bad(
-            f"{asked!r} is no number of parts", "write how many parts are asked for, or nothing"
-        )
+        raise row.place.bad(f"{asked!r} is no number of parts", "write how many parts are asked for, or nothing")
     return {"mark": values["mark"], "numbers": numbers, "kind": kind, "asked": int(asked) if asked else None}

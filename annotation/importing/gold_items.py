@@ -48,13 +48,14 @@ def mark_from_table(study: Study, file: Path) -> int:
             try:
                 mark_gold(answer.task, answer.expected, purpose=answer.purpose, why=answer.why)
             except NotMarkable as problem:
-                raise answer.place.bad(
-                    str(problem).rstrip("."), "correct the row, or leave it out"
-                ) from problem
+                raise answer.place.bad(str(problem).rstrip("."), "correct the row, or leave it out") from problem
             log_event(
-                study, None, "mark_known_answer", about=answer.task,
+                study,
+                None,
+                "mark_known_answer",
+                about=answer.task,
                 after={"task": answer.task.key, **(answer.task.gold or {})},
-            )  # fmt: skip
+            )
     return len(known)
 
 
@@ -113,11 +114,7 @@ class _Tasks:
                 f"study {self.study.slug} has no task of instruction {name!r}",
                 "check the name, and that the study's tasks are made",
             )
-        wanted = {
-            row.values[column].strip()
-            for column in ("model", "model_b")
-            if row.values.get(column, "").strip()
-        }
+        wanted = {row.values[column].strip() for column in ("model", "model_b") if row.values.get(column, "").strip()}
         found = [task for task in self._known[name] if wanted <= set(_models(task))]
         if not found:
             raise row.place.bad(
@@ -126,8 +123,7 @@ class _Tasks:
             )
         if len(found) > 1:
             raise row.place.bad(
-                f"{len(found)} tasks of instruction {name!r} are meant",
-                "say which in the columns model and model_b",
+                f"{len(found)} tasks of instruction {name!r} are meant", "say which in the columns model and model_b"
             )
         return found[0]
 

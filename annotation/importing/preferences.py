@@ -45,9 +45,7 @@ class PreferenceLoader:
         self.raters = Raters(study, rules)
         self.store = AnswerStore(study, repeats=rules.duplicates == "repeat")
 
-    def load(
-        self, records: Iterable[PreferenceRecord], on_bad: OnBadRow, progress: OnProgress = no_progress
-    ) -> Counts:
+    def load(self, records: Iterable[PreferenceRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts = Counts()
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[tuple[PreferenceRecord, str]] = []
@@ -98,9 +96,13 @@ class PreferenceLoader:
         reading = None if unusable else self._reading(record.choice, swapped)
         shown = {"a": "b", "b": "a"}.get(record.shown_first, "") if swapped else record.shown_first
         return self.store.add(
-            record.place, task, self.raters.find_or_create(record), self.raters.label(record),
-            GivenAnswer(self.criterion.pk, PREFERENCE, reading, unusable), circumstances(record, shown),
-        )  # fmt: skip
+            record.place,
+            task,
+            self.raters.find_or_create(record),
+            self.raters.label(record),
+            GivenAnswer(self.criterion.pk, PREFERENCE, reading, unusable),
+            circumstances(record, shown),
+        )
 
     @staticmethod
     def _reading(choice: str, swapped: bool) -> Reading:

@@ -47,15 +47,16 @@ class Raters:
     def find_or_create(self, record: ImportedAnswer) -> int:
         label = self.label(record)
         if len(label) > LONGEST_LABEL:
-            raise record.place.bad(
-                "the rater's name is too long", f"keep names to {LONGEST_LABEL} characters"
-            )
+            raise record.place.bad("the rater's name is too long", f"keep names to {LONGEST_LABEL} characters")
         kind = Rater.Kind.JUDGE if record.is_judge else self.person
         if (kind, label) not in self._known:
             self._known[kind, label] = Rater.objects.create(
-                workspace=self.study.workspace, study=None if record.is_judge else self.study, kind=kind,
-                label=label, provenance=self.provenance,
-            ).pk  # fmt: skip
+                workspace=self.study.workspace,
+                study=None if record.is_judge else self.study,
+                kind=kind,
+                label=label,
+                provenance=self.provenance,
+            ).pk
         return self._known[kind, label]
 
 

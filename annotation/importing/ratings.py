@@ -65,9 +65,7 @@ class RatingLoader:
         self.raters = Raters(study, rules)
         self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
 
-    def load(
-        self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress
-    ) -> Counts:
+    def load(self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts = Counts()
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[_Checked] = []
@@ -119,9 +117,7 @@ class RatingLoader:
                 f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
             )
         known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
-        raise record.place.bad(
-            f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}"
-        )
+        raise record.place.bad(f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}")
 
     def _at(self, record: RatingRecord, position: int, rubric: Rubric) -> Criterion:
         known = self._alike(rubric)[0].by_position
@@ -139,9 +135,12 @@ class RatingLoader:
         """
         if rubric.pk not in self._rubrics:
             others = Rubric.objects.filter(
-                workspace=rubric.workspace_id, benchmark=rubric.benchmark_id, category=rubric.category_id,
-                instruction=rubric.instruction_id, study=None,
-            ).exclude(key=rubric.key)  # fmt: skip
+                workspace=rubric.workspace_id,
+                benchmark=rubric.benchmark_id,
+                category=rubric.category_id,
+                instruction=rubric.instruction_id,
+                study=None,
+            ).exclude(key=rubric.key)
             newest = {one.key: one for one in others.order_by("version").prefetch_related("criteria")}
             self._rubrics[rubric.pk] = [_Known(one) for one in (rubric, *newest.values())]
         return self._rubrics[rubric.pk]
@@ -174,9 +173,13 @@ class RatingLoader:
         response = self.items.find(one.item)
         assert response is not None
         return self.store.add(
-            record.place, TaskName(response, one.rubric), self.raters.find_or_create(record),
-            self.raters.label(record), one.given, circumstances(record),
-        )  # fmt: skip
+            record.place,
+            TaskName(response, one.rubric),
+            self.raters.find_or_create(record),
+            self.raters.label(record),
+            one.given,
+            circumstances(record),
+        )
 
     def mark_incomplete(self) -> int:
         """Verdicts of this load on a benchmark's rubric with fewer items than it has become unscored; how many."""
@@ -186,10 +189,7 @@ class RatingLoader:
         items = Q(scores__criterion__role=Criterion.Role.ITEM)
         rows = made.annotate(given=Count("scores__criterion", filter=items, distinct=True)).order_by()
         wanted = dict(
-            Criterion.objects.filter(role=Criterion.Role.ITEM)
-            .order_by()
-            .values_list("rubric_id")
-            .annotate(Count("pk"))
+            Criterion.objects.filter(role=Criterion.Role.ITEM).order_by().values_list("rubric_id").annotate(Count("pk"))
         )
         short = [
             (pk, given, wanted[rubric])

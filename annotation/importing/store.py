@@ -99,9 +99,7 @@ class AnswerStore:
                 self._unscored.add(pk)
             self._unusable.update((pk, key) for key in conditions.get(UNUSABLE, ()))
         scores = Score.objects.filter(assignment__task__study=self.study).order_by("revision")
-        for pk, criterion, value in scores.values_list("assignment_id", "criterion_id", "value").iterator(
-            5000
-        ):
+        for pk, criterion, value in scores.values_list("assignment_id", "criterion_id", "value").iterator(5000):
             self._scores[pk, criterion] = value
             self._scored.add(pk)
 
@@ -118,9 +116,7 @@ class AnswerStore:
         known = self._tasks.get(name.key)
         return known is not None and self._assignments.get((known[0], rater, 0), 0) in self._unscored
 
-    def add(
-        self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances
-    ) -> str:
+    def add(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances) -> str:
         """Take one answer: "created", "already_there" or "unscored". Raises BadRow for a second or differing one."""
         repeat = self._count(place, name, rater, who, given)
         known = self._tasks.get(name.key)
@@ -146,8 +142,7 @@ class AnswerStore:
         repeat = self._times.get(mark, 0)
         if repeat and not self.repeats:
             raise place.bad(
-                f"{who} answers the same for the second time",
-                "remove one of the two rows or say --duplicates repeat",
+                f"{who} answers the same for the second time", "remove one of the two rows or say --duplicates repeat"
             )
         self._times[mark] = repeat + 1
         return repeat

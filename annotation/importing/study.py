@@ -34,9 +34,7 @@ class Destination:
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
         """The study, made where it is new, and its items. Raises TableRefused."""
         if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
-            raise TableRefused(
-                f"The study name {self.study!r} must be letters, digits, - and _, 100 at most."
-            )
+            raise TableRefused(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
         if len(self.name) > LONGEST_NAME:
             raise TableRefused(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
         if len(self.experiment) > LONGEST_EXPERIMENT:
@@ -45,14 +43,18 @@ class Destination:
         benchmark = self._benchmark(workspace, study)
         if study is None:
             study = Study.objects.create(
-                workspace=workspace, slug=self.study, names={"en": self.name or self.study}, kind=self.kind,
-                status=Study.Status.CLOSED, benchmark=benchmark, experiment=self.experiment,
-                policies=self.policies, source=self.source[:300],
-            )  # fmt: skip
-        if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
-            raise TableRefused(
-                f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another."
+                workspace=workspace,
+                slug=self.study,
+                names={"en": self.name or self.study},
+                kind=self.kind,
+                status=Study.Status.CLOSED,
+                benchmark=benchmark,
+                experiment=self.experiment,
+                policies=self.policies,
+                source=self.source[:300],
             )
+        if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
+            raise TableRefused(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
         if study.benchmark_id != benchmark.pk:
             raise TableRefused(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
         named = bool(self.benchmark)
@@ -82,6 +84,4 @@ class Destination:
                 f"There is a benchmark {self.study!r} already; say --benchmark {self.study} if these are its items, "
                 "or give the study another name."
             )
-        return Benchmark.objects.create(
-            workspace=workspace, slug=self.study, names={"en": self.name or self.study}
-        )
+        return Benchmark.objects.create(workspace=workspace, slug=self.study, names={"en": self.name or self.study})

@@ -77,7 +77,5 @@ class VerdictLoader:
     def _items_of(self, rubric: Rubric) -> dict[int, Criterion]:
         if rubric.pk not in self._items:
             criteria = rubric.criteria.all()
-            self._items[rubric.pk] = {
-                one.position: one for one in criteria if one.role == Criterion.Role.ITEM
-            }
+            self._items[rubric.pk] = {one.position: one for one in criteria if one.role == Criterion.Role.ITEM}
         return self._items[rubric.pk]

@@ -112,11 +112,7 @@ def scan_study(study: Study) -> ScanResult:
     for task in tasks.order_by("position", "pk").iterator(TASKS_AT_ONCE):
         found.extend(named_in(task, known))
     naming = {one.task.pk: one for one in reversed(found)}
-    new = [
-        Flag(task=one.task, kind=SELF_NAMING, text=one.excerpt)
-        for pk, one in naming.items()
-        if pk not in flagged
-    ]
+    new = [Flag(task=one.task, kind=SELF_NAMING, text=one.excerpt) for pk, one in naming.items() if pk not in flagged]
     with transaction.atomic():
         Flag.objects.bulk_create(new, batch_size=TASKS_AT_ONCE)
         flags.filter(task__in=flagged - set(naming)).delete()

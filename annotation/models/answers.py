@@ -32,19 +32,15 @@ class Score(models.Model):
         ordering = ["assignment", "criterion", "revision"]
         constraints = [
             models.UniqueConstraint(
-                fields=["assignment", "criterion", "revision"],
-                name="one_score_per_assignment_criterion_and_revision",
+                fields=["assignment", "criterion", "revision"], name="one_score_per_assignment_criterion_and_revision"
             ),
             models.CheckConstraint(
-                condition=Q(value__isnull=False, not_applicable=False)
-                | Q(value__isnull=True, not_applicable=True),
+                condition=Q(value__isnull=False, not_applicable=False) | Q(value__isnull=True, not_applicable=True),
                 name="score_has_a_value_or_does_not_apply",
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["assignment", "criterion"], condition=Q(revision__gt=0), name="score_changed_later"
-            )
+            models.Index(fields=["assignment", "criterion"], condition=Q(revision__gt=0), name="score_changed_later")
         ]
 
     def __str__(self) -> str:
@@ -87,9 +83,7 @@ class Draft(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["task", "rater", "repeat"], name="one_draft_per_task_rater_and_repeat"
-            )
+            models.UniqueConstraint(fields=["task", "rater", "repeat"], name="one_draft_per_task_rater_and_repeat")
         ]
 
     def __str__(self) -> str:

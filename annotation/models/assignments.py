@@ -32,9 +32,7 @@ class Seat(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["task", "place"], name="one_seat_per_task_and_place"),
             models.UniqueConstraint(
-                fields=["task", "holder"],
-                condition=Q(holder__isnull=False),
-                name="one_seat_per_task_and_holder",
+                fields=["task", "holder"], condition=Q(holder__isnull=False), name="one_seat_per_task_and_holder"
             ),
             models.CheckConstraint(
                 condition=Q(state="free", leased_until__isnull=True)
@@ -44,12 +42,8 @@ class Seat(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["study", "draw_key"], condition=Q(state="free"), name="seat_free_in_draw_order"
-            ),
-            models.Index(
-                fields=["study", "leased_until"], condition=Q(state="held"), name="seat_held_by_lease"
-            ),
+            models.Index(fields=["study", "draw_key"], condition=Q(state="free"), name="seat_free_in_draw_order"),
+            models.Index(fields=["study", "leased_until"], condition=Q(state="held"), name="seat_held_by_lease"),
         ]
 
     def __str__(self) -> str:
@@ -139,15 +133,12 @@ class Assignment(models.Model):
                 fields=["task", "rater", "repeat"], name="one_assignment_per_task_rater_and_repeat"
             ),
             models.UniqueConstraint(
-                fields=["rater", "queue_place"],
-                condition=Q(status="open"),
-                name="one_open_task_and_one_held_a_rater",
+                fields=["rater", "queue_place"], condition=Q(status="open"), name="one_open_task_and_one_held_a_rater"
             ),
         ]
         indexes = [
             models.Index(
-                fields=["rater", "status", "repeat", "active_seconds", "submitted_at"],
-                name="assignment_work_of_rater",
+                fields=["rater", "status", "repeat", "active_seconds", "submitted_at"], name="assignment_work_of_rater"
             ),
             models.Index(fields=["task"], condition=Q(status="skipped"), name="assignment_skipped"),
         ]

@@ -27,9 +27,7 @@ class Participant(models.Model):
     code_tries = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["study", "mark"], name="one_participant_per_study_and_mark")
-        ]
+        constraints = [models.UniqueConstraint(fields=["study", "mark"], name="one_participant_per_study_and_mark")]
 
     def __str__(self) -> str:
         return f"participant {self.rater_id}"
@@ -51,9 +49,7 @@ class BrowserRequest(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["participant", "browser"], name="one_request_per_participant_and_browser"
-            )
+            models.UniqueConstraint(fields=["participant", "browser"], name="one_request_per_participant_and_browser")
         ]
 
     def __str__(self) -> str:
@@ -89,9 +85,7 @@ class RefusedAddress(models.Model):
         verbose_name_plural = "refused addresses"
         ordering = ["-last_at"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["cohort", "address"], name="one_row_per_cohort_and_refused_address"
-            )
+            models.UniqueConstraint(fields=["cohort", "address"], name="one_row_per_cohort_and_refused_address")
         ]
 
     def __str__(self) -> str:

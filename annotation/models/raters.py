@@ -30,9 +30,7 @@ class Cohort(models.Model):
 
     class Meta:
         ordering = ["study", "name"]
-        constraints = [
-            models.UniqueConstraint(fields=["study", "name"], name="one_cohort_per_study_and_name")
-        ]
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="one_cohort_per_study_and_name")]
 
     def __str__(self) -> str:
         return f"{self.study}: {self.name}"

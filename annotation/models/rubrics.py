@@ -42,9 +42,7 @@ class Rubric(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="rubrics")
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, null=True, blank=True, related_name="rubrics")
     category = models.ForeignKey(Category, models.CASCADE, null=True, blank=True, related_name="rubrics")
-    instruction = models.ForeignKey(
-        Instruction, models.CASCADE, null=True, blank=True, related_name="rubrics"
-    )
+    instruction = models.ForeignKey(Instruction, models.CASCADE, null=True, blank=True, related_name="rubrics")
     study = models.ForeignKey("Study", models.CASCADE, null=True, blank=True, related_name="own_rubrics")
     key = models.CharField(max_length=150)
     names = models.JSONField(default=dict)
@@ -103,12 +101,9 @@ class Criterion(models.Model):
         ordering = ["rubric", "position"]
         constraints = [
             models.UniqueConstraint(fields=["rubric", "key"], name="one_criterion_per_rubric_and_key"),
-            models.UniqueConstraint(
-                fields=["rubric", "position"], name="one_criterion_per_rubric_and_position"
-            ),
+            models.UniqueConstraint(fields=["rubric", "position"], name="one_criterion_per_rubric_and_position"),
             models.CheckConstraint(
-                condition=~Q(levels=[])
-                | Q(minimum__isnull=False, maximum__isnull=False, minimum__lt=F("maximum")),
+                condition=~Q(levels=[]) | Q(minimum__isnull=False, maximum__isnull=False, minimum__lt=F("maximum")),
                 name="criterion_has_levels_or_a_range",
             ),
         ]
@@ -155,9 +150,7 @@ class Guideline(models.Model):
     class Meta:
         ordering = ["key", "-version"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "key", "version"], name="one_guideline_per_key_and_version"
-            )
+            models.UniqueConstraint(fields=["workspace", "key", "version"], name="one_guideline_per_key_and_version")
         ]
 
     def __str__(self) -> str:

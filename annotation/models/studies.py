@@ -49,9 +49,7 @@ class Study(models.Model):
     class Meta:
         verbose_name_plural = "studies"
         ordering = ["-created_at"]
-        constraints = [
-            models.UniqueConstraint(fields=["workspace", "slug"], name="one_study_per_workspace_and_slug")
-        ]
+        constraints = [models.UniqueConstraint(fields=["workspace", "slug"], name="one_study_per_workspace_and_slug")]
 
     def __str__(self) -> str:
         return self.slug
@@ -93,9 +91,7 @@ class Task(models.Model):
     response_a = models.ForeignKey(Response, models.CASCADE, related_name="tasks_as_a")
     response_b = models.ForeignKey(Response, models.CASCADE, null=True, blank=True, related_name="tasks_as_b")
     part = models.JSONField(null=True, blank=True)
-    reviews = models.ForeignKey(
-        "Assignment", models.CASCADE, null=True, blank=True, related_name="review_tasks"
-    )
+    reviews = models.ForeignKey("Assignment", models.CASCADE, null=True, blank=True, related_name="review_tasks")
     answer_rubric = models.ForeignKey(Rubric, models.PROTECT, related_name="answered_in")
     guide_rubric = models.ForeignKey(Rubric, models.PROTECT, null=True, blank=True, related_name="guides")
     gold = models.JSONField(null=True, blank=True)
@@ -110,9 +106,7 @@ class Task(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["study", "position"], condition=Q(gold__isnull=False), name="task_that_checks_raters"
-            )
+            models.Index(fields=["study", "position"], condition=Q(gold__isnull=False), name="task_that_checks_raters")
         ]
 
     def __str__(self) -> str:

@@ -39,9 +39,11 @@ def key_rater(study: Study, by: User) -> Rater:
     try:
         with transaction.atomic():
             return Rater.objects.get_or_create(
-                study=study, kind=Rater.Kind.KEY, label=label,
+                study=study,
+                kind=Rater.Kind.KEY,
+                label=label,
                 defaults={"workspace_id": study.workspace_id, "pseudonym": str(by)[:200]},
-            )[0]  # fmt: skip
+            )[0]
     except IntegrityError:
         return Rater.objects.get(study=study, kind=Rater.Kind.KEY, label=label)
 
@@ -49,9 +51,7 @@ def key_rater(study: Study, by: User) -> Rater:
 def own_answer(task: Task, by: User) -> Assignment | None:
     """The lead's earlier decision on the task."""
     label = f"lead {by.public_id}"
-    return Assignment.objects.filter(
-        task=task, rater__kind=Rater.Kind.KEY, rater__label=label, repeat=0
-    ).first()
+    return Assignment.objects.filter(task=task, rater__kind=Rater.Kind.KEY, rater__label=label, repeat=0).first()
 
 
 def adjudicate(
@@ -61,18 +61,25 @@ def adjudicate(
     rater = key_rater(task.study, by)
     with transaction.atomic():
         assignment, _made = Assignment.objects.get_or_create(
-            task=task, rater=rater, repeat=0,
+            task=task,
+            rater=rater,
+            repeat=0,
             defaults={
-                "status": Assignment.Status.SUBMITTED, "submitted_at": clock(), "conditions": {"adjudication": True},
+                "status": Assignment.Status.SUBMITTED,
+                "submitted_at": clock(),
+                "conditions": {"adjudication": True},
             },
-        )  # fmt: skip
+        )
         assignment.task = task
         outcome = record_answer(assignment=assignment, answers=answers, clock=clock, criteria=criteria)
         if outcome is not Outcome.UNCHANGED:
             log_event(
-                task.study, by, "adjudicate", about=task,
+                task.study,
+                by,
+                "adjudicate",
+                about=task,
                 after={"task": task.key, "answers": {key: answer.value for key, answer in answers.items()}},
-            )  # fmt: skip
+            )
     return assignment
 
 
@@ -80,9 +87,7 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision
     """Every current answer to the task, people first, then keys, then judges; three queries."""
     status = Assignment.Status
     given = (
-        Assignment.objects.filter(
-            task=task, repeat=0, status__in=[status.SUBMITTED, status.SURPLUS, status.DERIVED]
-        )
+        Assignment.objects.filter(task=task, repeat=0, status__in=[status.SUBMITTED, status.SURPLUS, status.DERIVED])
         .select_related("rater__cohort")
         .prefetch_related(Prefetch("scores", queryset=Score.objects.order_by("revision")))
         .order_by("pk")
@@ -96,9 +101,7 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision
         if one.discredited:
             note = gettext("failed its planted texts")
         columns.append(Column(one.rater.name, one.rater.get_kind_display(), str(note), texts))
-    rows = [
-        (criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)
-    ]
+    rows = [(criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)]
     return AnswerBesideDecision(columns, rows)
 
 

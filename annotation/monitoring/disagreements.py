@@ -48,9 +48,7 @@ class Disagreement:
 
 def measured_criteria(study: Study) -> list[Criterion]:
     """The criteria that disagreement is measured on: of the first role that the study's rubrics have."""
-    rubrics = (
-        Task.objects.filter(study=study, gold__isnull=True).order_by().values("answer_rubric").distinct()
-    )
+    rubrics = Task.objects.filter(study=study, gold__isnull=True).order_by().values("answer_rubric").distinct()
     criteria = list(Criterion.objects.filter(rubric__in=rubrics))
     for role in ROLES_IN_TURN:
         found = [criterion for criterion in criteria if criterion.role == role]
@@ -96,9 +94,7 @@ def disagreements(
     tasks = (
         Task.objects.filter(pk__in=pks)
         .select_related("response_a__instruction__category")
-        .annotate(
-            free=Count("seats", filter=Q(seats__state__in=[Seat.State.FREE, Seat.State.HELD])),
-        )
+        .annotate(free=Count("seats", filter=Q(seats__state__in=[Seat.State.FREE, Seat.State.HELD])))
     )
     by_pk = {task.pk: task for task in tasks}
     decided = set(

@@ -93,15 +93,10 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
     """The studies with their counts: four queries, whatever their number."""
     rows = {study.pk: StudyRow(study) for study in studies}
     for pk, tasks in (
-        Task.objects.filter(study__in=rows, gold__isnull=True)
-        .order_by()
-        .values_list("study")
-        .annotate(Count("pk"))
+        Task.objects.filter(study__in=rows, gold__isnull=True).order_by().values_list("study").annotate(Count("pk"))
     ):
         rows[pk].tasks = tasks
-    states = (
-        Seat.objects.filter(study__in=rows).order_by().values_list("study", "state").annotate(Count("pk"))
-    )
+    states = Seat.objects.filter(study__in=rows).order_by().values_list("study", "state").annotate(Count("pk"))
     for pk, state, count in states:
         rows[pk].seats += count
         rows[pk].taken += count if state == Seat.State.TAKEN else 0
@@ -152,10 +147,7 @@ def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None,
         return rows.setdefault(category, CategoryRow("", is_group=False))
 
     for category, tasks in (
-        Task.objects.filter(study=study, gold__isnull=True)
-        .order_by()
-        .values_list(_CATEGORY)
-        .annotate(Count("pk"))
+        Task.objects.filter(study=study, gold__isnull=True).order_by().values_list(_CATEGORY).annotate(Count("pk"))
     ):
         row(category).tasks = tasks
     seats = Seat.objects.filter(study=study).order_by().values_list(f"task__{_CATEGORY}")
@@ -193,17 +185,13 @@ def category_rows(study: Study, tally: Tally | None = None) -> list[CategoryRow]
     groups: dict[int, tuple[Category, CategoryRow, list[tuple[int, CategoryRow]]]] = {}
     for category in known:
         top = category.parent or category
-        group = groups.setdefault(
-            top.pk, (top, CategoryRow(localized(top.names) or top.key, is_group=True), [])
-        )
+        group = groups.setdefault(top.pk, (top, CategoryRow(localized(top.names) or top.key, is_group=True), []))
         counts[category.pk].name = localized(category.names) or category.key
         group[1].add(counts[category.pk])
         if category.parent is not None:
             group[2].append((category.position, counts[category.pk]))
     rows = []
-    for _top, group_row, members in sorted(
-        groups.values(), key=lambda group: (group[0].position, group[0].pk)
-    ):
+    for _top, group_row, members in sorted(groups.values(), key=lambda group: (group[0].position, group[0].pk)):
         rows.append(group_row)
         rows.extend(row for _position, row in sorted(members, key=lambda member: (member[0], member[1].name)))
     if None in counts:
@@ -243,9 +231,7 @@ def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str
 
 def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
     """(gold items and controls answered, of which not as expected) of each rater."""
-    outcomes = CheckOutcome.objects.filter(
-        assignment__rater__study=study, purpose__in=[GOLD, CONTROL]
-    ).order_by()
+    outcomes = CheckOutcome.objects.filter(assignment__rater__study=study, purpose__in=[GOLD, CONTROL]).order_by()
     counted = outcomes.values_list("assignment__rater").annotate(
         checks=Count("pk"), failed=Count("pk", filter=Q(passed=False))
     )
@@ -255,9 +241,7 @@ def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
 def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
     """Who answered how much, the busiest first; one query with a tally."""
     tally = tally or tally_of(study)
-    raters = Rater.objects.filter(
-        Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work))
-    )
+    raters = Rater.objects.filter(Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work)))
     states = {value: str(label) for value, label in Standing.State.choices}
     rows = [
         _rater_row(rater, tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0)), states)
@@ -266,9 +250,7 @@ def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
     return sorted(rows, key=lambda row: (-row.answered, row.name))
 
 
-def _rater_row(
-    rater: Rater, work: dict[str, Any], checks: tuple[int, int], states: dict[str, str]
-) -> RaterRow:
+def _rater_row(rater: Rater, work: dict[str, Any], checks: tuple[int, int], states: dict[str, str]) -> RaterRow:
     standing = getattr(rater, "standing", None)
     state = standing.state if standing else Standing.State.RATING
     seconds = work.get("seconds")

@@ -58,11 +58,7 @@ def _count_in_thread(study_id: int) -> None:
 
 
 def counted(
-    study: Study,
-    *,
-    clock: Clock,
-    enqueue: Callable[[int], Any],
-    count_here: Callable[[int], Any] = _count_in_thread,
+    study: Study, *, clock: Clock, enqueue: Callable[[int], Any], count_here: Callable[[int], Any] = _count_in_thread
 ) -> Counted:
     """The study's counts: made now, or for a large study as kept, and asked for again where they are not fresh."""
     if not is_large(study):
@@ -77,9 +73,7 @@ def counted(
             transaction.on_commit(lambda: count_here(study.pk) if overdue else enqueue(study.pk))
     if not kept.counts:
         return Counted(Tally({}, {}, {}), spreads=[], counting=True)
-    return Counted(
-        _read(kept.counts), kept.counted_at, [(one[0], one[1], one[2]) for one in kept.counts["spreads"]]
-    )
+    return Counted(_read(kept.counts), kept.counted_at, [(one[0], one[1], one[2]) for one in kept.counts["spreads"]])
 
 
 def keep_tally(study: Study, *, clock: Clock) -> DeskTally:
@@ -112,9 +106,6 @@ def _written(tally: Tally) -> dict[str, Any]:
 def _read(counts: dict[str, Any]) -> Tally:
     return Tally(
         categories={pk: CategoryRow(**row) for pk, row in counts["categories"]},
-        work={
-            pk: {**row, "last": parse_datetime(row["last"]) if row["last"] else None}
-            for pk, row in counts["work"]
-        },
+        work={pk: {**row, "last": parse_datetime(row["last"]) if row["last"] else None} for pk, row in counts["work"]},
         checks={pk: (given, failed) for pk, given, failed in counts["checks"]},
     )

@@ -81,10 +81,7 @@ def pausing_rule(study: Study) -> tuple[int, int]:
     """(window, failed): a rater is paused at `failed` failures among the latest `window` checks."""
     rule = study.policies.get("checks", {})
     window, failed = rule.get("window", 10), rule.get("failed", 3)
-    if (
-        not all(isinstance(n, int) and not isinstance(n, bool) for n in (window, failed))
-        or not 1 <= failed <= window
-    ):
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in (window, failed)) or not 1 <= failed <= window:
         raise BadPolicy(BAD_CHECKS(study=study.slug, value=repr(rule)))
     return window, failed
 
@@ -112,11 +109,7 @@ def pace_rule(study: Study) -> PaceRule | None:
 
 
 _COUNTED = ~(Q(conditions__has_key=TRAINING) | Q(conditions__has_key=QUALIFICATION))
-_OF_KIND = {
-    PROBE: Q(repeat__gt=0),
-    GOLD: Q(conditions__has_key=GOLD),
-    CONTROL: Q(conditions__has_key=CONTROL),
-}
+_OF_KIND = {PROBE: Q(repeat__gt=0), GOLD: Q(conditions__has_key=GOLD), CONTROL: Q(conditions__has_key=CONTROL)}
 
 
 def counts_for(kinds: Collection[str]) -> dict[str, Aggregate | Coalesce]:

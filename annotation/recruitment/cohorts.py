@@ -76,14 +76,10 @@ def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
             continue
         given = {name: parameters[name] for name in others if parameters.get(name)}
         if any(not CROWD_ID.fullmatch(value) for value in (named, *given.values())):
-            raise NoCrowdId(
-                _("The link from your platform is garbled. Open the study from the platform's page again.")
-            )
+            raise NoCrowdId(_("The link from your platform is garbled. Open the study from the platform's page again."))
         return CrowdId(platform, f"{platform}:{named}", given)
     raise NoCrowdId(
-        _(
-            "The link lacks the number by which your platform knows you. Open the study from the platform's page."
-        )
+        _("The link lacks the number by which your platform knows you. Open the study from the platform's page.")
     )
 
 
@@ -126,9 +122,7 @@ def make_cohort(
 def check_not_revoked(cohort: Cohort) -> None:
     """Raises LinkClosed where the lead took the link back: it answers nobody, who is in no more than who is new."""
     if cohort.revoked_at is not None:
-        raise LinkClosed(
-            _("This invitation was taken back. If you expected to take part, ask whoever sent it.")
-        )
+        raise LinkClosed(_("This invitation was taken back. If you expected to take part, ask whoever sent it."))
 
 
 def check_link(cohort: Cohort, *, clock: Clock) -> None:
@@ -357,9 +351,7 @@ def erase_identity(rater: Rater, *, by: User | None) -> bool:
     return bool(erased or linked)
 
 
-def make_accounts(
-    cohort: Cohort, names: list[str], *, by: User | None
-) -> tuple[list[changes.NewAccount], list[str]]:
+def make_accounts(cohort: Cohort, names: list[str], *, by: User | None) -> tuple[list[changes.NewAccount], list[str]]:
     """Accounts for raters on site, members of the study's workspace, and the names that it has accounts of already.
 
     Nothing changes about an account that exists. Raises changes.PeopleRefused.

@@ -83,9 +83,7 @@ def note_refusal(cohort: Cohort, address: str, *, clock: Clock) -> None:
     """Count one who was refused for the address, for the lead to see; one row an address, kept for two days."""
     now = clock()
     RefusedAddress.objects.filter(last_at__lt=now - KEPT).delete()
-    row, _made = RefusedAddress.objects.get_or_create(
-        cohort=cohort, address=address, defaults={"last_at": now}
-    )
+    row, _made = RefusedAddress.objects.get_or_create(cohort=cohort, address=address, defaults={"last_at": now})
     RefusedAddress.objects.filter(pk=row.pk).update(refused=F("refused") + 1, last_at=now)
 
 
@@ -115,9 +113,7 @@ def check_room(cohort: Cohort, *, clock: Clock) -> None:
 
 def free_seats_of(study: Study, now: datetime) -> "QuerySet[Seat]":
     """The seats that a start would claim: free ones, and those whose lease is over."""
-    return Seat.objects.filter(
-        Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=now), study=study
-    )
+    return Seat.objects.filter(Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=now), study=study)
 
 
 def next_seat_at(study: Study, now: datetime) -> datetime | None:
@@ -131,9 +127,7 @@ def waiting_at(cohort: Cohort, now: datetime) -> "QuerySet[Rater]":
     """Raters who joined by this door lately, have answered nothing and hold no seat yet."""
     going_on = [Standing.State.JOINING, Standing.State.RATING]
     joined = Rater.objects.filter(
-        cohort=cohort,
-        standing__state__in=going_on,
-        standing__consented_at__gt=now - timedelta(seconds=JOINED_SECONDS),
+        cohort=cohort, standing__state__in=going_on, standing__consented_at__gt=now - timedelta(seconds=JOINED_SECONDS)
     )
     begun = Assignment.objects.filter(GIVEN | Q(status=Assignment.Status.OPEN), rater__cohort=cohort)
     return joined.exclude(pk__in=begun.values("rater"))

@@ -110,14 +110,11 @@ def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
                 _("You answered %(n)s and skipped %(skipped)s: answer at least as many as you skip.") % counts
             )
         else:
-            lacking.append(
-                _("You answered %(n)s of the %(wanted)s tasks asked for, and skipped %(skipped)s.") % counts
-            )
+            lacking.append(_("You answered %(n)s of the %(wanted)s tasks asked for, and skipped %(skipped)s.") % counts)
     right, of = part.checks
     if minimum.checks is not None and of and 100 * right < minimum.checks * of:
         lacking.append(
-            _("You answered fewer than %(n)s %% of the texts with a known answer as expected.")
-            % {"n": minimum.checks}
+            _("You answered fewer than %(n)s %% of the texts with a known answer as expected.") % {"n": minimum.checks}
         )
     if minimum.minutes is not None and part.minutes < minimum.minutes:
         figures = {"n": int(part.minutes), "wanted": minimum.minutes}
@@ -131,15 +128,12 @@ def minimum_words(study: Study) -> list[str]:
     words = []
     if minimum.answers is not None:
         words.append(
-            ngettext("At least %(n)s answer.", "At least %(n)s answers.", minimum.answers)
-            % {"n": minimum.answers}
+            ngettext("At least %(n)s answer.", "At least %(n)s answers.", minimum.answers) % {"n": minimum.answers}
         )
     else:
         words.append(_("At least one answer, and no more tasks skipped than answered."))
     if minimum.checks is not None:
-        words.append(
-            _("%(n)s %% of the texts with a known answer answered as expected.") % {"n": minimum.checks}
-        )
+        words.append(_("%(n)s %% of the texts with a known answer answered as expected.") % {"n": minimum.checks})
     if minimum.minutes is not None:
         words.append(
             ngettext("At least %(n)s minute at work.", "At least %(n)s minutes at work.", minimum.minutes)

@@ -80,9 +80,7 @@ def participant_of(study: Study, crowd: CrowdId) -> Participant | None:
     if found is not None:
         return found
     identity = (
-        RaterIdentity.objects.filter(rater__study=study, key=crowd.key)
-        .select_related("rater__study", "cohort")
-        .first()
+        RaterIdentity.objects.filter(rater__study=study, key=crowd.key).select_related("rater__study", "cohort").first()
     )
     if identity is None or Participant.objects.filter(rater=identity.rater).exists():
         return None
@@ -186,15 +184,11 @@ def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
     mine = Participant.objects.filter(pk=participant.pk)
     live = mine.exclude(code="").filter(code_until__gt=clock(), code_tries__lt=MOST_TRIES)
     if not live.update(code_tries=F("code_tries") + 1):
-        raise CodeRefused(
-            _("No code is waiting, or it ran out. Ask for a new one in the browser in which you began.")
-        )
+        raise CodeRefused(_("No code is waiting, or it ran out. Ask for a new one in the browser in which you began."))
     typed = "".join(letter for letter in entered.upper() if letter in CODE_LETTERS)[:100]
     given = keyed_hash(participant.study, "code", typed)
     if not given or not mine.filter(code=given, code_until__gt=clock()).update(code="", code_until=None):
-        raise CodeRefused(
-            _("This is not the code. After %(n)s wrong tries you need a new one.") % {"n": MOST_TRIES}
-        )
+        raise CodeRefused(_("This is not the code. After %(n)s wrong tries you need a new one.") % {"n": MOST_TRIES})
 
 
 def request_of(participant: Participant, browser: str) -> BrowserRequest | None:

@@ -154,9 +154,7 @@ def study_to_rate(request: HttpRequest, slug: str) -> Study:
 
 def rater_known(request: HttpRequest, study: Study) -> Rater | None:
     """The visitor's rater in the study: by account first, else the one this browser joined as last."""
-    found = Rater.objects.filter(is_mine(request), study=study).select_related(
-        "standing", "cohort", "participant"
-    )
+    found = Rater.objects.filter(is_mine(request), study=study).select_related("standing", "cohort", "participant")
     return max(found, key=lambda rater: (rater.user_id is not None, rater.pk), default=None)
 
 
@@ -181,16 +179,9 @@ def make_rater(study: Study, *, user: User | None = None, cohort: Cohort | None 
         try:
             with transaction.atomic():
                 return Rater.objects.create(
-                    workspace_id=study.workspace_id,
-                    study=study,
-                    user=user,
-                    cohort=cohort,
-                    label=name,
-                    pseudonym=name,
+                    workspace_id=study.workspace_id, study=study, user=user, cohort=cohort, label=name, pseudonym=name
                 )
-        except (
-            IntegrityError
-        ):  # taken at the same moment, or by a rater of the study's data; or the user is known
+        except IntegrityError:  # taken at the same moment, or by a rater of the study's data; or the user is known
             if user is not None and Rater.objects.filter(study=study, user=user).exists():
                 raise
     raise IntegrityError(f"No name is free for another rater of study {study.slug}.")
@@ -218,10 +209,7 @@ def participations(user: User) -> list[Participation]:
         row["rater__study"]: row
         for row in Assignment.objects.filter(rater__user=user, rater__study__in=studies)
         .values("rater__study")
-        .annotate(
-            submitted=Count("pk", filter=Q(status__in=done)),
-            opened=Count("pk", filter=Q(status=status.OPEN)),
-        )
+        .annotate(submitted=Count("pk", filter=Q(status__in=done)), opened=Count("pk", filter=Q(status=status.OPEN)))
     }
     none: dict[str, int] = {"submitted": 0, "opened": 0}
     found = [

@@ -27,9 +27,7 @@ YES_NO = [
 PREFIX = "check-"
 
 
-def check_fields(
-    key: str, questions: dict[str, str], position: int, subtasks: dict[str, Any] | None
-) -> dict[str, Any]:
+def check_fields(key: str, questions: dict[str, str], position: int, subtasks: dict[str, Any] | None) -> dict[str, Any]:
     """A check as fields of Criterion."""
     return {
         "key": key,

@@ -34,21 +34,16 @@ class OwnRubric:
         scale = self.rules.scale_of(key)
         if known is not None:
             if scale is not None and not scale.fits(known):
-                raise place.bad(
-                    f"{key} has the scale {describe(known)} in this study", "give that scale or none"
-                )
+                raise place.bad(f"{key} has the scale {describe(known)} in this study", "give that scale or none")
             if scale is None and value and self._grows(known) and read_value(known, value) is None:
                 known.levels.append(level(value, float(len(known.levels))))
                 self._grown.add(key)
             return known
         if len(key) > LONGEST_CRITERION:
-            raise place.bad(
-                f"the criterion {key[:30]!r}... is too long", f"keep to {LONGEST_CRITERION} characters"
-            )
+            raise place.bad(f"the criterion {key[:30]!r}... is too long", f"keep to {LONGEST_CRITERION} characters")
         if scale is None and (not value or number_in(value) is not None):
             raise place.bad(
-                f"{key} has numbers and no scale",
-                f"give one with --scale {key}=1:6, or --scale '*=1:6' for all",
+                f"{key} has numbers and no scale", f"give one with --scale {key}=1:6, or --scale '*=1:6' for all"
             )
         role = Criterion.Role.OVERALL if key == self.rules.overall else Criterion.Role.ITEM
         fields = scale.as_fields() if scale else {"levels": [level(value, 0.0)]}

@@ -16,9 +16,18 @@ from generation.library.loading import Categories, Counts
 from generation.models import Benchmark, Category
 
 CRITERION_FIELDS = (
-    "key", "questions", "role", "position", "levels", "minimum", "maximum", "step", "anchors", "may_not_apply",
+    "key",
+    "questions",
+    "role",
+    "position",
+    "levels",
+    "minimum",
+    "maximum",
+    "step",
+    "anchors",
+    "may_not_apply",
     "subtasks",
-)  # fmt: skip
+)
 
 
 def load_rubrics(workspace: Workspace, benchmark: Benchmark | None, data: Mapping[str, Any]) -> Counts:
@@ -80,9 +89,7 @@ def keep_rubric(
     versions = list(
         Rubric.objects.filter(workspace=workspace, key=key).order_by("version").prefetch_related("criteria")
     )
-    wanted = [
-        {**dict.fromkeys(("minimum", "maximum", "step", "subtasks")), **criterion} for criterion in criteria
-    ]
+    wanted = [{**dict.fromkeys(("minimum", "maximum", "step", "subtasks")), **criterion} for criterion in criteria]
     for rubric in versions:
         stored = [{name: getattr(one, name) for name in CRITERION_FIELDS} for one in rubric.criteria.all()]
         if _comparable(stored) == _comparable(wanted):

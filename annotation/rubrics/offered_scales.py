@@ -72,9 +72,7 @@ def offer_of(kind: str, criterion: Criterion) -> str:
     """The key of the offered scale that the criterion has, '' where it has another."""
     for key, _name, role in OFFERS.get(Study.Kind(kind), []):
         scale = scale_named(key)
-        same = all(
-            getattr(criterion, name) == scale[name] for name in ("levels", "minimum", "maximum", "step")
-        )
+        same = all(getattr(criterion, name) == scale[name] for name in ("levels", "minimum", "maximum", "step"))
         if same and criterion.role == role:
             return key
     return ""

@@ -41,9 +41,7 @@ def review_rubric(judged_by: Rubric) -> Rubric:
         }
         for position, criterion in enumerate(judged_by.criteria.all())
     ]
-    names = {
-        language: f"{_NAMES.get(language, _NAMES['en'])}{name}" for language, name in judged_by.names.items()
-    }
+    names = {language: f"{_NAMES.get(language, _NAMES['en'])}{name}" for language, name in judged_by.names.items()}
     keep_rubric(judged_by.workspace, None, None, key=key, names=names, criteria=criteria)
     return Rubric.objects.filter(workspace=judged_by.workspace, key=key).order_by("-version")[0]
 

@@ -29,18 +29,12 @@ class Scale:
     step: float | None = None
 
     def as_fields(self) -> dict[str, Any]:
-        return {
-            "levels": list(self.levels), "minimum": self.minimum, "maximum": self.maximum, "step": self.step
-        }  # fmt: skip
+        return {"levels": list(self.levels), "minimum": self.minimum, "maximum": self.maximum, "step": self.step}
 
     def fits(self, criterion: Criterion) -> bool:
         values = [level["value"] for level in criterion.levels]
         ends = criterion.minimum, criterion.maximum, criterion.step
-        return values == [level["value"] for level in self.levels] and ends == (
-            self.minimum,
-            self.maximum,
-            self.step,
-        )
+        return values == [level["value"] for level in self.levels] and ends == (self.minimum, self.maximum, self.step)
 
 
 @dataclass(frozen=True)
@@ -85,9 +79,7 @@ def parse_scale(text: str) -> Scale:
         raise BadScale(f"{text!r} is not a scale; write a range as 1:6 or at least two levels as 1,3,5.")
     numbers_of = [number_in(label) for label in labels]
     if all(number is not None for number in numbers_of):
-        return Scale(
-            levels=tuple(level(label, value or 0.0) for label, value in zip(labels, numbers_of, strict=True))
-        )
+        return Scale(levels=tuple(level(label, value or 0.0) for label, value in zip(labels, numbers_of, strict=True)))
     return Scale(levels=tuple(level(label, float(place)) for place, label in enumerate(labels)))
 
 

@@ -93,9 +93,7 @@ class Comparison(SequenceMatcher[str]):
         places = {piece: len(found) for piece, found in self.b2j.items()}
         self._before = [0, *accumulate(1 + places.get(piece, 0) for piece in a)]
 
-    def find_longest_match(
-        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
-    ) -> Match:
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         self.work.take(self._before[len(self.a) if ahi is None else ahi] - self._before[alo])
         return super().find_longest_match(alo, ahi, blo, bhi)
 
@@ -157,9 +155,7 @@ def _likenesses(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[li
     return [[known.get((a, b), 0.0) for b, _ in plain_b] for a, _ in plain_a]
 
 
-def align_sections(
-    headings_a: Sequence[str], headings_b: Sequence[str]
-) -> list[tuple[int | None, int | None]]:
+def align_sections(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[tuple[int | None, int | None]]:
     """Pairs of section numbers, in reading order, of which None stands for no counterpart.
 
     The pairing keeps the order of both and has the greatest sum of likeness; pairs under LIKE_ENOUGH are not made.
@@ -243,9 +239,7 @@ Step = tuple[str, tuple[int, int], tuple[int, int]]
 
 def steps_between(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
     """difflib's steps from a to b; the ends that are equal and, between them, one "coarse" step where that is too much."""
-    if (
-        not a or not b or a == b
-    ):  # as between most neighbouring anchors, where a matcher costs more than it finds
+    if not a or not b or a == b:  # as between most neighbouring anchors, where a matcher costs more than it finds
         return [("equal" if a == b else "replace", (0, len(a)), (0, len(b)))] if a or b else []
     if work.is_enough_for(a, b):
         try:
@@ -369,7 +363,5 @@ def _changes(a: Sequence[str], b: Sequence[str], steps: Iterable[Step]) -> list[
 
 def _joined(changes: Sequence[Change]) -> list[Change]:
     """Neighbours of one kind as one, each text put together once."""
-    runs = groupby(
-        (change for change in changes if change.text), key=lambda change: (change.kind, change.coarse)
-    )
+    runs = groupby((change for change in changes if change.text), key=lambda change: (change.kind, change.coarse))
     return [Change(kind, "".join(change.text for change in run), coarse) for (kind, coarse), run in runs]

@@ -60,9 +60,7 @@ def double_paragraph(text: str, random: Random) -> str:
     else:
         joined = "\n\n"
     longest = max((len(part) for part in parts), default=0)
-    long = [
-        place for place, part in enumerate(parts) if len(part) >= 0.6 * longest and not part.startswith("#")
-    ]
+    long = [place for place, part in enumerate(parts) if len(part) >= 0.6 * longest and not part.startswith("#")]
     if len(parts) < 2 or not long:
         raise TooShort("the text has no two paragraphs")
     place = random.choice(long)
@@ -84,10 +82,7 @@ def swap_sections(text: str, random: Random) -> str:
     # A text of thousands of sections has millions of pairs; two of the first ones show the damage as well.
     few = range(min(len(sections), MOST_SECTIONS))
     pairs = [
-        (first, second)
-        for first in few
-        for second in range(first + 1, len(few))
-        if sections[first] != sections[second]
+        (first, second) for first in few for second in range(first + 1, len(few)) if sections[first] != sections[second]
     ]
     if not pairs:
         raise TooShort("the text's sections are alike")

@@ -56,11 +56,7 @@ def is_due(number: int, rate: Rate, given: Given, *, insist: bool) -> bool:
 
 
 def kinds_due(
-    number: int,
-    rates: Mapping[str, Rate],
-    given: Mapping[str, Given],
-    *,
-    insist: frozenset[str] = frozenset(),
+    number: int, rates: Mapping[str, Rate], given: Mapping[str, Given], *, insist: frozenset[str] = frozenset()
 ) -> list[str]:
     """The kinds of check that task `number` may be, those owed the longest first; never two checks in a row.
 

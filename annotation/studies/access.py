@@ -14,9 +14,7 @@ from core.web.access import visible_or_404
 
 
 def studies_read_by(user: User) -> QuerySet[Study]:
-    return Study.objects.filter(workspace__in=workspaces_read_by(user)).select_related(
-        "benchmark", "workspace"
-    )
+    return Study.objects.filter(workspace__in=workspaces_read_by(user)).select_related("benchmark", "workspace")
 
 
 def study_read_by(user: User, slug: str, *, message: str = "") -> Study:

@@ -78,14 +78,9 @@ def event_lines(study: Study, events: list[Event]) -> list[EventLine]:
     cohorts = {int(one.object_id) for one in events if one.object_type == "cohort"}
     names: dict[tuple[str, str], str] = {}
     if raters:
-        names |= {
-            ("rater", one.public_id): one.name
-            for one in Rater.objects.filter(study=study, public_id__in=raters)
-        }
+        names |= {("rater", one.public_id): one.name for one in Rater.objects.filter(study=study, public_id__in=raters)}
     if cohorts:
-        names |= {
-            ("cohort", str(one.pk)): one.name for one in Cohort.objects.filter(study=study, pk__in=cohorts)
-        }
+        names |= {("cohort", str(one.pk)): one.name for one in Cohort.objects.filter(study=study, pk__in=cohorts)}
     return [
         EventLine(
             at=event.at,
@@ -102,9 +97,7 @@ def _changes(event: Event) -> list[FieldChange]:
     before = event.before if isinstance(event.before, dict) else {}
     after = event.after if isinstance(event.after, dict) else {}
     names = sorted({*before, *after})
-    return [
-        FieldChange(name.replace("_", " "), _plain(before.get(name)), _plain(after.get(name))) for name in names
-    ]
+    return [FieldChange(name.replace("_", " "), _plain(before.get(name)), _plain(after.get(name))) for name in names]
 
 
 def _plain(value: Any) -> str:

@@ -48,13 +48,7 @@ class StudyRefused(ValueError):
 
 
 def log_event(
-    study: Study,
-    by: User | None,
-    verb: str,
-    *,
-    before: Any = None,
-    after: Any = None,
-    about: Task | None = None,
+    study: Study, by: User | None, verb: str, *, before: Any = None, after: Any = None, about: Task | None = None
 ) -> Event:
     """Enter a lead's action on the study, or on one of its tasks, into the event log."""
     return Event.objects.create(
@@ -81,9 +75,16 @@ def create_study(
         try:
             with transaction.atomic():
                 study = Study.objects.create(
-                    workspace=workspace, slug=slug, names=dict(names), kind=kind, benchmark=benchmark,
-                    created_by=by, public_id=public_id, seed=seed_from(public_id), policies=dict(USUAL_POLICIES),
-                )  # fmt: skip
+                    workspace=workspace,
+                    slug=slug,
+                    names=dict(names),
+                    kind=kind,
+                    benchmark=benchmark,
+                    created_by=by,
+                    public_id=public_id,
+                    seed=seed_from(public_id),
+                    policies=dict(USUAL_POLICIES),
+                )
                 log_event(study, by, "create_study", after={"kind": kind, "slug": slug})
         except IntegrityError:
             continue
@@ -104,10 +105,12 @@ def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
     with transaction.atomic():
         study.save()
         log_event(
-            study, by, "change_study",
+            study,
+            by,
+            "change_study",
             before={key: before.get(key) for key in sorted(changed)},
             after={key: after.get(key) for key in sorted(changed)},
-        )  # fmt: skip
+        )
     if study.status == Study.Status.DRAFT and study.tasks.exists() and not study.policies.get("launching"):
         drop_unchosen(study)
 
@@ -141,9 +144,7 @@ def check_study(study: Study) -> None:
         )
     if mark is not None and not check_tasks(study, "qualification").exists():
         raise StudyRefused(
-            _(
-                "The study asks for qualification, but no task is marked for it. Mark some under known answers."
-            )
+            _("The study asks for qualification, but no task is marked for it. Mark some under known answers.")
         )
 
 
@@ -151,10 +152,7 @@ def make_tasks(study: Study) -> int:
     """The chosen tasks as rows; those there already stay as they are. How many the study has now."""
     planned = planned_tasks(study)
     for start in range(0, len(planned), BATCH):
-        rows = (
-            task_row(study, one, start + place)
-            for place, one in enumerate(planned.tasks[start : start + BATCH])
-        )
+        rows = (task_row(study, one, start + place) for place, one in enumerate(planned.tasks[start : start + BATCH]))
         Task.objects.bulk_create(rows, batch_size=500, ignore_conflicts=True)
     return study.tasks.filter(gold__isnull=True).count()
 
@@ -162,9 +160,7 @@ def make_tasks(study: Study) -> int:
 def drop_unchosen(study: Study) -> int:
     """Take away a draft's tasks that its choices no longer make, unless they carry a known answer or an answer."""
     wanted = {one.key: one for one in planned_tasks(study).tasks}
-    gone = [
-        task.pk for task in study.tasks.filter(gold__isnull=True, assignments=None) if _outdated(task, wanted)
-    ]
+    gone = [task.pk for task in study.tasks.filter(gold__isnull=True, assignments=None) if _outdated(task, wanted)]
     for start in range(0, len(gone), 500):
         Task.objects.filter(pk__in=gone[start : start + 500]).delete()
     return len(gone)
@@ -187,9 +183,7 @@ def request_launch(study: Study, *, by: User | None) -> None:
     wanted = len(planned_tasks(study))
     if not wanted:
         raise StudyRefused(
-            _(
-                "The choices make no task: choose responses that have a text, and a rubric that fits this kind of study."
-            )
+            _("The choices make no task: choose responses that have a text, and a rubric that fits this kind of study.")
         )
     check_study(study)
     study.policies = {**study.policies, "launching": wanted}
@@ -235,10 +229,7 @@ def _end_launch(study: Study, refused: str = "") -> None:
             current.policies["refused"] = refused
         else:
             current.status = Study.Status.OPEN
-            tasks, seats = (
-                current.tasks.filter(gold__isnull=True).count(),
-                Seat.objects.filter(study=current).count(),
-            )
+            tasks, seats = (current.tasks.filter(gold__isnull=True).count(), Seat.objects.filter(study=current).count())
             log_event(current, None, "study_opened", after={"tasks": tasks, "seats": seats})
         current.save(update_fields=["policies", "status"])
     study.refresh_from_db()
@@ -268,10 +259,7 @@ def add_overlap(study: Study, tasks: list[Task], more: int, *, by: User) -> int:
             seats.extend(_further_seats(study, task, more))
         made = len(Seat.objects.bulk_create(seats, batch_size=500))
         log_event(
-            study,
-            by,
-            "add_overlap",
-            after={"tasks": [task.key for task in tasks][:50], "seats": made, "more": more},
+            study, by, "add_overlap", after={"tasks": [task.key for task in tasks][:50], "seats": made, "more": more}
         )
     return made
 
@@ -297,9 +285,7 @@ def drop_task(task: Task, *, by: User | None) -> None:
         if study.status == Study.Status.DRAFT:
             task.delete()
         else:
-            Flag.objects.filter(task=task, kind=SELF_NAMING, resolved_at=None).update(
-                resolved_at=timezone.now()
-            )
+            Flag.objects.filter(task=task, kind=SELF_NAMING, resolved_at=None).update(resolved_at=timezone.now())
 
 
 def release_task(task: Task, *, by: User) -> int:

@@ -137,9 +137,7 @@ def candidates(study: Study) -> list[Candidate]:
             if (instruction, model) in seen:
                 continue
             seen.add((instruction, model))
-        found.append(
-            Candidate(pk, instruction, category, model, WORDS_WHERE_UNKNOWN if words is None else words)
-        )
+        found.append(Candidate(pk, instruction, category, model, WORDS_WHERE_UNKNOWN if words is None else words))
     return found
 
 
@@ -205,22 +203,14 @@ def _checks(study: Study) -> PlannedTasks:
     chosen = [(one, rubric_of(one)) for one in candidates(study)]
     checks_of: dict[int, list[Criterion]] = {}
     rubrics = {rubric for _one, rubric in chosen if rubric is not None}
-    for check in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.CHECK).select_related(
-        "rubric"
-    ):
+    for check in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.CHECK).select_related("rubric"):
         checks_of.setdefault(check.rubric_id, []).append(check)
     single = single_rubrics(check for checks in checks_of.values() for check in checks)
     tasks: list[PlannedTask] = []
     absent = 0
     for start in range(0, len(chosen), TEXTS_AT_ONCE):
-        some = [
-            (one, checks_of[rubric])
-            for one, rubric in chosen[start : start + TEXTS_AT_ONCE]
-            if rubric is not None
-        ]
-        texts = dict(
-            Response.objects.filter(pk__in=[one.pk for one, _checks_ in some]).values_list("pk", "text")
-        )
+        some = [(one, checks_of[rubric]) for one, rubric in chosen[start : start + TEXTS_AT_ONCE] if rubric is not None]
+        texts = dict(Response.objects.filter(pk__in=[one.pk for one, _checks_ in some]).values_list("pk", "text"))
         for one, checks in some:
             found, missing = _checked_parts(one, texts[one.pk] or "", checks, single)
             tasks.extend(found)
@@ -237,9 +227,7 @@ def _checked_parts(
     for check in checks:
         rubric, where = single[check.pk], check.subtasks
         if not where or not where.get("numbers"):
-            tasks.append(
-                PlannedTask(f"c:{one.pk}:{check.pk}", one.pk, None, one.instruction, rubric, one.words)
-            )
+            tasks.append(PlannedTask(f"c:{one.pk}:{check.pk}", one.pk, None, one.instruction, rubric, one.words))
             continue
         mark = str(where.get("mark", ""))
         if mark not in parts:
@@ -250,13 +238,7 @@ def _checked_parts(
             if part is None:
                 absent += 1
                 continue
-            named = {
-                "number": number,
-                "start": part.start,
-                "end": part.end,
-                "kind": where["kind"],
-                "mark": mark,
-            }
+            named = {"number": number, "start": part.start, "end": part.end, "kind": where["kind"], "mark": mark}
             words = len(text[part.start : part.end].split())
             key = f"c:{one.pk}:{check.pk}:{number}"
             tasks.append(PlannedTask(key, one.pk, None, one.instruction, rubric, words, part=named))
@@ -361,9 +343,7 @@ def _reviews(study: Study) -> PlannedTasks:
             rubrics[judged_by] = review_rubric(Rubric.objects.get(pk=judged_by)).pk
         length = WORDS_WHERE_UNKNOWN if words is None else words
         tasks.append(
-            PlannedTask(
-                f"v:{pk}", first, second, instruction, rubrics[judged_by], length, judged_by, pk, part
-            )
+            PlannedTask(f"v:{pk}", first, second, instruction, rubrics[judged_by], length, judged_by, pk, part)
         )
     return PlannedTasks(tasks, 0)
 

@@ -55,14 +55,62 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _ALIGNMENTS = {"text-align:right": "to-right", "text-align:center": "to-center"}
 _MATHML = {
-    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "mfrac", "msqrt", "mroot", "mstyle",
-    "merror", "mpadded", "mphantom", "mfenced", "menclose", "msub", "msup", "msubsup", "munder", "mover",
-    "munderover", "mmultiscripts", "mtable", "mtr", "mtd", "semantics",
-}  # fmt: skip
+    "math",
+    "mrow",
+    "mi",
+    "mn",
+    "mo",
+    "mtext",
+    "mspace",
+    "ms",
+    "mfrac",
+    "msqrt",
+    "mroot",
+    "mstyle",
+    "merror",
+    "mpadded",
+    "mphantom",
+    "mfenced",
+    "menclose",
+    "msub",
+    "msup",
+    "msubsup",
+    "munder",
+    "mover",
+    "munderover",
+    "mmultiscripts",
+    "mtable",
+    "mtr",
+    "mtd",
+    "semantics",
+}
 _TEXT = {
-    "p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "s", "br",
-    "hr", "a", "table", "thead", "tbody", "tr", "th", "td", "span", "div",
-}  # fmt: skip
+    "p",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "blockquote",
+    "pre",
+    "code",
+    "em",
+    "strong",
+    "s",
+    "br",
+    "hr",
+    "a",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "span",
+    "div",
+}
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "ol": {"start"},
@@ -72,17 +120,7 @@ _ATTRIBUTES = {
     "span": {"class"},
     "div": {"class"},
     "math": {"display"},
-    "mo": {
-        "stretchy",
-        "fence",
-        "separator",
-        "form",
-        "minsize",
-        "maxsize",
-        "movablelimits",
-        "lspace",
-        "rspace",
-    },
+    "mo": {"stretchy", "fence", "separator", "form", "minsize", "maxsize", "movablelimits", "lspace", "rspace"},
     "mi": {"mathvariant"},
     "mn": {"mathvariant"},
     "mtext": {"mathvariant"},
@@ -128,9 +166,7 @@ class RenderedText:
     def notes(self) -> tuple[str, ...]:
         """What a reader is told of how the text is shown."""
         if self.plain:
-            return (
-                _("This text has too many marks to be shown as Markdown; it is shown as it was written."),
-            )
+            return (_("This text has too many marks to be shown as Markdown; it is shown as it was written."),)
         if self.as_latex:
             told = ngettext(
                 "This text has too many formulas to typeset them all; %(n)s stands as LaTeX.",
@@ -270,13 +306,7 @@ def _render_image(
 
 def _reader() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    dollarmath_plugin(
-        markdown,
-        allow_labels=False,
-        allow_space=False,
-        allow_digits=False,
-        double_inline=True,
-    )
+    dollarmath_plugin(markdown, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
     markdown.inline.ruler.before("escape", "bracket_math", _bracket_math)
     markdown.inline.ruler.before("text", "count_inline", _count_inline)
     markdown.block.ruler.before("table", "count_block", _count_block, {"alt": BLOCKS_WITHIN})

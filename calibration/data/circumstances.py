@@ -46,9 +46,7 @@ def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> 
     """Of every submitted or derived answer of the study, repeats included; three queries and a pass over the rows."""
     kinds = [Rater.Kind.PERSON, Rater.Kind.SLOT] * people + [Rater.Kind.JUDGE] * judges
     found = Assignment.objects.filter(
-        task__study=study,
-        status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
-        rater__kind__in=kinds,
+        task__study=study, status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED], rater__kind__in=kinds
     )
     columns = (
         "pk",

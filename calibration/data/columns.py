@@ -41,9 +41,7 @@ class RowTable:
 def table_of(queryset: QuerySet[Any], names: list[str]) -> RowTable:
     columns = [np.nan_to_num(column).astype(np.int64) for column in columns_of(queryset.order_by(), names)]
     order = np.argsort(columns[0])
-    return RowTable(
-        columns[0][order], {name: column[order] for name, column in zip(names, columns, strict=True)}
-    )
+    return RowTable(columns[0][order], {name: column[order] for name, column in zip(names, columns, strict=True)})
 
 
 def tasks_of(study: Study | None, assignments: QuerySet[Assignment]) -> QuerySet[Task]:
@@ -74,8 +72,7 @@ def instructions_of(pks: Ints) -> _LabelledTable:
         part = [int(pk) for pk in pks[start : start + 10_000]]
         found = Instruction.objects.filter(pk__in=part).order_by("pk")
         rows += [
-            (pk, category or 0, label)
-            for pk, category, label in found.values_list("pk", "category_id", "external_id")
+            (pk, category or 0, label) for pk, category, label in found.values_list("pk", "category_id", "external_id")
         ]
     ids = np.array([row[0] for row in rows], dtype=np.int64)
     categories = np.array([row[1] for row in rows], dtype=np.int64)

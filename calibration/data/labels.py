@@ -82,9 +82,7 @@ def _unique_names(frame: ScoreFrame) -> dict[int, str]:
     for name in plain.values():
         counts[name] = counts.get(name, 0) + 1
     return {
-        leaf: name
-        if counts[name] == 1
-        else f"{frame.category_names.get(parents[leaf], UNCATEGORISED)}/{name}"
+        leaf: name if counts[name] == 1 else f"{frame.category_names.get(parents[leaf], UNCATEGORISED)}/{name}"
         for leaf, name in plain.items()
     }
 

@@ -44,9 +44,7 @@ def score_frame(
     stand already. Verdicts of runs that failed their planted texts are read only where `discredited` ones are asked for.
     """
     keep_derived = not people if keep_derived is None else keep_derived
-    assignments = _assignments(
-        study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds
-    )
+    assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds)
     if judges and not discredited:
         assignments = assignments.exclude(discredited=True)
     score_columns = columns_of(
@@ -71,9 +69,7 @@ def score_frame(
     criteria = Criteria(np.unique(criterion_pk))
     variant = _variants(criteria, assignments, owner, criterion_pk)
     rater_rows = {row.pk: row for row in Rater.objects.filter(pk__in=np.unique(rater).tolist())}
-    judge_pks = np.array(
-        [pk for pk, row in rater_rows.items() if row.kind == Rater.Kind.JUDGE], dtype=np.int64
-    )
+    judge_pks = np.array([pk for pk, row in rater_rows.items() if row.kind == Rater.Kind.JUDGE], dtype=np.int64)
     return ScoreFrame(
         assignment=owner,
         task=task,
@@ -108,10 +104,7 @@ def score_frame(
 
 
 def unscored_counts(
-    *,
-    study: Study | None = None,
-    benchmark: Benchmark | None = None,
-    experiment: str | None = MAIN_EXPERIMENT,
+    *, study: Study | None = None, benchmark: Benchmark | None = None, experiment: str | None = MAIN_EXPERIMENT
 ) -> dict[int, dict[tuple[int, int], int]]:
     """Per rater pk, how many verdicts could not be used, by (leaf category pk, model pk), 0 for none."""
     assignments = _assignments(
@@ -128,10 +121,7 @@ def unscored_counts(
 
 
 def unusable_counts(
-    *,
-    study: Study | None = None,
-    benchmark: Benchmark | None = None,
-    experiment: str | None = MAIN_EXPERIMENT,
+    *, study: Study | None = None, benchmark: Benchmark | None = None, experiment: str | None = MAIN_EXPERIMENT
 ) -> dict[int, dict[str, int]]:
     """Per rater pk and criterion key, the answers that were taken but whose value of this criterion was unusable."""
     assignments = _assignments(study, benchmark, None, True, True, experiment, False, True)
@@ -167,9 +157,7 @@ def _assignments(
     elif benchmark is not None:
         found = found.filter(task__response_a__instruction__benchmark=benchmark)
         if experiment == MAIN_EXPERIMENT:
-            found = found.exclude(
-                task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment)
-            )
+            found = found.exclude(task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment))
         elif experiment is not None:
             found = found.filter(task__response_a__run__experiment=experiment)
     else:
@@ -201,9 +189,7 @@ def _variants(criteria: Criteria, assignments: QuerySet[Assignment], owner: Ints
             number = seen.get(float(level["value"]), 0)
             seen[float(level["value"])] = number + 1
             if number:
-                chosen = Score.objects.filter(
-                    assignment__in=assignments, criterion=criterion, level=level["key"]
-                )
+                chosen = Score.objects.filter(assignment__in=assignments, criterion=criterion, level=level["key"])
                 pks = np.fromiter(chosen.values_list("assignment_id", flat=True), dtype=np.int64)
                 found[(criterion_pk == criterion.pk) & np.isin(owner, pks)] = number
     return found

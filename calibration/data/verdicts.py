@@ -72,10 +72,7 @@ def _numbers(rows: AssignmentQuerySet) -> dict[int, tuple[int, int]]:
     """By judge, the verdicts that count and those that are discredited."""
     doubted = Q(discredited=True)
     grouped = (
-        rows.verdicts()
-        .order_by()
-        .values_list("rater_id")
-        .annotate(n=Count("pk"), bad=Count("pk", filter=doubted))
+        rows.verdicts().order_by().values_list("rater_id").annotate(n=Count("pk"), bad=Count("pk", filter=doubted))
     )
     return {rater: (n - bad, bad) for rater, n, bad in grouped}
 
@@ -136,9 +133,7 @@ def judges_verdicts(study: Study, key: str) -> Verdicts:
                 # "Both bad" is the same answer from either side.
                 seen.setdefault((rater, place), value if variant else sign * value)
     unscored = _unscored(study, tasks, seen, key)
-    names = {
-        pk: name for pk, name in names.items() if any(rater == pk for rater, _ in seen) or pk in unscored
-    }
+    names = {pk: name for pk, name in names.items() if any(rater == pk for rater, _ in seen) or pk in unscored}
     names |= {row.pk: row.name for row in Rater.objects.filter(pk__in=set(unscored) - set(names))}
     return Verdicts(
         judge=np.array([rater for rater, _ in seen], dtype=np.int64),
@@ -152,9 +147,7 @@ def judges_verdicts(study: Study, key: str) -> Verdicts:
 def _tasks_by_responses(study: Study) -> dict[tuple[int, int], tuple[int, int]]:
     """(response A, response B or 0) -> the whole-response task and +1, or -1 where its sides are the other way."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
-    whole = Task.objects.filter(study=study, part__isnull=True).values_list(
-        "pk", "response_a_id", "response_b_id"
-    )
+    whole = Task.objects.filter(study=study, part__isnull=True).values_list("pk", "response_a_id", "response_b_id")
     for pk, first, second in whole:
         found[first, second or 0] = (pk, 1)
         if second:
@@ -163,10 +156,7 @@ def _tasks_by_responses(study: Study) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def _unscored(
-    study: Study,
-    tasks: Mapping[tuple[int, int], tuple[int, int]],
-    seen: Mapping[tuple[int, int], float],
-    key: str,
+    study: Study, tasks: Mapping[tuple[int, int], tuple[int, int]], seen: Mapping[tuple[int, int], float], key: str
 ) -> dict[int, int]:
     """Per judge pk, the study's tasks it was asked about and gave no usable verdict on, wholly or on this criterion."""
     here = Assignment.objects.filter(

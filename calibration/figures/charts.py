@@ -98,9 +98,7 @@ def interval_bars(
         place = scale(rule)
         rows.append(text(rule_label, place, y + 51, size=SMALL, anchor=anchor_at(place)))
     height = y + (56 if rule_label else 38)
-    return figure(
-        title, _bars_in_words(bars, beside, x_title, step), height, [legend(names, 8, bars=True), *rows]
-    )
+    return figure(title, _bars_in_words(bars, beside, x_title, step), height, [legend(names, 8, bars=True), *rows])
 
 
 def _fineness(bars: Sequence[Bar], tick_step: float) -> float:
@@ -143,9 +141,7 @@ def _bar_row(bar: Bar, beside: Bar | None, rail: Rail, step: float, y: float) ->
         parts.append(line(low, middle, high, middle, width=1.5))
         parts += [line(x, middle - 4, x, middle + 4, width=1.5) for x in (low, high)]
     if beside is not None:
-        parts.append(
-            marker(scale(beside.value), middle, series=1, filled=False, label=number(beside.value, step))
-        )
+        parts.append(marker(scale(beside.value), middle, series=1, filled=False, label=number(beside.value, step)))
     parts.append(text(number(bar.value, step), 1, middle + 4.5, anchor="end"))
     whole = element("g", element("title", escape(_bar_in_words(bar, step), quote=False)) + "".join(parts))
     return whole, middle + BAR / 2 + 7
@@ -169,13 +165,7 @@ def _bars_in_words(bars: Sequence[Bar], beside: dict[str, Bar], x_title: str, st
 
 
 def scatter(
-    points: Sequence[Point],
-    *,
-    title: str,
-    x_title: str,
-    y_title: str,
-    diagonal: bool = False,
-    height: int = 380,
+    points: Sequence[Point], *, title: str, x_title: str, y_title: str, diagonal: bool = False, height: int = 380
 ) -> str:
     """Points with the name of each where there is room; groups differ in shape and colour.
 
@@ -203,9 +193,7 @@ def scatter(
         parts.append(line(x_scale(tick), top, x_scale(tick), bottom, opacity=grid_strength(tick, x_step)))
     for tick in y_ticks:
         parts.append(line(0.11, y_scale(tick), 0.985, y_scale(tick), opacity=grid_strength(tick, y_step)))
-        parts.append(
-            text(number(tick, y_step), 0.1, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET)
-        )
+        parts.append(text(number(tick, y_step), 0.1, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET))
     if diagonal:
         parts.append(line(0.11, bottom, 0.985, float(top), dashes="4 3", opacity=0.6))
     for point in points:

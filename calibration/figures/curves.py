@@ -64,9 +64,7 @@ def curves(
     for tick in y_ticks:
         parts.append(line(LEFT, y_scale(tick), RIGHT, y_scale(tick), opacity=grid_strength(tick, y_step)))
         parts.append(
-            text(
-                number(tick, y_step), LEFT - 0.01, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET
-            )
+            text(number(tick, y_step), LEFT - 0.01, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET)
         )
     x_scale, drawn = _x_axis([x for x, _ in points], x_labels, bottom, x_title)
     parts.append(drawn)
@@ -74,9 +72,7 @@ def curves(
         parts.append(line(LEFT, y_scale(rule), RIGHT, y_scale(rule), dashes="4 3", width=1.4, opacity=0.8))
         parts.append(text(rule_label, RIGHT, y_scale(rule) - 5, anchor="end", size=SMALL))
     if chosen is not None:
-        parts.append(
-            line(x_scale(chosen), top, x_scale(chosen), bottom, dashes="4 3", width=1.4, opacity=0.8)
-        )
+        parts.append(line(x_scale(chosen), top, x_scale(chosen), bottom, dashes="4 3", width=1.4, opacity=0.8))
     parts += [_drawn(curve, place, x_scale, y_scale, step) for place, curve in enumerate(series)]
     said = "; ".join(
         f"{curve.name}: " + ", ".join(f"{_x_word(x, x_labels)} {number(y, step)}" for x, y in curve.points)
@@ -120,9 +116,7 @@ def _drawn(curve: Curve, place: int, x_scale: Scale, y_scale: Scale, step: float
             )
         )
     parts += [
-        marker(
-            x_scale(x), y_scale(y), series=place, label=f"{curve.name} ({number(x, step)}, {number(y, step)})"
-        )
+        marker(x_scale(x), y_scale(y), series=place, label=f"{curve.name} ({number(x, step)}, {number(y, step)})")
         for x, y in curve.points
     ]
     return element("g", "".join(parts))

@@ -72,14 +72,7 @@ def text(
 
 
 def line(
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
-    *,
-    opacity: float = 1.0,
-    width: float = 1.0,
-    dashes: str | None = None,
+    x1: float, y1: float, x2: float, y2: float, *, opacity: float = 1.0, width: float = 1.0, dashes: str | None = None
 ) -> str:
     """A line in the colour of the text; x in shares of the width, y in pixels."""
     return element(
@@ -203,13 +196,9 @@ def legend(names: Sequence[str], y: float, *, open_from: int = 1, bars: bool = F
     for index, name in enumerate(names):
         centre = y + index * LINE
         if bars and index == 0:
-            swatch = element(
-                "rect", x=0, y=centre - 5, width=14, height=10, fill=COLOURS[0], fill_opacity=0.75
-            )
+            swatch = element("rect", x=0, y=centre - 5, width=14, height=10, fill=COLOURS[0], fill_opacity=0.75)
         else:
-            swatch = element(
-                "g", marker(0, centre, series=index, filled=index < open_from), transform="translate(7 0)"
-            )
+            swatch = element("g", marker(0, centre, series=index, filled=index < open_from), transform="translate(7 0)")
         parts.append(swatch + text(name, 0, centre + 4.5, dx=20, size=SMALL))
     return "".join(parts)
 

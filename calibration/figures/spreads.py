@@ -73,9 +73,7 @@ def ranges(
     spans = [span for row in rows for span in row.spans if span is not None]
     if not spans:
         raise ValueError("A figure needs at least one range.")
-    ends = [end for span in spans for end in (span.value, span.low, span.high)] + (
-        [] if rule is None else [rule]
-    )
+    ends = [end for span in spans for end in (span.value, span.low, span.high)] + ([] if rule is None else [rule])
     ticks, tick_step = round_ticks(min(ends), max(ends))
     scale = Scale(ticks[0], ticks[-1], 0.03, PLOT_END)
     y = len(series) * LINE + 8.0 if len(series) > 1 else 0.0
@@ -93,17 +91,14 @@ def ranges(
     ]
     if rule is not None:
         grid += [
-            line(scale(rule), top, scale(rule), bottom, dashes="3 2", width=1.5, opacity=0.7)
-            for top, bottom in bands
+            line(scale(rule), top, scale(rule), bottom, dashes="3 2", width=1.5, opacity=0.7) for top, bottom in bands
         ]
     parts.append(axis(ticks, scale, tick_step, y, x_title))
     said = "; ".join(_row_in_words(row, series, step) for row in rows)
     return figure(title, f"{x_title}. {said}", y + 38, [*grid, *parts])
 
 
-def _range_row(
-    row: RangeRow, scale: Scale, series: Sequence[str], step: float, y: float
-) -> tuple[str, float, float]:
+def _range_row(row: RangeRow, scale: Scale, series: Sequence[str], step: float, y: float) -> tuple[str, float, float]:
     """The row, where its ranges begin beneath its label, and where the next row begins."""
     label = f"{row.label}  ({row.note})" if row.note else row.label
     lines = wrapped(label)
@@ -126,9 +121,7 @@ def _range_row(
                 fill_opacity=0.45,
             )
         )
-        name = (
-            f"{row.label}{', ' + series[place] if place < len(series) else ''}: {_span_in_words(span, step)}"
-        )
+        name = f"{row.label}{', ' + series[place] if place < len(series) else ''}: {_span_in_words(span, step)}"
         parts.append(marker(scale(span.value), middle, series=place, label=name))
         y += BAND
     return element("g", "".join(parts)), top, y + GAP

@@ -23,12 +23,7 @@ class FitRefused(ValueError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        small: Sequence[tuple[str, int, int]] = (),
-        category: str = "",
-        family: str | None = None,
+        self, message: str, *, small: Sequence[tuple[str, int, int]] = (), category: str = "", family: str | None = None
     ) -> None:
         self.small = tuple(small)
         self.category = category
@@ -123,9 +118,7 @@ def _pooled(rows: Sequence[LabelledRows], settings: FitSettings) -> dict[str, Po
                 seed=settings.seed,
             )
         except NoStatistic as error:
-            raise FitRefused(
-                f"Pooling the categories of {parent or 'the study'}: {error}", family=parent
-            ) from error
+            raise FitRefused(f"Pooling the categories of {parent or 'the study'}: {error}", family=parent) from error
         found |= {row.key: pooled for row in family}
     return found
 

@@ -7,11 +7,7 @@ from typing import Any
 from calibration.fits.categories import FitRefused, FitSettings, fit_categories, rows_from_json
 from calibration.fits.store import versions
 from calibration.models import CategoryFit, Fit
-from calibration.statistics.weights.certificates import (
-    certificate_from_dict,
-    certificate_to_dict,
-    pooled_to_dict,
-)
+from calibration.statistics.weights.certificates import certificate_from_dict, certificate_to_dict, pooled_to_dict
 from calibration.statistics.weights.fit import WeightCertificate
 
 FORMAT = "plumbline-fit-1"
@@ -76,9 +72,7 @@ def _results(
         "r2": r2,
         "mse": mse,
         "at_floor": [
-            item
-            for item, raw in zip(items, raw_weights, strict=True)
-            if raw is not None and raw <= fit["floor"] + 1e-9
+            item for item, raw in zip(items, raw_weights, strict=True) if raw is not None and raw <= fit["floor"] + 1e-9
         ],
     }
     for kind in ("instruction", "rater", "model"):
@@ -113,14 +107,10 @@ def refit_from_json(payload: Mapping[str, Any]) -> Refit:
     Raises FitRefused where the payload is not an export with its rows.
     """
     if payload.get("format") != FORMAT:
-        raise FitRefused(
-            f"This is not an exported fit (its format is {payload.get('format')!r}, not {FORMAT!r})."
-        )
+        raise FitRefused(f"This is not an exported fit (its format is {payload.get('format')!r}, not {FORMAT!r}).")
     try:
         stated = list(payload["categories"])
-        settings = FitSettings(
-            **{name: payload["settings"][name] for name in ("floor", "pool", "draws", "seed")}
-        )
+        settings = FitSettings(**{name: payload["settings"][name] for name in ("floor", "pool", "draws", "seed")})
         rows = [rows_from_json(one["category"], one["rows"]) for one in stated]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise FitRefused(

@@ -31,9 +31,7 @@ def load_published_weights(
     for key, values in weights.items():
         category = categories.find(key)
         if category is None:
-            raise WeightsRefused(
-                f"{source}: benchmark {benchmark.slug} has no category {key!r}; load its taxonomy."
-            )
+            raise WeightsRefused(f"{source}: benchmark {benchmark.slug} has no category {key!r}; load its taxonomy.")
         wanted[category.key] = category, _scaled(source, key, values)
     known = Fit.objects.filter(workspace=benchmark.workspace, published_name=name).first()
     if known is not None:
@@ -41,18 +39,18 @@ def load_published_weights(
         return known, False
     with transaction.atomic():
         fit = Fit.objects.create(
-            workspace=benchmark.workspace, kind=Fit.Kind.PUBLISHED, benchmark=benchmark, published_name=name,
+            workspace=benchmark.workspace,
+            kind=Fit.Kind.PUBLISHED,
+            benchmark=benchmark,
+            published_name=name,
             source=source[:300],
-        )  # fmt: skip
+        )
         for position, (key, (category, values)) in enumerate(wanted.items()):
             part = CategoryFit.objects.create(fit=fit, category=category, key=key, position=position)
             keys = _criterion_keys(rubrics, category)
             FittedWeight.objects.bulk_create(
                 FittedWeight(
-                    category_fit=part,
-                    position=place,
-                    weight=value,
-                    criterion_key=keys.get(place, f"item{place}"),
+                    category_fit=part, position=place, weight=value, criterion_key=keys.get(place, f"item{place}")
                 )
                 for place, value in enumerate(values)
             )

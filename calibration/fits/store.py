@@ -75,9 +75,7 @@ def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | N
 def labelled_rows(frame: ScoreFrame, rows: Sequence[CategoryRows]) -> list[LabelledRows]:
     """The frame's complete checklist answers by category, in labels that mean the same in any database."""
     slots = set(
-        Rater.objects.filter(pk__in=np.unique(frame.rater).tolist(), kind=Rater.Kind.SLOT).values_list(
-            "pk", flat=True
-        )
+        Rater.objects.filter(pk__in=np.unique(frame.rater).tolist(), kind=Rater.Kind.SLOT).values_list("pk", flat=True)
     )
     return [_in_labels(frame, row, slots) for row in rows]
 
@@ -99,9 +97,7 @@ def _in_labels(frame: ScoreFrame, row: CategoryRows, slots: set[int]) -> Labelle
     )
 
 
-def _large_enough(
-    rows: Sequence[LabelledRows], skip_small: bool
-) -> tuple[list[LabelledRows], dict[str, int]]:
+def _large_enough(rows: Sequence[LabelledRows], skip_small: bool) -> tuple[list[LabelledRows], dict[str, int]]:
     """The categories with at least as many answers as items, and the counts of the others."""
     small = [row for row in rows if len(row.overall) < len(row.items)]
     kept = [row for row in rows if len(row.overall) >= len(row.items)]
@@ -109,9 +105,7 @@ def _large_enough(
         counts = [(row.key, len(row.overall), len(row.items)) for row in small]
         named = ", ".join(f"{key} ({answers} answers, {items} items)" for key, answers, items in counts)
         remedy = " or leave such categories out with --skip-small" if kept else ""
-        raise FitRefused(
-            f"Fewer complete answers than items in {named}; collect more answers{remedy}.", small=counts
-        )
+        raise FitRefused(f"Fewer complete answers than items in {named}; collect more answers{remedy}.", small=counts)
     return kept, {row.key: len(row.overall) for row in small}
 
 
@@ -174,9 +168,7 @@ def _weight_rows(category: CategoryFit, one: FittedCategory) -> list[FittedWeigh
             high=float(intervals.weights_high[position]) if intervals and stated else None,
             at_floor=at_floor[position],
         )
-        for position, (key, weight, raw) in enumerate(
-            zip(one.rows.items, one.weights, one.raw_weights, strict=True)
-        )
+        for position, (key, weight, raw) in enumerate(zip(one.rows.items, one.weights, one.raw_weights, strict=True))
     ]
 
 
@@ -203,19 +195,15 @@ def publish_fit(*, fit: Fit, name: str, user: User | None = None) -> Fit:
     """Give a fit the name by which leaderboards refer to it, once and for good. Raises FitRefused."""
     if not re.fullmatch(r"[-\w]{1,100}", name, re.ASCII):
         raise FitRefused(
-            gettext("A fit's name is 1 to 100 letters, digits, - and _; %(name)s is not.")
-            % {"name": repr(name[:50])}
+            gettext("A fit's name is 1 to 100 letters, digits, - and _; %(name)s is not.") % {"name": repr(name[:50])}
         )
     if name in RESERVED_NAMES:
         raise FitRefused(
-            gettext("Leaderboards call other weights %(name)s already; choose another name.")
-            % {"name": repr(name)}
+            gettext("Leaderboards call other weights %(name)s already; choose another name.") % {"name": repr(name)}
         )
     if fit.published_name and fit.published_name != name:
         raise FitRefused(
-            gettext(
-                "This fit is already published as %(name)s; fit again with other settings to use another name."
-            )
+            gettext("This fit is already published as %(name)s; fit again with other settings to use another name.")
             % {"name": repr(fit.published_name)}
         )
     try:

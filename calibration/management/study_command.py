@@ -14,12 +14,8 @@ class StudyCommand(BaseCommand):
     study_optional = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "study", nargs="?" if self.study_optional else None, default="", help="The study's slug."
-        )
-        parser.add_argument(
-            "--workspace", default="", help="The workspace's slug; needed where there are several."
-        )
+        parser.add_argument("study", nargs="?" if self.study_optional else None, default="", help="The study's slug.")
+        parser.add_argument("--workspace", default="", help="The workspace's slug; needed where there are several.")
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
 
     def study_of(self, options: dict[str, Any]) -> Study:
@@ -30,10 +26,7 @@ class StudyCommand(BaseCommand):
             raise CommandError(str(error)) from error
         study = Study.objects.filter(workspace=workspace, slug=options["study"]).first()
         if study is None:
-            known = (
-                ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
-                or "none yet"
-            )
+            known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True)) or "none yet"
             raise CommandError(
                 f"There is no study {options['study']!r} in workspace {workspace.slug!r}; there are: {known}."
             )

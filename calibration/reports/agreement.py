@@ -54,9 +54,7 @@ def ordered_keys(frame: ScoreFrame) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def agreement_report(
-    study: Study, criterion: str = "", *, draws: int = DRAWS, seed: int = 0
-) -> dict[str, Any]:
+def agreement_report(study: Study, criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
     """The report of one criterion (the default one for ''), from the cache where nothing has changed since.
 
     Raises NothingToRead, AmbiguousCriterion, NoStatistic (TooFewRatings where no task has two raters).
@@ -133,12 +131,7 @@ def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> dict[str, An
 def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, Any]:
     part = frame.of_criterion(key)
     metric = "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
-    return {
-        "criterion": key,
-        "metric": metric,
-        "alpha": _alpha(part, metric, draws, seed),
-        "loo": _rate(part),
-    }
+    return {"criterion": key, "metric": metric, "alpha": _alpha(part, metric, draws, seed), "loo": _rate(part)}
 
 
 def _rate(part: ScoreFrame) -> float | None:
@@ -177,9 +170,7 @@ def _cohort_rows(part: ScoreFrame) -> list[dict[str, Any]]:
     for name, pks in sorted(cohorts.items()):
         own = part.select(np.isin(part.rater, pks))
         alpha = _alpha(own, "ordinal", 0, 0)["value"]
-        rows.append(
-            {"cohort": name, "n_raters": len(pks), "n_labels": len(own), "loo": _rate(own), "alpha": alpha}
-        )
+        rows.append({"cohort": name, "n_raters": len(pks), "n_labels": len(own), "loo": _rate(own), "alpha": alpha})
     return rows
 
 
@@ -230,17 +221,9 @@ def _judges(study: Study, part: ScoreFrame, key: str, draws: int, seed: int) -> 
         labels[np.searchsorted(tasks, verdicts.task[own])] = judged[own]
         unscored = verdicts.unscored.get(pk, 0)
         try:
-            outer = outer_leave_one_out(
-                places, people, labels, draws=draws, seed=seed, clusters=part.instruction
-            )
+            outer = outer_leave_one_out(places, people, labels, draws=draws, seed=seed, clusters=part.instruction)
         except NoStatistic as error:
-            found[name] = {
-                "loo": None,
-                "n": 0,
-                "unscored": unscored,
-                "reason": str(error),
-                "why": type(error).__name__,
-            }
+            found[name] = {"loo": None, "n": 0, "unscored": unscored, "reason": str(error), "why": type(error).__name__}
             continue
         found[name] = {
             "loo": outer.rate,

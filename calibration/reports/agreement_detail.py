@@ -79,9 +79,7 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
     for rater in raters.select_related("cohort").order_by("pk"):
         if rater.cohort is not None:
             cohorts.setdefault(rater.cohort.name, []).append(rater.pk)
-    found += [
-        ("cohort", name, frame.select(np.isin(frame.rater, pks))) for name, pks in sorted(cohorts.items())
-    ]
+    found += [("cohort", name, frame.select(np.isin(frame.rater, pks))) for name, pks in sorted(cohorts.items())]
     return found
 
 
@@ -112,8 +110,11 @@ def _icc(own: ScoreFrame, draws: int, seed: int) -> Any:
     return icc(
         np.unique(own.task, return_inverse=True)[1].reshape(-1).astype(np.int64),
         np.unique(own.rater, return_inverse=True)[1].reshape(-1).astype(np.int64),
-        own.value, draws=draws, seed=seed, clusters=own.instruction,
-    )  # fmt: skip
+        own.value,
+        draws=draws,
+        seed=seed,
+        clusters=own.instruction,
+    )
 
 
 def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -> list[Plain]:
@@ -124,17 +125,13 @@ def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -
         raise NoJudge("No judge has judged responses of this study.")
     if slots.exists() and slots.count() == len(np.unique(people.rater)):
         raise OnlySlots("The raters are positions in a data set.")
-    categorical = (
-        ROLES[int(people.role[0])] in ("preference", "check") or len(np.unique(people.value)) < ORDERED_FROM
-    )
+    categorical = ROLES[int(people.role[0])] in ("preference", "check") or len(np.unique(people.value)) < ORDERED_FROM
     kind = "categorical" if categorical else "numeric"
     found = []
     for pk, name in sorted(verdicts.names.items(), key=lambda pair: pair[1]):
         own = verdicts.judge == pk
         labels = dict(zip(verdicts.task[own].tolist(), verdicts.value[own].tolist(), strict=True))
-        tests = {
-            who: part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()
-        }
+        tests = {who: part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()}
         found.append({"judge": name, "kind": kind, "n_verdicts": len(labels), "tests": tests})
     return sorted(found, key=lambda row: (-row["n_verdicts"], row["judge"]))
 
@@ -147,17 +144,20 @@ def _test(
         raters: Ints = people.rater
         values = people.label_values if kind == "categorical" else people.value
         test = alternative_annotator_test(
-            people.task, values, raters, labels, kind=kind, epsilon=epsilon, clusters=people.instruction,
-            min_items=MIN_ITEMS, min_raters=MIN_RATERS, draws=draws, seed=seed,
-        )  # fmt: skip
-        kept: Plain = {
-            name: value for name, value in plain(test).items() if name not in ("raters", "left_out")
-        }
+            people.task,
+            values,
+            raters,
+            labels,
+            kind=kind,
+            epsilon=epsilon,
+            clusters=people.instruction,
+            min_items=MIN_ITEMS,
+            min_raters=MIN_RATERS,
+            draws=draws,
+            seed=seed,
+        )
+        kept: Plain = {name: value for name, value in plain(test).items() if name not in ("raters", "left_out")}
         contests = [{"rater": names[int(str(pk))], **plain(one)} for pk, one in test.raters.items()]
-        return {
-            **kept,
-            "raters": sorted(contests, key=lambda row: row["rater"]),
-            "left_out": len(test.left_out),
-        }
+        return {**kept, "raters": sorted(contests, key=lambda row: row["rater"]), "left_out": len(test.left_out)}
 
     return found

@@ -40,9 +40,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
     report = {
         "study": study.slug,
-        "judges": [
-            {"judge": judge.name, "public": judge.public_id, "criteria": rows[judge.pk]} for judge in judges
-        ],
+        "judges": [{"judge": judge.name, "public": judge.public_id, "criteria": rows[judge.pk]} for judge in judges],
     }
     return hashed, settled(report)
 

@@ -9,12 +9,7 @@ from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, S
 from calibration.reports.registry import Plain, part, plain
 from calibration.statistics.agreement.coefficients import outer_leave_one_out
 from calibration.statistics.judges.calibration import soft_verdicts
-from calibration.statistics.judges.comparison import (
-    accuracy_against_majority,
-    confusion,
-    correlate,
-    majority_labels,
-)
+from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, correlate, majority_labels
 from calibration.statistics.report_reasons import TooFewModelMeans
 
 SIDES = ("b", "tie", "a", "both_bad")
@@ -83,15 +78,18 @@ def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) ->
         theirs, own = _single(people, role), _single(judge, role)
         if len(theirs) and len(own):
             keys = {key: code for code, key in enumerate(people.criterion_keys)}
-            code = np.array([keys.get(key, -1) for key in judge.criterion_keys], dtype=np.int64)[
-                own.criterion
-            ]
+            code = np.array([keys.get(key, -1) for key in judge.criterion_keys], dtype=np.int64)[own.criterion]
             known, width = code >= 0, len(keys)
             own, code = own.select(known), code[known]
             return _soft(
-                theirs.response * width + theirs.criterion, shares_of(theirs), own.response * width + code,
-                shares_of(own), own.instruction, draws, seed,
-            )  # fmt: skip
+                theirs.response * width + theirs.criterion,
+                shares_of(theirs),
+                own.response * width + code,
+                shares_of(own),
+                own.instruction,
+                draws,
+                seed,
+            )
     raise NothingToRead("people and this judge have no response in common")
 
 
@@ -100,9 +98,7 @@ def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
     return frame.select(mask)
 
 
-def _soft(
-    asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int
-) -> Any:
+def _soft(asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int) -> Any:
     """By question: the judge's share (the mean where it was asked twice) against the mean of people's."""
     questions, mean = _means(asked, people)
     own, first = np.unique(judged, return_index=True)
@@ -160,9 +156,7 @@ def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
         own, said = _means(judge.response, shares_of(judge))
         first = np.unique(people.response, return_index=True)[1]
         _, left, right = np.intersect1d(own, responses, return_indices=True)
-        return correlate(
-            said[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed
-        )
+        return correlate(said[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed)
 
     row: Plain = part(found)
     return row
@@ -171,10 +165,7 @@ def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
 def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Any:
     """The models' mean scores on the responses both have scored; models are their own clusters."""
     shared = np.intersect1d(judge.response, people.response)
-    own, theirs = (
-        judge.select(np.isin(judge.response, shared)),
-        people.select(np.isin(people.response, shared)),
-    )
+    own, theirs = (judge.select(np.isin(judge.response, shared)), people.select(np.isin(people.response, shared)))
     models, said = _means(own.model, shares_of(own))
     _, mean = _means(theirs.model, shares_of(theirs))
     if len(models) < 3:

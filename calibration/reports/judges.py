@@ -32,26 +32,27 @@ from generation.models import LanguageModel
 DRAWS = 1000
 
 
-def judges_settings(
-    study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None
-) -> Plain:
+def judges_settings(study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None) -> Plain:
     """Two models by name to separate, '' for the two with the nearest means; judges' families by public id.
 
     `beside` is the state of what the study's judges said elsewhere on its benchmark, on which powered means rest, and
     `reviews` that of what people found when they reviewed these judges' verdicts.
     """
     return {
-        "one": one, "other": other, "families": dict(families or {}), "beside": _state_beside(study),
-        "reviews": review_state(study), "draws": DRAWS, "seed": 0,
-    }  # fmt: skip
+        "one": one,
+        "other": other,
+        "families": dict(families or {}),
+        "beside": _state_beside(study),
+        "reviews": review_state(study),
+        "draws": DRAWS,
+        "seed": 0,
+    }
 
 
 def judges_beside(study: Study) -> Any:
     """What this study's judges answered anywhere on its benchmark, one answer a task."""
     here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE)
-    judges = set(here.values_list("rater", flat=True)) | set(
-        judged_elsewhere(study).values_list("rater", flat=True)
-    )
+    judges = set(here.values_list("rater", flat=True)) | set(judged_elsewhere(study).values_list("rater", flat=True))
     return Assignment.objects.filter(
         rater__in=judges, repeat=0, task__response_a__instruction__benchmark=study.benchmark_id
     )
@@ -71,14 +72,14 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     pairs = kind_asked(study) == "pairs"
     judges = [one.judge for one in judges_by_verdicts(study, elsewhere=not pairs) if one.verdicts]
     if not judges and study.kind != Study.Kind.REVIEW:
-        return hashed, {
-            "why": "NoJudge",
-            "reason": str(NoJudge("no judge has judged responses of this study")),
-        }
+        return hashed, {"why": "NoJudge", "reason": str(NoJudge("no judge has judged responses of this study"))}
     report: Plain = {
-        "study": study.slug, "kind": kind_asked(study), "one": settings["one"], "other": settings["other"],
+        "study": study.slug,
+        "kind": kind_asked(study),
+        "one": settings["one"],
+        "other": settings["other"],
         "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
-    }  # fmt: skip
+    }
     if report["kind"] == "pairs":
         report["people"] = _sways(study, None, draws, seed)
         report["judges"] = [_on_pairs(study, people, judge, settings) for judge in judges]
@@ -110,24 +111,16 @@ def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings
         "matches": part(lambda: pair_matches(people, frame, draws, seed)),
         "soft": part(lambda: pair_shares(people, frame, draws, seed)),
         "own_family": part(_own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)),
-    }  # fmt: skip
+    }
 
 
 def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
     """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
     kinds = [Task.Kind.PAIR]
     frame = score_frame(
-        kinds=kinds,
-        study=study,
-        people=judge is None,
-        raters=[judge.pk] if judge else None,
-        judges=judge is not None,
+        kinds=kinds, study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
     )
-    twice = (
-        score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True)
-        if judge
-        else frame
-    )
+    twice = score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
 
     def games(of: ScoreFrame) -> PlayedGames:
         own = of.select((of.role == ROLES.index("preference")) & of.applicable)
@@ -143,9 +136,7 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
     }
 
 
-def _own_family(
-    people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int
-) -> Callable[[], Any]:
+def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> Callable[[], Any]:
     """The judge's lift for models of its own family over people's mean preference on the same pairs."""
 
     def found() -> Any:
@@ -157,17 +148,18 @@ def _own_family(
         known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))
         theirs = people.select((people.role == ROLES.index("preference")) & people.applicable)
         tasks, place = np.unique(theirs.task, return_inverse=True)
-        mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(
-            place.reshape(-1)
-        )
+        mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(place.reshape(-1))
         own = own.select(np.isin(own.task, tasks))
-        mine = [
-            np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)
-        ]
+        mine = [np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)]
         return self_preference(
-            mine[0], mine[1], (1 + np.sign(own.value)) / 2, mean[np.searchsorted(tasks, own.task)],
-            clusters=own.instruction, draws=draws, seed=seed,
-        )  # fmt: skip
+            mine[0],
+            mine[1],
+            (1 + np.sign(own.value)) / 2,
+            mean[np.searchsorted(tasks, own.task)],
+            clusters=own.instruction,
+            draws=draws,
+            seed=seed,
+        )
 
     return found
 
@@ -176,11 +168,7 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = (
         score_frame(
-            kinds=[study.task_kind],
-            benchmark=study.benchmark,
-            raters=[judge.pk],
-            people=False,
-            experiment=None,
+            kinds=[study.task_kind], benchmark=study.benchmark, raters=[judge.pk], people=False, experiment=None
         )
         if study.benchmark
         else score_frame(kinds=[study.task_kind], study=study, raters=[judge.pk], people=False)
@@ -226,8 +214,7 @@ def _means(own: ScoreFrame, values: Floats) -> dict[int, tuple[float, int]]:
     counts = np.bincount(place.reshape(-1), minlength=len(responses))
     mean = np.bincount(place.reshape(-1), weights=values, minlength=len(responses)) / np.maximum(counts, 1)
     return {
-        int(pk): (float(value), int(own.instruction[at]))
-        for pk, value, at in zip(responses, mean, first, strict=True)
+        int(pk): (float(value), int(own.instruction[at])) for pk, value, at in zip(responses, mean, first, strict=True)
     }
 
 

@@ -45,9 +45,11 @@ class PlayedGames:
         """The games where `mask` holds, among the models that play in them."""
         pks = np.array([int(str(pk)) for pk in self.games.models], dtype=np.int64)
         return as_games(
-            pks[self.games.first[mask]], pks[self.games.second[mask]], self.games.score[mask],
+            pks[self.games.first[mask]],
+            pks[self.games.second[mask]],
+            self.games.score[mask],
             clusters=self.instruction[mask],
-        )  # fmt: skip
+        )
 
 
 def played_games(frame: ScoreFrame, around: Circumstances) -> PlayedGames:
@@ -72,9 +74,7 @@ def played_games(frame: ScoreFrame, around: Circumstances) -> PlayedGames:
     second_chars = np.array([chars.get(pk, -1) for pk in second_response.tolist()], dtype=np.int64)
     known = (first_chars >= 0) & (second_chars >= 0)
     return PlayedGames(
-        games=as_games(
-            first, second, np.where(swapped, 1 - points_of_a, points_of_a), clusters=own.instruction[order]
-        ),
+        games=as_games(first, second, np.where(swapped, 1 - points_of_a, points_of_a), clusters=own.instruction[order]),
         names=own.model_names,
         known_side=side > 0,
         first_chars=np.maximum(first_chars, 0),
@@ -127,16 +127,23 @@ def _strength(played: PlayedGames, draws: int, seed: int) -> Plain:
     return {
         "models": [
             {
-                "model": names[place], "strength": value[place], "low": low[place], "high": high[place],
-                "rank": found.fit.rank[place], "rank_low": found.rank_low[place], "rank_high": found.rank_high[place],
+                "model": names[place],
+                "strength": value[place],
+                "low": low[place],
+                "high": high[place],
+                "rank": found.fit.rank[place],
+                "rank_low": found.rank_low[place],
+                "rank_high": found.rank_high[place],
             }
             for place in order
         ],
-        "interval_kind": found.interval_kind, "clusters": found.clusters, "draws": found.draws,
+        "interval_kind": found.interval_kind,
+        "clusters": found.clusters,
+        "draws": found.draws,
         "ahead": [[ahead[int(i)][int(j)] for j in order] for i in order] if isinstance(ahead, list) else ahead,
         "beats": [[found.fit.beats[i, j] for j in order] for i in order],
         "lead": _lead(found, order),
-    }  # fmt: skip
+    }
 
 
 def _lead(found: Any, order: Ints) -> Plain:
@@ -144,9 +151,10 @@ def _lead(found: Any, order: Ints) -> Plain:
     one, two = int(order[0]), int(order[1])
     return {
         "value": ELO_POINTS * (found.fit.strength[one] - found.fit.strength[two]),
-        "low": ELO_POINTS * found.difference_low[one, two], "high": ELO_POINTS * found.difference_high[one, two],
+        "low": ELO_POINTS * found.difference_low[one, two],
+        "high": ELO_POINTS * found.difference_high[one, two],
         "interval_kind": found.interval_kind,
-    }  # fmt: skip
+    }
 
 
 def _davidson(played: PlayedGames, draws: int, seed: int) -> Plain:
@@ -162,21 +170,23 @@ def _elo(played: PlayedGames, seed: int) -> Plain:
     order = descending(once.rating)
     rows = [
         {
-            "model": names[place], "rating": once.rating[place], "rank": once.rank[place],
-            "last_low": once.last_low[place], "last_high": once.last_high[place],
-            "last_rank_low": once.last_rank_low[place], "last_rank_high": once.last_rank_high[place],
-            "mean": shuffled.mean[place], "deviation": shuffled.deviation[place], "low": shuffled.low[place],
-            "high": shuffled.high[place], "rank_low": shuffled.rank_low[place], "rank_high": shuffled.rank_high[place],
+            "model": names[place],
+            "rating": once.rating[place],
+            "rank": once.rank[place],
+            "last_low": once.last_low[place],
+            "last_high": once.last_high[place],
+            "last_rank_low": once.last_rank_low[place],
+            "last_rank_high": once.last_rank_high[place],
+            "mean": shuffled.mean[place],
+            "deviation": shuffled.deviation[place],
+            "low": shuffled.low[place],
+            "high": shuffled.high[place],
+            "rank_low": shuffled.rank_low[place],
+            "rank_high": shuffled.rank_high[place],
         }
         for place in order
-    ]  # fmt: skip
-    return {
-        "models": rows,
-        "orders": shuffled.orders,
-        "last_games": once.last_games,
-        "start": once.start,
-        "k": once.k,
-    }
+    ]
+    return {"models": rows, "orders": shuffled.orders, "last_games": once.last_games, "start": once.start, "k": once.k}
 
 
 def _effects(played: PlayedGames) -> Plain:
@@ -212,9 +222,14 @@ def _length_at(played: PlayedGames, threshold: int, draws: int, seed: int) -> Ca
         if not mask.any():
             raise NoLengths("The texts are not stored.")
         return length_bias(
-            played.first_chars[mask].astype(np.float64), played.second_chars[mask].astype(np.float64),
-            played.games.score[mask], threshold=threshold, clusters=played.instruction[mask], draws=draws, seed=seed,
-        )  # fmt: skip
+            played.first_chars[mask].astype(np.float64),
+            played.second_chars[mask].astype(np.float64),
+            played.games.score[mask],
+            threshold=threshold,
+            clusters=played.instruction[mask],
+            draws=draws,
+            seed=seed,
+        )
 
     return found
 

@@ -40,21 +40,16 @@ def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Plain:
 
     `clusters` keeps apart what was stored when one model with few clusters decided for all.
     """
-    return {
-        "criterion": criterion,
-        "by": by or PEOPLE,
-        "draws": DRAWS,
-        "seed": 0,
-        "clusters": "each model's own",
-    }
+    return {"criterion": criterion, "by": by or PEOPLE, "draws": DRAWS, "seed": 0, "clusters": "each model's own"}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     by = str(settings["by"])
     if study.kind == Study.Kind.REVIEW:
         return data_hash(score_frame(kinds=EVERY_KIND, study=study)), {
-            "why": "AboutVerdicts", "reason": str(AboutVerdicts("what reviewers answer is about verdicts")),
-        }  # fmt: skip
+            "why": "AboutVerdicts",
+            "reason": str(AboutVerdicts("what reviewers answer is about verdicts")),
+        }
     judges = judges_here(study)
     asked = next((pk for public, pk, _ in judges if public == by), None)
     frame = score_frame(
@@ -147,15 +142,21 @@ def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int
     return {
         "models": [
             {
-                "model": names[int(str(found.models[place]))], "mean": found.mean[place], "low": found.low[place],
-                "high": found.high[place], "rank": found.rank[place], "rank_low": found.rank_low[place],
-                "rank_high": found.rank_high[place], "n": found.n[place],
-                "interval_kind": found.kinds[place], "clusters": found.clusters[place],
+                "model": names[int(str(found.models[place]))],
+                "mean": found.mean[place],
+                "low": found.low[place],
+                "high": found.high[place],
+                "rank": found.rank[place],
+                "rank_low": found.rank_low[place],
+                "rank_high": found.rank_high[place],
+                "n": found.n[place],
+                "interval_kind": found.kinds[place],
+                "clusters": found.clusters[place],
             }
             for place in order
         ],
         "ahead": part(lambda: _ahead(found, order)),
-    }  # fmt: skip
+    }
 
 
 def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
@@ -163,9 +164,7 @@ def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
     places, chance = found.ahead()
     column = {int(place): at for at, place in enumerate(places)}
     at = [column.get(int(place)) for place in order]
-    return [
-        [None if line is None or other is None else float(chance[line, other]) for other in at] for line in at
-    ]
+    return [[None if line is None or other is None else float(chance[line, other]) for other in at] for line in at]
 
 
 def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[Plain]:

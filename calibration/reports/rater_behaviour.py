@@ -12,32 +12,15 @@ from annotation.rules.reading_time import FEWEST_WORDS
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import Bools, ScoreFrame
 from calibration.reports.registry import Plain, part, plain
-from calibration.statistics.raters.behaviour import (
-    failed_controls,
-    reading_pace,
-    same_answers,
-    side_preference,
-)
-from calibration.statistics.report_reasons import (
-    AllTied,
-    NoControls,
-    NoPairs,
-    NoPositions,
-    NoTimes,
-    OnlySlots,
-)
+from calibration.statistics.raters.behaviour import failed_controls, reading_pace, same_answers, side_preference
+from calibration.statistics.report_reasons import AllTied, NoControls, NoPairs, NoPositions, NoTimes, OnlySlots
 
 FAST_SHARE = 0.25
 """An answer read in under a quarter of the median pace of the study counts as fast."""
 
 
 def habits_part(
-    study: Study,
-    frame: ScoreFrame,
-    main: ScoreFrame,
-    around: Circumstances,
-    names: Mapping[int, str],
-    slots: set[int],
+    study: Study, frame: ScoreFrame, main: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]
 ) -> Plain:
     """The parts pace, same_answers, sides, controls of the report on raters; everything given is people's alone."""
     return {
@@ -119,13 +102,10 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
     if not kept.any():
         raise OnlySlots("The raters are positions in a data set.")
     won_by_a = np.sign(pairs.value[kept])
-    preferred = np.where(won_by_a == 0, 0, np.where((won_by_a > 0) == (first[kept] == 1), 1, 2)).astype(
-        np.int64
-    )
+    preferred = np.where(won_by_a == 0, 0, np.where((won_by_a > 0) == (first[kept] == 1), 1, 2)).astype(np.int64)
     found = side_preference(preferred, raters=pairs.rater[kept], clusters=pairs.instruction[kept])
     rows: list[dict[str, Any]] = [
-        {"rater": names[int(str(pk))], **plain(one.first), "p": one.p, "ties": one.ties}
-        for pk, one in found.items()
+        {"rater": names[int(str(pk))], **plain(one.first), "p": one.p, "ties": one.ties} for pk, one in found.items()
     ]
     if not rows:
         raise AllTied("Every comparison was called a tie.")
@@ -137,9 +117,15 @@ def _controls(study: Study, names: Mapping[int, str], slots: set[int]) -> Plain:
     outcomes = list(
         CheckOutcome.objects.filter(assignment__task__study=study, purpose__in=[GOLD, CONTROL])
         .order_by("assignment_id")
-        .values_list("assignment__rater_id", "assignment__rater__pseudonym", "assignment__rater__label", "passed",
-                     "assignment__task_id", "assignment__rater__kind")
-    )  # fmt: skip
+        .values_list(
+            "assignment__rater_id",
+            "assignment__rater__pseudonym",
+            "assignment__rater__label",
+            "passed",
+            "assignment__task_id",
+            "assignment__rater__kind",
+        )
+    )
     rows = [one for one in outcomes if one[5] == Rater.Kind.PERSON]
     if not rows:
         raise NoControls("Nothing with a known answer was rated.")

@@ -23,21 +23,15 @@ SIMULATED_SCORES = 4_000_000
 MOST_DRAWS = 200
 
 
-def severity_part(
-    frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]
-) -> Plain:
+def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
     """Severity and drift of every person; positions in the session enter where all are known."""
     if slots and set(np.unique(frame.rater).tolist()) <= slots:
         raise OnlySlots("The raters are positions in a data set.")
     places = around.place[around.rows(frame.assignment)]
     timed = bool(np.isfinite(places).all()) and _several(frame, places)
-    found = fit_severity(
-        frame.value, items=frame.task, raters=frame.rater, positions=places if timed else None
-    )
+    found = fit_severity(frame.value, items=frame.task, raters=frame.rater, positions=places if timed else None)
     rows = [
-        {"rater": names[int(str(pk))], **plain(one)}
-        for pk, one in found.raters.items()
-        if int(str(pk)) not in slots
+        {"rater": names[int(str(pk))], **plain(one)} for pk, one in found.raters.items() if int(str(pk)) not in slots
     ]
     rows.sort(key=lambda row: (-abs(row["severity"]), row["rater"]))
     low, high = float(frame.low.min()), float(frame.high.max())
@@ -60,9 +54,7 @@ def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
     items = frame.instruction if models is not None else frame.task
     draws = int(min(MOST_DRAWS, max(0, SIMULATED_SCORES // max(len(frame), 1))))
     try:
-        found = split_ratings(
-            frame.value, items=items, raters=frame.rater, models=models, orders=orders, draws=draws
-        )
+        found = split_ratings(frame.value, items=items, raters=frame.rater, models=models, orders=orders, draws=draws)
     except ConfoundedEffects:
         # Where every instruction has one model, or the like, the response as a whole is what can be told.
         found = split_ratings(frame.value, items=frame.task, raters=frame.rater, draws=draws)

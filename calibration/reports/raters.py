@@ -309,9 +309,7 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
     pairs = rows.select((rows.response_b > 0) & (rows.repeat <= 1))
     order = np.lexsort([pairs.repeat, pairs.criterion, pairs.task, pairs.rater])
     same = (
-        (np.diff(pairs.rater[order]) == 0)
-        & (np.diff(pairs.task[order]) == 0)
-        & (np.diff(pairs.criterion[order]) == 0)
+        (np.diff(pairs.rater[order]) == 0) & (np.diff(pairs.task[order]) == 0) & (np.diff(pairs.criterion[order]) == 0)
     )
     one, two = order[:-1][same], order[1:][same]
     first = around.first[around.rows(pairs.assignment)]

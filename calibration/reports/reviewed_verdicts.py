@@ -19,9 +19,7 @@ REVIEWED = "task__reviews"
 def review_scores(study: Study) -> QuerySet[Score]:
     """People's findings on verdicts given in this study, or elsewhere on its responses, or reviewed in this study."""
     elsewhere = judged_elsewhere(study).values("pk")
-    about = Q(**{f"assignment__{REVIEWED}__task__study": study}) | Q(
-        **{f"assignment__{REVIEWED}__in": elsewhere}
-    )
+    about = Q(**{f"assignment__{REVIEWED}__task__study": study}) | Q(**{f"assignment__{REVIEWED}__in": elsewhere})
     return Score.objects.filter(
         about | Q(assignment__task__study=study),
         assignment__task__reviews__isnull=False,
@@ -35,9 +33,7 @@ def review_scores(study: Study) -> QuerySet[Score]:
 def review_state(study: Study) -> dict[str, int]:
     """What changes whenever a finding is added, or a reviewed verdict's run fails, for a report's settings."""
     doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
-    found = review_scores(study).aggregate(
-        n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted)
-    )
+    found = review_scores(study).aggregate(n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted))
     return {name: value or 0 for name, value in found.items()}
 
 
@@ -69,13 +65,17 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
         own = found.judge == pk
         for key in ["", *dict.fromkeys(keys[own].tolist())]:
             mask = own & (keys == key) if key else own
-            (rate,) = mean_shares(
-                [_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed
-            )
+            (rate,) = mean_shares([_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed)
             rows.append(
-                {"judge": name, "criterion": key, "n": int(mask.sum()), "rate": plain(rate),
-                 "verdicts": len(np.unique(found.verdict[mask])), "raters": len(np.unique(raters[mask]))}
-            )  # fmt: skip
+                {
+                    "judge": name,
+                    "criterion": key,
+                    "n": int(mask.sum()),
+                    "rate": plain(rate),
+                    "verdicts": len(np.unique(found.verdict[mask])),
+                    "raters": len(np.unique(raters[mask])),
+                }
+            )
     return rows
 
 
@@ -87,9 +87,15 @@ def _as_hits(share: Floats) -> Floats | Bools:
 def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:
     """The latest revision of each finding, in a criterion's order, and who found it."""
     columns = (
-        "assignment", "criterion", "criterion__key", "value", f"assignment__{REVIEWED}",
-        f"assignment__{REVIEWED}__rater", "assignment__task__response_a__instruction", "assignment__rater",
-    )  # fmt: skip
+        "assignment",
+        "criterion",
+        "criterion__key",
+        "value",
+        f"assignment__{REVIEWED}",
+        f"assignment__{REVIEWED}__rater",
+        "assignment__task__response_a__instruction",
+        "assignment__rater",
+    )
     # The order of instructions decides which of them a bootstrap draws, so it hangs on the rows alone.
     order = ("criterion__position", "criterion__key", "assignment", "criterion", "revision")
     latest = {(row[0], row[1]): row for row in scores.order_by(*order).values_list(*columns)}

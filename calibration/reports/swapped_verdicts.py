@@ -18,9 +18,14 @@ def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
     Of several answers from one side the first counts. Raises NeverSwapped where nobody saw a pair from both.
     """
     frame = score_frame(
-        kinds=[Task.Kind.PAIR], study=study, people=judge is None, judges=judge is not None,
-        raters=None if judge is None else [judge], keep_derived=False, repeats=True,
-    )  # fmt: skip
+        kinds=[Task.Kind.PAIR],
+        study=study,
+        people=judge is None,
+        judges=judge is not None,
+        raters=None if judge is None else [judge],
+        keep_derived=False,
+        repeats=True,
+    )
     own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
     around = circumstances(study)
     side = around.first[around.rows(own.assignment)] if len(own) else np.zeros(0, dtype=np.int64)
@@ -31,9 +36,12 @@ def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
     if not left.size:
         raise NeverSwapped("No pair was shown to the same rater from both sides.")
     return swap_agreement(
-        _points(points, once[left]), 1 - _points(points, again[right]), clusters=own.instruction[once[left]],
-        draws=draws, seed=seed,
-    )  # fmt: skip
+        _points(points, once[left]),
+        1 - _points(points, again[right]),
+        clusters=own.instruction[once[left]],
+        draws=draws,
+        seed=seed,
+    )
 
 
 def _points(points: Floats, places: Ints) -> Floats:

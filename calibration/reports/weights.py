@@ -72,18 +72,9 @@ def _family_rows(one: LabelledRows) -> FamilyRows:
 
 
 def _category(
-    one: LabelledRows,
-    rows: Mapping[str, LabelledRows],
-    floor: float,
-    cohorts: Mapping[str, str],
-    draws: int,
-    seed: int,
+    one: LabelledRows, rows: Mapping[str, LabelledRows], floor: float, cohorts: Mapping[str, str], draws: int, seed: int
 ) -> Plain:
-    family = {
-        key: _family_rows(other)
-        for key, other in rows.items()
-        if other.parent == one.parent and key != one.key
-    }
+    family = {key: _family_rows(other) for key, other in rows.items() if other.parent == one.parent and key != one.key}
     return {
         "key": one.key,
         "items": list(one.items),
@@ -92,9 +83,11 @@ def _category(
         "floors": part(lambda: floor_path(one.answers, one.overall, one.instructions)),
         "raters": part(lambda: _dropped(one, one.raters, floor)),
         "models": part(lambda: _dropped(one, one.models, floor)),
-        "cohorts": [part(partial(_cohort, one, name, cohorts, floor, draws, seed)) | {"cohort": name}
-                    for name in sorted({cohorts[rater] for rater in one.raters if rater in cohorts})],
-    }  # fmt: skip
+        "cohorts": [
+            part(partial(_cohort, one, name, cohorts, floor, draws, seed)) | {"cohort": name}
+            for name in sorted({cohorts[rater] for rater in one.raters if rater in cohorts})
+        ],
+    }
 
 
 def _dropped(one: LabelledRows, labels: Sequence[str], floor: float) -> Any:
@@ -103,9 +96,7 @@ def _dropped(one: LabelledRows, labels: Sequence[str], floor: float) -> Any:
     return without_each(one.answers, one.overall, labels, floor=floor)
 
 
-def _cohort(
-    one: LabelledRows, name: str, cohorts: Mapping[str, str], floor: float, draws: int, seed: int
-) -> Plain:
+def _cohort(one: LabelledRows, name: str, cohorts: Mapping[str, str], floor: float, draws: int, seed: int) -> Plain:
     """The weights of one cohort's answers alone."""
     mask = np.array([cohorts.get(rater) == name for rater in one.raters], dtype=np.bool_)
     if mask.sum() < len(one.items):
@@ -115,9 +106,14 @@ def _cohort(
     codes, k = cluster_codes([label for label, own in zip(one.instructions, mask, strict=True) if own])
     ends = weight_intervals(cluster_sums(x, y, codes, k), floor, draws=draws, seed=seed)
     return {
-        "n": int(mask.sum()), "weights": plain(fit.weights), "low": plain(ends.weights_low),
-        "high": plain(ends.weights_high), "r2": fit.r2, "interval_kind": ends.interval_kind, "clusters": ends.clusters,
-    }  # fmt: skip
+        "n": int(mask.sum()),
+        "weights": plain(fit.weights),
+        "low": plain(ends.weights_low),
+        "high": plain(ends.weights_high),
+        "r2": fit.r2,
+        "interval_kind": ends.interval_kind,
+        "clusters": ends.clusters,
+    }
 
 
 def _against(
@@ -132,9 +128,11 @@ def _against(
         lambda: compare_fits(
             (one.answers, one.overall, one.instructions),
             (rival.answers[:, columns], rival.overall, rival.instructions),
-            floors=(floor, float(other.settings["floor"])), draws=draws, seed=seed,
+            floors=(floor, float(other.settings["floor"])),
+            draws=draws,
+            seed=seed,
         )
-    )  # fmt: skip
+    )
 
 
 def _families(rows: Mapping[str, LabelledRows], floor: float, seed: int) -> list[Plain]:
@@ -152,7 +150,9 @@ def _pooled(members: Mapping[str, FamilyRows], floor: float, seed: int) -> Plain
         raise NoPooling("One category has no family.")
     found = pool_weights(members, floor=floor, seed=seed)
     return {
-        "strength": plain(found.strength), "gain": found.gain, "folds": found.folds,
+        "strength": plain(found.strength),
+        "gain": found.gain,
+        "folds": found.folds,
         "path": [[plain(strength), error] for strength, error in found.path],
         "gains": {key: one.gain for key, one in found.categories.items()},
-    }  # fmt: skip
+    }

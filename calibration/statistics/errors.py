@@ -12,9 +12,7 @@ class TooFewRatings(NoStatistic):
         self.n = n
         self.needed = needed
         self.what = what
-        super().__init__(
-            f"{n} {what} where at least {needed} are needed; collect more before this is computed."
-        )
+        super().__init__(f"{n} {what} where at least {needed} are needed; collect more before this is computed.")
 
 
 class ConstantScores(NoStatistic):
@@ -58,9 +56,7 @@ class MissingCells(NoStatistic):
     def __init__(self, missing: int, cells: int) -> None:
         self.missing = missing
         self.cells = cells
-        super().__init__(
-            f"{missing} of {cells} cells have no rating; keep only the items that every rater rated."
-        )
+        super().__init__(f"{missing} of {cells} cells have no rating; keep only the items that every rater rated.")
 
 
 class RepeatedCell(NoStatistic):

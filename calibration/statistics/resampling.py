@@ -56,9 +56,7 @@ def cluster_codes(labels: Labels) -> tuple[IntArray, int]:
         order[np.argsort(first)] = np.arange(first.size)
         return order[codes.reshape(-1)], int(first.size)
     known: dict[Hashable, int] = {}
-    numbered = [
-        known.setdefault(label, len(known)) for label in (labels if array is None else array.tolist())
-    ]
+    numbered = [known.setdefault(label, len(known)) for label in (labels if array is None else array.tolist())]
     return np.asarray(numbered, dtype=np.int64), len(known)
 
 
@@ -71,12 +69,7 @@ def bootstrap_counts(clusters: int, draws: int, rng: np.random.Generator) -> Flo
 
 
 def cluster_intervals(
-    statistic: CountedStatistic,
-    clusters: int,
-    *,
-    draws: int,
-    seed: int,
-    min_clusters: int = MIN_CLUSTERS,
+    statistic: CountedStatistic, clusters: int, *, draws: int, seed: int, min_clusters: int = MIN_CLUSTERS
 ) -> tuple[FloatArray, Intervals]:
     """Value and interval of every quantity of `statistic` over whole clusters.
 
@@ -147,9 +140,7 @@ def sign_flip_p(
     """
     if differences.size == 0:
         raise TooFewRatings(0, 1, "paired differences")
-    codes, k = (
-        (np.arange(differences.size), differences.size) if clusters is None else cluster_codes(clusters)
-    )
+    codes, k = (np.arange(differences.size), differences.size) if clusters is None else cluster_codes(clusters)
     sums = np.bincount(codes, weights=differences, minlength=k)
     # As far from 0 as the sum itself, but for the rounding of sums that are equal.
     threshold = abs(float(sums.sum())) - 1e-9 * float(np.abs(sums).sum())

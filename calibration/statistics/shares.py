@@ -47,9 +47,9 @@ def mean_shares(
         raise ValueError(f"{len(clusters)} cluster labels for {n} entries; give one for each.")
     codes, k = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     columns = [*parts, np.ones(n)]
-    sums: FloatArray = np.column_stack(
-        [np.bincount(codes, weights=column, minlength=k) for column in columns]
-    ).astype(np.float64)
+    sums: FloatArray = np.column_stack([np.bincount(codes, weights=column, minlength=k) for column in columns]).astype(
+        np.float64
+    )
 
     def statistic(counts: FloatArray) -> tuple[FloatArray, BoolArray]:
         drawn = counts @ sums

@@ -61,7 +61,12 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], study)
     context = {
-        "study": study, "provenance": provenance_of(study), "form": form, "page": page,
-        "failure": made if isinstance(made, str) else "", "path": request.path, "query": urlencode(given),
-    }  # fmt: skip
+        "study": study,
+        "provenance": provenance_of(study),
+        "form": form,
+        "page": page,
+        "failure": made if isinstance(made, str) else "",
+        "path": request.path,
+        "query": urlencode(given),
+    }
     return render(request, "calibration/planner.html", context)

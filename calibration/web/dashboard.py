@@ -92,9 +92,7 @@ def desk_figures_of(study: Study) -> DeskFigures:
     raters = newest(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
     if agreement is not None:
-        figures.append(
-            Figure(_("Agreement"), agreement_opening(dict(agreement.result), items=by_items(study)))
-        )
+        figures.append(Figure(_("Agreement"), agreement_opening(dict(agreement.result), items=by_items(study))))
     report = dict(raters.result) if raters is not None else {}
     for key, name in (("accuracy", _("Accuracy")), ("consistency", _("Consistency"))):
         found = report.get(key)
@@ -130,17 +128,24 @@ def _named(report: Plain) -> list[tuple[str, str]]:
             rows.append((row["rater"], _("one answer to every item in %(n)d of %(m)d tasks") % share))
     for row in _rows(report, "sides"):
         if row["p"] < FIRST_SIDE_P:
-            rows.append((row["rater"], _("prefers the side shown first in %(share)d %% of pairs") % {
-                "share": round(100 * row["value"])}))  # fmt: skip
+            rows.append(
+                (
+                    row["rater"],
+                    _("prefers the side shown first in %(share)d %% of pairs") % {"share": round(100 * row["value"])},
+                )
+            )
     for row in _rows(report, "pace"):
         if row["fast"] >= FAST_FROM:
-            rows.append((row["rater"], _("reads %(share)d %% of tasks in under a quarter of the usual time") % {
-                "share": round(100 * row["fast"])}))  # fmt: skip
+            rows.append(
+                (
+                    row["rater"],
+                    _("reads %(share)d %% of tasks in under a quarter of the usual time")
+                    % {"share": round(100 * row["fast"])},
+                )
+            )
     for row in _rows(report, "controls"):
         if row["low"] is not None and row["low"] > 0.2:
-            rows.append(
-                (row["rater"], _("fails %(share)d %% of checks") % {"share": round(100 * row["value"])})
-            )
+            rows.append((row["rater"], _("fails %(share)d %% of checks") % {"share": round(100 * row["value"])}))
     return rows[: MOST_NAMED * 2]
 
 

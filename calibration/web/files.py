@@ -20,22 +20,44 @@ def panel_file(blocks: Sequence[Block], name: str, study: Study) -> HttpResponse
 def weights_blocks(page: FitPage) -> list[Block]:
     """ "overview" and "weights-1", "weights-2", ... in the order of the page's categories."""
     overview = Table(
-        [Column(gettext("Category")), Column("n", 0), Column(gettext("Instructions"), 0), Column("R²", 2),
-         Column(gettext("R² unseen"), 2), Column(gettext("Equal weights, unseen"), 2),
-         Column(gettext("At the floor"), 0)],
-        [[one.name, one.n, one.certificate.clusters["instruction"], one.fit.r2,
-          one.by_instruction and one.by_instruction.r2, one.by_instruction and one.by_instruction.equal_r2, one.floored]
-         for one in page.panels],
-    )  # fmt: skip
-    columns = [Column(gettext("Item")), Column(gettext("Weight"), 2), Column(gettext("From"), 2),
-               Column(gettext("To"), 2), Column(gettext("Published"), 2)]  # fmt: skip
+        [
+            Column(gettext("Category")),
+            Column("n", 0),
+            Column(gettext("Instructions"), 0),
+            Column("R²", 2),
+            Column(gettext("R² unseen"), 2),
+            Column(gettext("Equal weights, unseen"), 2),
+            Column(gettext("At the floor"), 0),
+        ],
+        [
+            [
+                one.name,
+                one.n,
+                one.certificate.clusters["instruction"],
+                one.fit.r2,
+                one.by_instruction and one.by_instruction.r2,
+                one.by_instruction and one.by_instruction.equal_r2,
+                one.floored,
+            ]
+            for one in page.panels
+        ],
+    )
+    columns = [
+        Column(gettext("Item")),
+        Column(gettext("Weight"), 2),
+        Column(gettext("From"), 2),
+        Column(gettext("To"), 2),
+        Column(gettext("Published"), 2),
+    ]
     own = [
         Block(
-            f"weights-{place}", one.name, figure=one.figure,
+            f"weights-{place}",
+            one.name,
+            figure=one.figure,
             table=Table(columns, [[row.label, row.weight, row.low, row.high, row.published] for row in one.rows]),
         )
         for place, one in enumerate(page.panels, start=1)
-    ]  # fmt: skip
+    ]
     return [Block("overview", gettext("Categories"), figure=page.overview, table=overview), *own]
 
 
@@ -45,16 +67,21 @@ def agreement_blocks(panel: AgreementPanel) -> list[Block]:
     judges = Table(
         [Column(gettext("Judge")), Column(gettext("Leave-one-out"), 3), *ends, Column(gettext("Tasks"), 0)],
         [[row["name"], row["loo"], *_ends(row.get("interval")), row["n"]] for row in panel.judge_rows],
-    )  # fmt: skip
+    )
     criteria = Table(
         [Column(gettext("Criterion")), Column(gettext("Alpha"), 3), *ends, Column(gettext("Leave-one-out"), 3)],
         [[row["name"], row["alpha"]["value"], *_ends(row["alpha"]), row["loo"]] for row in panel.criterion_rows],
-    )  # fmt: skip
+    )
     matrix = Table(
-        [Column(gettext("Rater")), Column(gettext("Rater")), Column("Pearson", 3), Column("Spearman", 3),
-         Column(gettext("Tasks"), 0)],
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Rater")),
+            Column("Pearson", 3),
+            Column("Spearman", 3),
+            Column(gettext("Tasks"), 0),
+        ],
         matrix_pairs(panel),
-    )  # fmt: skip
+    )
     return [
         Block("judges", "", figure=panel.judges_figure, table=judges if judges.rows else None),
         Block("criteria", "", figure=panel.criterion_figure, table=criteria),
@@ -70,8 +97,9 @@ def matrix_pairs(panel: AgreementPanel) -> list[list[object]]:
     raters = found["raters"]
     return [
         [raters[i], raters[j], found["pearson"][i][j], found["spearman"][i][j], found["n"][i][j]]
-        for i in range(len(raters)) for j in range(i + 1, len(raters))
-    ]  # fmt: skip
+        for i in range(len(raters))
+        for j in range(i + 1, len(raters))
+    ]
 
 
 def _ends(found: object) -> tuple[object, object]:

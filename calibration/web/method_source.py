@@ -18,9 +18,7 @@ def shown() -> frozenset[str]:
     found = set(FILES)
     for package in PACKAGES:
         folder = settings.BASE_DIR.joinpath(*package.split("."))
-        files = (
-            file.relative_to(settings.BASE_DIR) for file in folder.rglob("*.py") if file.name != "__init__.py"
-        )
+        files = (file.relative_to(settings.BASE_DIR) for file in folder.rglob("*.py") if file.name != "__init__.py")
         found.update(".".join(file.with_suffix("").parts) for file in files)
     return frozenset(found)
 

@@ -40,9 +40,7 @@ class PageKind:
 def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
     """The page of a study's report, one of its files with ?file=, or a note that a worker is at it."""
     settings = kind.settings(study, request.GET.dict())
-    report = ready_report(
-        study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build
-    )
+    report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
     page = kind.page(study, report) if report is not None else None
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], study)
@@ -66,12 +64,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
 
 
 def ready_report(
-    study: Study,
-    kind: ReportKind,
-    settings: Plain,
-    *,
-    asked_before: bool,
-    build: str = "calibration.build_report",
+    study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool, build: str = "calibration.build_report"
 ) -> Plain | None:
     """The report, computed here where that is quick; None while a worker computes it."""
     found = known(study, kind, settings)

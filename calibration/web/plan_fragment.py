@@ -88,9 +88,16 @@ def plan_of_study(study: Study) -> StudyPlan | None:
     short = max(0, size.tasks * overlap - raters * int(quota)) if quota else 0
     said = int(study.policies.get("plan", {}).get("raters") or 0)
     return StudyPlan(
-        size, plan, overlap, raters, guessed, str(study.policies.get("plan", {}).get("currency", "")), short,
-        said if said < raters and not guessed else 0, _widths(study, plan),
-    )  # fmt: skip
+        size,
+        plan,
+        overlap,
+        raters,
+        guessed,
+        str(study.policies.get("plan", {}).get("currency", "")),
+        short,
+        said if said < raters and not guessed else 0,
+        _widths(study, plan),
+    )
 
 
 def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> PlannedStudy:

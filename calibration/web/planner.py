@@ -36,9 +36,7 @@ class PlannerForm(forms.Form):
 
     instructions = _whole(gettext_lazy("Instructions"), 1, 5000)
     models = _whole(gettext_lazy("Models"), 1, 100)
-    raters = _whole(
-        gettext_lazy("Raters"), 1, 5000, gettext_lazy("At least as many as the raters of each response.")
-    )
+    raters = _whole(gettext_lazy("Raters"), 1, 5000, gettext_lazy("At least as many as the raters of each response."))
     overlap = _whole(gettext_lazy("Raters of each response"), 1, 50)
     items = _whole(gettext_lazy("Checklist items"), 1, 40)
     repeat_share = _share(gettext_lazy("Share of tasks asked again"), gettext_lazy("From 0 to 1."))
@@ -51,8 +49,7 @@ class PlannerForm(forms.Form):
         label=gettext_lazy("Pay for an hour"), min_value=0, max_value=10_000, decimal_places=2
     )
     agreement = _share(
-        gettext_lazy("Correlation of two raters"),
-        gettext_lazy("Of their overall scores of the same response, 0 to 1."),
+        gettext_lazy("Correlation of two raters"), gettext_lazy("Of their overall scores of the same response, 0 to 1.")
     )
     repeat_agreement = _share(
         gettext_lazy("Share of repeats answered alike"), gettext_lazy("By the same rater, from 0 to 1.")
@@ -63,16 +60,12 @@ class PlannerForm(forms.Form):
         if self.errors:
             return values
         if values["overlap"] > values["raters"]:
-            self.add_error(
-                "overlap", gettext("There cannot be more raters of a response than raters in all.")
-            )
+            self.add_error("overlap", gettext("There cannot be more raters of a response than raters in all."))
             return values
         total = values["instructions"] * values["models"] * values["overlap"]
         if total > MOST_RATINGS:
             raise forms.ValidationError(
-                gettext(
-                    "This plan has %(n)d ratings; the planner simulates up to %(most)d. Plan a part of it."
-                )
+                gettext("This plan has %(n)d ratings; the planner simulates up to %(most)d. Plan a part of it.")
                 % {"n": total, "most": MOST_RATINGS}
             )
         return values
@@ -91,10 +84,19 @@ class PlannerForm(forms.Form):
 def starting_values(study: Study) -> dict[str, Any]:
     """The study as it stands: its sizes, and agreement as measured where it has been."""
     found: dict[str, Any] = {
-        "instructions": 40, "models": 5, "raters": 10, "overlap": 3, "items": 6, "repeat_share": 0.02,
-        "words_per_response": 600, "words_per_instruction": 100, "seconds_per_answer": 6, "hourly_pay": 0,
-        "agreement": 0.5, "repeat_agreement": 0.8,
-    }  # fmt: skip
+        "instructions": 40,
+        "models": 5,
+        "raters": 10,
+        "overlap": 3,
+        "items": 6,
+        "repeat_share": 0.02,
+        "words_per_response": 600,
+        "words_per_instruction": 100,
+        "seconds_per_answer": 6,
+        "hourly_pay": 0,
+        "agreement": 0.5,
+        "repeat_agreement": 0.8,
+    }
     tasks = study.tasks.filter(gold__isnull=True)
     instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
@@ -154,13 +156,12 @@ def planner_title() -> str:
 
 def _opening(plan: Plan) -> str:
     words = {
-        "assignments": plan.assignments, "hours": number(plan.hours, 0.1 if plan.hours < 100 else 1),
-        "each": number(plan.hours_per_rater, 0.1), "cost": f"{plan.cost:,.2f}",
-    }  # fmt: skip
-    said = (
-        gettext("%(assignments)d answers take %(hours)s hours, %(each)s for each rater, and cost %(cost)s.")
-        % words
-    )
+        "assignments": plan.assignments,
+        "hours": number(plan.hours, 0.1 if plan.hours < 100 else 1),
+        "each": number(plan.hours_per_rater, 0.1),
+        "cost": f"{plan.cost:,.2f}",
+    }
+    said = gettext("%(assignments)d answers take %(hours)s hours, %(each)s for each rater, and cost %(cost)s.") % words
     alpha = plan.agreement.get("alpha")
     if alpha is not None:
         said += " " + gettext("Agreement (alpha) would be known as %(alpha)s.") % {"alpha": _said(alpha)}
@@ -169,8 +170,9 @@ def _opening(plan: Plan) -> str:
 
 def _about(plan: Plan) -> str:
     return gettext("Means over %(n)d simulated studies; %(repeats)d of the answers are repeats.") % {
-        "n": plan.simulations, "repeats": plan.repeats,
-    }  # fmt: skip
+        "n": plan.simulations,
+        "repeats": plan.repeats,
+    }
 
 
 def _said(one: Expected) -> str:
@@ -187,15 +189,18 @@ def _intervals(plan: Plan) -> Block:
     rows += [(gettext("Repeats answered alike, one rater"), one) for one in plan.consistency_of_rater]
     rows += [(gettext("R² of the weights"), one) for one in plan.r2]
     if not rows:
-        return Block("intervals", title, reason=gettext(
-            "With one rater of each response and no repeats, nothing about agreement can be known."
-        ))  # fmt: skip
+        return Block(
+            "intervals",
+            title,
+            reason=gettext("With one rater of each response and no repeats, nothing about agreement can be known."),
+        )
     return Block(
-        "intervals", title,
+        "intervals",
+        title,
         figure=interval_bars([Bar(name, *_ends(one)) for name, one in rows], title=title, x_title=gettext("Value")),
         caption=gettext("Lines are the ends to expect, 95 %% intervals where there are 20 instructions or more.") % {},
         table=_table(gettext("Quantity"), rows),
-    )  # fmt: skip
+    )
 
 
 def _ends(one: Expected) -> tuple[float, float | None, float | None]:
@@ -204,35 +209,38 @@ def _ends(one: Expected) -> tuple[float, float | None, float | None]:
 
 def _table(head: str, rows: list[tuple[str, Expected]]) -> Table:
     return Table(
-        [Column(head), Column(gettext("Expected"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2),
-         Column(gettext("Width"), 2)],
+        [
+            Column(head),
+            Column(gettext("Expected"), 2),
+            Column(gettext("From"), 2),
+            Column(gettext("To"), 2),
+            Column(gettext("Width"), 2),
+        ],
         [[name, *_ends(one), None if one.interval_kind == "none" else one.width] for name, one in rows],
-    )  # fmt: skip
+    )
 
 
 def _weights(plan: Plan) -> Block:
     title = gettext("Checklist weights to expect")
     if not plan.weights:
-        return Block(
-            "weights", title, reason=gettext("Fewer ratings than items: no weights could be fitted.")
-        )
+        return Block("weights", title, reason=gettext("Fewer ratings than items: no weights could be fitted."))
     rows = [(gettext("Item %(n)d") % {"n": place}, one) for place, one in enumerate(plan.weights, start=1)]
     figure = interval_bars(
-        [Bar(name, *_ends(one)) for name, one in rows],
-        title=title,
-        x_title=gettext("Share of the weight, of 100"),
+        [Bar(name, *_ends(one)) for name, one in rows], title=title, x_title=gettext("Share of the weight, of 100")
     )
     return Block("weights", title, figure=figure, table=_table(gettext("Item"), rows), folded=True)
 
 
 def _work(plan: Plan) -> Block:
     rows = [
-        [gettext("Answers in all"), plan.assignments], [gettext("of them repeats"), plan.repeats],
-        [gettext("The most any rater gets"), plan.per_rater], [gettext("Seconds for one"), round(plan.seconds)],
+        [gettext("Answers in all"), plan.assignments],
+        [gettext("of them repeats"), plan.repeats],
+        [gettext("The most any rater gets"), plan.per_rater],
+        [gettext("Seconds for one"), round(plan.seconds)],
         [gettext("Hours in all"), round(plan.hours, 1)],
         [gettext("Hours for each rater"), round(plan.hours_per_rater, 1)],
         [gettext("Cost"), float(plan.cost)],
-    ]  # fmt: skip
+    ]
     table = Table([Column(gettext("Work")), Column(gettext("Amount"), 1)], rows)
     return Block("work", gettext("Hours and cost"), table=table)
 
@@ -255,10 +263,8 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
         return Block("overlap", title, reason=gettext("The plan is too large to be varied here."))
     series = [
         Curve(gettext("agreement (alpha)"), [(overlap, plan.agreement["alpha"].width) for overlap, plan in known]),
-        Curve(
-            gettext("R² of the weights"), [(overlap, plan.r2[0].width) for overlap, plan in known if plan.r2]
-        ),
-    ]  # fmt: skip
+        Curve(gettext("R² of the weights"), [(overlap, plan.r2[0].width) for overlap, plan in known if plan.r2]),
+    ]
     figure = curves(
         [one for one in series if one.points],
         title=title,
@@ -266,11 +272,24 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
         y_title=gettext("Width of the interval to expect"),
     )
     table = Table(
-        [Column(gettext("Raters of each response"), 0), Column(gettext("Width for alpha"), 3),
-         Column(gettext("Width for R²"), 3), Column(gettext("Hours"), 1), Column(gettext("Cost"), 2)],
-        [[overlap, plan.agreement["alpha"].width if "alpha" in plan.agreement else None,
-          plan.r2[0].width if plan.r2 else None, plan.hours, float(plan.cost)] for overlap, plan in plans],
-    )  # fmt: skip
+        [
+            Column(gettext("Raters of each response"), 0),
+            Column(gettext("Width for alpha"), 3),
+            Column(gettext("Width for R²"), 3),
+            Column(gettext("Hours"), 1),
+            Column(gettext("Cost"), 2),
+        ],
+        [
+            [
+                overlap,
+                plan.agreement["alpha"].width if "alpha" in plan.agreement else None,
+                plan.r2[0].width if plan.r2 else None,
+                plan.hours,
+                float(plan.cost),
+            ]
+            for overlap, plan in plans
+        ],
+    )
     more = [overlap for overlap, _ in plans if overlap > raters]
     notes = []
     if more:

@@ -25,13 +25,7 @@ from calibration.reports.cache import is_slow
 from calibration.statistics.errors import NoStatistic
 from calibration.web.agreement.page import agreement_panel, opening
 from calibration.web.files import agreement_blocks, panel_file, weights_blocks
-from calibration.web.messages.statistics import (
-    FIT_REFUSED,
-    by_items,
-    reason_words,
-    refusal_words,
-    words_of_refusal,
-)
+from calibration.web.messages.statistics import FIT_REFUSED, by_items, reason_words, refusal_words, words_of_refusal
 from calibration.web.weights.page import criterion_questions, earlier_fits, fit_page
 from core.background import send_after_commit
 from core.web.access import visible_or_404
@@ -47,9 +41,7 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_read_by(cast(User, request.user), slug)
     fits = earlier_fits(study)
     asked = request.GET.get("fit", "")
-    fit = (
-        next((one for one in fits if one.public_id == asked), None) if asked else (fits[0] if fits else None)
-    )
+    fit = next((one for one in fits if one.public_id == asked), None) if asked else (fits[0] if fits else None)
     if asked and fit is None:
         raise Http404(gettext("This study has no such fit."))
     waiting_since = request.GET.get("after")

@@ -26,13 +26,10 @@ class Inserting:
         connection = connections[alias]
         fixed = [_field(self._model, name) for name in constant]
         tail = [
-            field.get_db_prep_save(value, connection)
-            for field, value in zip(fixed, constant.values(), strict=True)
+            field.get_db_prep_save(value, connection) for field, value in zip(fixed, constant.values(), strict=True)
         ]
         turned = [
-            (place, turn)
-            for place, field in enumerate(self._fields)
-            if (turn := _turn(field, connection)) is not None
+            (place, turn) for place, field in enumerate(self._fields) if (turn := _turn(field, connection)) is not None
         ]
         prepared = []
         for row in rows:

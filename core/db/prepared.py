@@ -122,9 +122,7 @@ class Prepared(Generic[M]):
     def _statement(self) -> _Statement:
         statement = self._statements.get(connection.vendor)
         if statement is None:
-            statement = self._statements[connection.vendor] = _Statement(
-                self.build(*self.examples), self.examples
-            )
+            statement = self._statements[connection.vendor] = _Statement(self.build(*self.examples), self.examples)
         return statement
 
     def all(self, *values: Any) -> list[M]:
@@ -151,9 +149,7 @@ class Prepared(Generic[M]):
         start, end, names, populators = self._shape(statement)
         made = []
         for row in statement.converted(fetched):
-            instance: M = statement.compiler.klass_info["model"].from_db(
-                DEFAULT_DB_ALIAS, names, row[start:end]
-            )
+            instance: M = statement.compiler.klass_info["model"].from_db(DEFAULT_DB_ALIAS, names, row[start:end])
             for populator in populators:
                 populator.populate(row, instance)
             made.append(instance)
@@ -185,18 +181,14 @@ class PreparedValues:
         """The rows for these values; one query."""
         statement = self._statements.get(connection.vendor)
         if statement is None:
-            statement = self._statements[connection.vendor] = _Statement(
-                self.build(*self.examples), self.examples
-            )
+            statement = self._statements[connection.vendor] = _Statement(self.build(*self.examples), self.examples)
         return [tuple(row) for row in statement.rows(values)]
 
 
 class PreparedChange:
     """An update, or where no values are to be set a deletion; `build` gives the rows and what to set in them."""
 
-    def __init__(
-        self, build: Callable[..., tuple[QuerySet[Any], Mapping[str, Any] | None]], *examples: Any
-    ) -> None:
+    def __init__(self, build: Callable[..., tuple[QuerySet[Any], Mapping[str, Any] | None]], *examples: Any) -> None:
         self.build, self.examples = build, examples
         self._statements: dict[str, _Filled] = {}
 

@@ -62,9 +62,7 @@ def open_bytes(path: Path, name: str) -> IO[bytes]:
             return cast(IO[bytes], gzip.open(path, "rb"))
         return path.open("rb")
     except OSError as error:
-        raise BadRow(
-            name, 0, f"it cannot be opened ({error.strerror})", "check its name and place"
-        ) from error
+        raise BadRow(name, 0, f"it cannot be opened ({error.strerror})", "check its name and place") from error
 
 
 def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:
@@ -98,9 +96,7 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
         raise BadRow(name, 0, "the file is empty", "check that it was written or copied whole")
 
 
-def json_lines(
-    path: Path, on_bad: OnBadRow = refuse, name: str = ""
-) -> Iterator[tuple[Place, dict[str, Any]]]:
+def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
     """The objects of a JSON Lines file; blank lines are passed over."""
     for number, line in lines(path, on_bad, name):
         if not line.strip():
@@ -123,8 +119,13 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
     Raises BadRow where the file is not such a table, lacks a column or holds no row.
     """
     wanted = list(dict.fromkeys(columns))
-    reader = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _json_rows, ".ndjson": _json_rows,
-              ".parquet": _parquet_rows}.get(_format_of(path))  # fmt: skip
+    reader = {
+        ".csv": _csv_rows,
+        ".tsv": _csv_rows,
+        ".jsonl": _json_rows,
+        ".ndjson": _json_rows,
+        ".parquet": _parquet_rows,
+    }.get(_format_of(path))
     if reader is None:
         raise BadRow(
             path.name,
@@ -137,9 +138,7 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
         some = True
         yield row
     if not some:
-        raise BadRow(
-            path.name, 0, "it has no rows below its header", "check that it was written or copied whole"
-        )
+        raise BadRow(path.name, 0, "it has no rows below its header", "check that it was written or copied whole")
 
 
 def _format_of(path: Path) -> str:
@@ -193,11 +192,7 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
         if len(values) == len(header):
             yield Row(place, dict(zip(header, values, strict=True)))
         else:
-            on_bad(
-                place.bad(
-                    f"it has {len(values)} values for {len(header)} columns", "quote values that hold commas"
-                )
-            )
+            on_bad(place.bad(f"it has {len(values)} values for {len(header)} columns", "quote values that hold commas"))
 
 
 def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:

@@ -21,10 +21,7 @@ def told(detail: str, status: int, headers: Mapping[str, str] | None = None) -> 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not for_program(request):
         return defaults.page_not_found(request, exception)
-    return told(
-        _("There is no address %(path)s; /api/v1/schema/ lists those there are.") % {"path": request.path},
-        404,
-    )
+    return told(_("There is no address %(path)s; /api/v1/schema/ lists those there are.") % {"path": request.path}, 404)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -37,6 +34,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if not for_program(request):
         return defaults.server_error(request)
     return told(
-        _("The server met a fault of its own, which its log holds; ask whoever runs it, or try again later."),
-        500,
+        _("The server met a fault of its own, which its log holds; ask whoever runs it, or try again later."), 500
     )

@@ -70,9 +70,7 @@ def unsent_form(request: HttpRequest) -> UnsentForm | None:
         return None
     if PACKED in sent:
         return UnsentForm.unpacked(sent[PACKED])
-    if request.path == reverse(
-        "set_language"
-    ):  # leads back to the page it was sent from, which would be itself
+    if request.path == reverse("set_language"):  # leads back to the page it was sent from, which would be itself
         return None
     if request.FILES or any(SECRET.search(name) for name in sent):
         return None
@@ -96,10 +94,7 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answers a form whose token is not that of the present sign-in; Django's log has the `reason`."""
     if asks_for_part(request):
         return notice(
-            request,
-            _(
-                "This page is older than your present sign-in, so nothing was changed; open it again and retry."
-            ),
+            request, _("This page is older than your present sign-in, so nothing was changed; open it again and retry.")
         )
     # Who has no account, or a browser without cookies, is helped by the page alone.
     form = unsent_form(request) if request.user.is_authenticated else None

@@ -83,18 +83,14 @@ def context_of(model: LanguageModel, endpoint: Endpoint) -> int | None:
     """
     engine: Any = model.parameters.get("engine") or {}
     told = endpoint.capabilities.get("contexts", {}).get(served_name(model))
-    known = [
-        one for one in (endpoint.context_tokens, told, engine.get("max_model_len")) if isinstance(one, int)
-    ]
+    known = [one for one in (endpoint.context_tokens, told, engine.get("max_model_len")) if isinstance(one, int)]
     return min(known, default=None)
 
 
 def remember_context(model: LanguageModel, endpoint: Endpoint, tokens: int) -> None:
     """Keeps what the server said of this model's context when it refused a longer request."""
     if endpoint.capabilities.get("contexts", {}).get(served_name(model)) != tokens:
-        _remember(
-            endpoint, lambda known: {"contexts": {**known.get("contexts", {}), served_name(model): tokens}}
-        )
+        _remember(endpoint, lambda known: {"contexts": {**known.get("contexts", {}), served_name(model): tokens}})
 
 
 def remember_uncounted(endpoint: Endpoint, run: AnyRun) -> None:

@@ -166,6 +166,4 @@ def _origin(endpoint: Endpoint) -> Origin:
     try:
         return origin_of(endpoint.base_url)
     except BadAddress as error:
-        raise Refused(
-            call_messages.NO_ADDRESS(endpoint=endpoint.name, address=repr(endpoint.base_url))
-        ) from error
+        raise Refused(call_messages.NO_ADDRESS(endpoint=endpoint.name, address=repr(endpoint.base_url))) from error

@@ -108,9 +108,7 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     if embeddings:
         await _embeddings(chat, name, found, words)
     if not found.get("chat") and not found.get("embeddings"):
-        raise NoAnswer(
-            for_reader(words.get("chat", "")) or gettext("It answers neither chat nor embeddings.")
-        )
+        raise NoAnswer(for_reader(words.get("chat", "")) or gettext("It answers neither chat nor embeddings."))
     return Found(**found, words=words)
 
 
@@ -164,9 +162,7 @@ async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dic
         found["chat"] = text is not None
 
 
-async def _log_probabilities(
-    chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]
-) -> None:
+async def _log_probabilities(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
     asked = Request(name, QUESTION, {"max_tokens": 1, "temperature": 0.0})
     try:
         scores = await chat.prompt_log_probabilities(asked)
@@ -208,12 +204,7 @@ def obeys(text: str) -> bool:
 
 
 def probe_address(
-    base_url: str,
-    key: str = "none",
-    model: str = "",
-    *,
-    reach: Reach | None = None,
-    seconds: float = PROBE_SECONDS,
+    base_url: str, key: str = "none", model: str = "", *, reach: Reach | None = None, seconds: float = PROBE_SECONDS
 ) -> Found:
     """`seconds` is the wait for each answer, three times that for all. `reach` is what the settings say unless given.
 
@@ -293,15 +284,11 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     if can("chat"):
         lines.append(Line(True, gettext("It answers chat requests.")))
     else:
-        lines.append(
-            Line(False, gettext("It does not chat."), words.get("chat", words.get("json_schema", "")))
-        )
+        lines.append(Line(False, gettext("It does not chat."), words.get("chat", words.get("json_schema", ""))))
     if can("json_schema"):
         lines.append(Line(True, gettext("It holds its answers to a JSON schema.")))
     elif can("json_object_schema"):
-        text = gettext(
-            "It holds answers to a schema only in llama.cpp's way; judges put the schema in the prompt."
-        )
+        text = gettext("It holds answers to a schema only in llama.cpp's way; judges put the schema in the prompt.")
         lines.append(Line(False, text, words.get("json_schema", "")))
     elif can("json_schema_ignored"):
         text = gettext("It takes a JSON schema and ignores it; judges put the schema in the prompt.")
@@ -318,9 +305,7 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
         text = gettext("It has no embeddings; the embedding method needs another endpoint.")
         lines.append(Line(False, text, words.get("embeddings", "")))
     if capabilities.get("uncounted"):
-        said = gettext(
-            "It does not say how many tokens it read and wrote: they are estimated, and money with them."
-        )
+        said = gettext("It does not say how many tokens it read and wrote: they are estimated, and money with them.")
         lines.append(Line(False, said))
     lengths = sorted(set(capabilities.get("contexts", {}).values()))
     if len(lengths) > 1:
@@ -334,13 +319,9 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
 
 def _log_probability_line(can: Callable[[str], bool], words: Mapping[str, str]) -> Line:
     if can("prompt_log_probabilities"):
-        return Line(
-            True, gettext("It gives log-probabilities of the prompt, which the perplexity method needs.")
-        )
+        return Line(True, gettext("It gives log-probabilities of the prompt, which the perplexity method needs."))
     detail = words.get("prompt_log_probabilities", "")
     if can("log_probabilities"):
-        text = gettext(
-            "It gives log-probabilities of its answer but not of the prompt; perplexity is not possible."
-        )
+        text = gettext("It gives log-probabilities of its answer but not of the prompt; perplexity is not possible.")
         return Line(False, text, detail)
     return Line(False, gettext("It gives no log-probabilities; perplexity is not possible."), detail)

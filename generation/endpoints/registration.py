@@ -12,21 +12,7 @@ from generation.endpoints.grants import ADDRESS_REFUSED, allow
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
 from generation.models import Endpoint, LanguageModel
 
-KEY_BEGINNINGS = (
-    "sk-",
-    "sk_",
-    "hf_",
-    "gsk_",
-    "xai-",
-    "aiza",
-    "ghp_",
-    "pk-",
-    "key-",
-    "bearer ",
-    "eyj",
-    "nvapi-",
-    "r8_",
-)
+KEY_BEGINNINGS = ("sk-", "sk_", "hf_", "gsk_", "xai-", "aiza", "ghp_", "pk-", "key-", "bearer ", "eyj", "nvapi-", "r8_")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_VARIABLE = 60
 LONGEST_NAME = 100
@@ -85,9 +71,7 @@ def checked_base_url(base_url: str) -> str:
     except BadAddress as error:
         raise ServingRefused(ADDRESS_REFUSED) from error
     if len(base_url) > LONGEST_ADDRESS:
-        raise ServingRefused(
-            worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS)
-        )
+        raise ServingRefused(worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS))
     return base_url
 
 
@@ -107,9 +91,7 @@ def _found_or_made(workspace: Workspace, base_url: str, key_variable: str) -> En
     makes after the look-up takes that name, and creating a second one fails."""
     for left in reversed(range(TRIES)):
         name = free_name(workspace, urlsplit(base_url).netloc)
-        endpoint = Endpoint.objects.filter(
-            workspace=workspace, base_url=base_url, key_variable=key_variable
-        ).first()
+        endpoint = Endpoint.objects.filter(workspace=workspace, base_url=base_url, key_variable=key_variable).first()
         if endpoint is not None:
             return endpoint
         try:
@@ -157,9 +139,7 @@ def served_model(
     else:
         endpoint = model.endpoint if model else None
     if endpoint is None:
-        raise ServingRefused(
-            f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
-        )
+        raise ServingRefused(f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint.")
     if model is None:
         model, _made = LanguageModel.objects.get_or_create(
             workspace=workspace, name=name, defaults={"endpoint": endpoint}

@@ -115,13 +115,7 @@ class Purse:
 
     def _take(self, wanted: Spend, *, whole: bool = False) -> bool:
         ceiling, added = set_aside(
-            self._run,
-            self._worker,
-            wanted,
-            self._clock,
-            self._spent_of,
-            whole=whole,
-            ahead=0 if whole else AHEAD,
+            self._run, self._worker, wanted, self._clock, self._spent_of, whole=whole, ahead=0 if whole else AHEAD
         )
         self._left += added
         self._ahead = added.beyond(wanted)

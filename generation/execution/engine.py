@@ -384,9 +384,7 @@ class Engine(Generic[K, R]):
 
     async def _wait_for_storing(self) -> None:
         while (
-            self.ahead is not None
-            and self._sent + self._unstored >= self.concurrency + self.ahead
-            and not self.stopped
+            self.ahead is not None and self._sent + self._unstored >= self.concurrency + self.ahead and not self.stopped
         ):
             self._settled.clear()
             await self._settled.wait()

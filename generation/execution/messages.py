@@ -42,15 +42,10 @@ def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
     wait = {"wait": _time_in_words(math.ceil((now.next_call_at - clock()).total_seconds()))}
     if now.asked:
         return (
-            gettext(
-                "The endpoint's rate limit is reached: it asked to wait, and the next call is sent in %(wait)s."
-            )
+            gettext("The endpoint's rate limit is reached: it asked to wait, and the next call is sent in %(wait)s.")
             % wait
         )
-    return (
-        gettext("The rate limit that is set for this endpoint is reached: the next call is sent in %(wait)s.")
-        % wait
-    )
+    return gettext("The rate limit that is set for this endpoint is reached: the next call is sent in %(wait)s.") % wait
 
 
 def _time_in_words(seconds: int) -> str:

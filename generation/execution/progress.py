@@ -30,9 +30,7 @@ class CallsNow:
 def calls_now(run: AnyRun, clock: Clock) -> CallsNow:
     """Of the workers that are alive. A run waits for a rate limit while each of them does."""
     now = clock()
-    shares = list(
-        run.shares.filter(leased_until__gte=now).values_list("under_way", "next_call_at", "asked_to_wait")
-    )
+    shares = list(run.shares.filter(leased_until__gte=now).values_list("under_way", "next_call_at", "asked_to_wait"))
     waits = [(at, asked) for _under_way, at, asked in shares if at is not None and at > now]
     if not waits or len(waits) < len(shares):
         return CallsNow(sum(share[0] for share in shares))

@@ -32,14 +32,7 @@ def ceiling_of(run: AnyRun) -> Ceiling:
 
 
 def set_aside(
-    run: AnyRun,
-    worker: str,
-    wanted: Spend,
-    clock: Clock,
-    spent_of: Counting,
-    *,
-    whole: bool = False,
-    ahead: int = 0,
+    run: AnyRun, worker: str, wanted: Spend, clock: Clock, spent_of: Counting, *, whole: bool = False, ahead: int = 0
 ) -> tuple[Ceiling, Spend]:
     """Adds to the worker's share up to `wanted` more, as far as the budget goes; the budget, and what was added.
 
@@ -108,9 +101,7 @@ def renew_share(run: AnyRun, worker: str, clock: Clock) -> bool:
 
 def tell_share(run: AnyRun, worker: str, under_way: int, next_call_at: datetime | None, asked: bool) -> None:
     """What the worker's calls are doing now."""
-    run.shares.filter(worker=worker).update(
-        under_way=under_way, next_call_at=next_call_at, asked_to_wait=asked
-    )
+    run.shares.filter(worker=worker).update(under_way=under_way, next_call_at=next_call_at, asked_to_wait=asked)
 
 
 def give_back(run: AnyRun, worker: str) -> None:

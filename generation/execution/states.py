@@ -34,11 +34,7 @@ def begin(run: AnyRun, manifest_at_start: Manifest, *, clock: Clock, user: User 
     """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled."""
     manifest = run.manifest if "asked" in run.manifest else {**run.manifest, **manifest_at_start(run)}
     changed = _row(run, RESUMABLE).update(
-        status=Status.RUNNING,
-        message="",
-        manifest=manifest,
-        started_at=run.started_at or clock(),
-        finished_at=None,
+        status=Status.RUNNING, message="", manifest=manifest, started_at=run.started_at or clock(), finished_at=None
     )
     run.refresh_from_db()
     if not changed and run.status != Status.RUNNING:
@@ -116,10 +112,7 @@ def all_settled(run: AnyRun) -> bool:
 def finish(run: AnyRun, manifest_at_end: Manifest, *, clock: Clock) -> bool:
     """Finishes a running run and completes its manifest; False where it was finished or stopped meanwhile."""
     changed = _row(run, GOING).update(
-        status=Status.FINISHED,
-        finished_at=clock(),
-        message="",
-        manifest={**run.manifest, **manifest_at_end(run)},
+        status=Status.FINISHED, finished_at=clock(), message="", manifest={**run.manifest, **manifest_at_end(run)}
     )
     run.refresh_from_db()
     if changed:
@@ -140,12 +133,7 @@ def _row(run: AnyRun, states: Iterable[str]) -> QuerySet[Any]:
 
 
 def _move(
-    run: AnyRun,
-    before: Iterable[str],
-    after: str,
-    message: str,
-    finished_at: datetime | None,
-    user: User | None,
+    run: AnyRun, before: Iterable[str], after: str, message: str, finished_at: datetime | None, user: User | None
 ) -> None:
     said = storable(message)
     changed = _row(run, before).update(status=after, message=said, finished_at=finished_at)

@@ -62,12 +62,7 @@ class Kept:
     @property
     def reply(self) -> Reply:
         return Reply(
-            self.text,
-            self.finish_reason,
-            self.input_tokens,
-            self.output_tokens,
-            self.seconds,
-            calls=self.calls,
+            self.text, self.finish_reason, self.input_tokens, self.output_tokens, self.seconds, calls=self.calls
         )
 
 

@@ -98,10 +98,7 @@ class Clone:
         data = self.root / "data"
         if experiment == LENGTH:
             task = TASKS[-1]
-            names = [
-                (data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size)
-                for size in WORDS_ASKED
-            ]
+            names = [(data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size) for size in WORDS_ASKED]
         else:
             names = [(data / "main_data" / f"{task}.jsonl", task, "") for task in TASKS]
         return [(path, task, size) for path, task, size in names if self._present(path)]
@@ -121,9 +118,7 @@ class Clone:
                 elif path.is_file():
                     self.absent.append(f"{self._name(path)} (its name is not understood)")
         return [
-            ResultFile(
-                experiment, model, task, length, *(self._present(folder / model / name) for folder in kinds)
-            )
+            ResultFile(experiment, model, task, length, *(self._present(folder / model / name) for folder in kinds))
             for (model, task, length), name in sorted(found.items())
         ]
 
@@ -158,15 +153,10 @@ class Clone:
 
     def _response(self, place: Place, value: Mapping[str, Any], file: ResultFile) -> ResponseRecord:
         return ResponseRecord(
-            place,
-            self._instruction(place, value, file.task, file.length),
-            file.model,
-            _text(place, value, "response"),
+            place, self._instruction(place, value, file.task, file.length), file.model, _text(place, value, "response")
         )
 
-    def _instruction(
-        self, place: Place, value: Mapping[str, Any], task: str, length: str
-    ) -> InstructionRecord:
+    def _instruction(self, place: Place, value: Mapping[str, Any], task: str, length: str) -> InstructionRecord:
         name = _text(place, value, "id")
         text = _text(place, value, "instruction")
         category = value.get("category")

@@ -14,16 +14,34 @@ from generation.importers.tidy import EMPTY_WORDS, LARGEST_WHOLE
 from generation.llm.protocol.wrapping import wrap
 
 COLUMNS = (
-    "instruction", "prompt", "messages", "task", "data", "requirements", "category", "parent", "words_asked",
-    "language", "reference", "hint", "tags",
-)  # fmt: skip
+    "instruction",
+    "prompt",
+    "messages",
+    "task",
+    "data",
+    "requirements",
+    "category",
+    "parent",
+    "words_asked",
+    "language",
+    "reference",
+    "hint",
+    "tags",
+)
 PARTS = ("task", "data", "requirements")
 ROLES = ("system", "user", "assistant")
 LONGEST_NAME, LONGEST_KEY, LONGEST_LANGUAGE = 200, 100, 10
 LANGUAGES = {
-    "english": "en", "chinese": "zh-hans", "中文": "zh-hans", "汉语": "zh-hans", "英文": "en", "英语": "en",
-    "zh": "zh-hans", "zh-cn": "zh-hans", "zh_cn": "zh-hans",
-}  # fmt: skip
+    "english": "en",
+    "chinese": "zh-hans",
+    "中文": "zh-hans",
+    "汉语": "zh-hans",
+    "英文": "en",
+    "英语": "en",
+    "zh": "zh-hans",
+    "zh-cn": "zh-hans",
+    "zh_cn": "zh-hans",
+}
 _LIST_MARK = re.compile(r"(?<!\s)\s*(?:[-*•·]\s+|\(?\d{1,2}[.):]\s+|\d{1,2}[、．）])")
 
 
@@ -45,9 +63,7 @@ class InstructionLayout:
         return row.values.get(column, "") if column else ""
 
 
-def read_instructions(
-    path: Path, layout: InstructionLayout, on_bad: OnBadRow = refuse
-) -> Iterator[InstructionRecord]:
+def read_instructions(path: Path, layout: InstructionLayout, on_bad: OnBadRow = refuse) -> Iterator[InstructionRecord]:
     """The instructions of a table, each of its own name and with something that is asked."""
     seen: set[str] = set()
     needed = ["instruction", *layout.named] if "instruction" not in layout.named else list(layout.named)
@@ -101,9 +117,7 @@ def _asked(
     prompt, chat = layout.value(row, "prompt"), layout.value(row, "messages").strip()
     by_chance = (prompt.strip() or chat) and not any(name in layout.named for name in PARTS)
     task, data, demands = ("", "", "") if by_chance else (layout.value(row, name) for name in PARTS)
-    given = [
-        what for what, text in (("a prompt", prompt), ("messages", chat), ("a task", task)) if text.strip()
-    ]
+    given = [what for what, text in (("a prompt", prompt), ("messages", chat), ("a task", task)) if text.strip()]
     if len(given) > 1:
         raise row.place.bad(f"it has both {given[0]} and {given[1]}", "say in one way what is asked")
     if prompt.strip():
@@ -113,9 +127,7 @@ def _asked(
         return last, tuple(before), None
     if not task.strip():
         if data.strip() or demands.strip():
-            raise row.place.bad(
-                "it has data or requirements and no task", "say in the task what to do with them"
-            )
+            raise row.place.bad("it has data or requirements and no task", "say in the task what to do with them")
         return None, (), None
     parts = PromptParts(task.strip(), data.strip(), requirements_in(demands))
     return wrap(parts.task, parts.data, parts.requirements, language=language), (), parts
@@ -140,8 +152,7 @@ def _turns(place: Place, text: str) -> list[tuple[str, str]]:
         found.append((role, storable(content)))
     if not found or found[-1][0] != "user" or not found[-1][1].strip():
         raise place.bad(
-            "its messages do not end with something that the user says",
-            "leave out the answer that is to be written",
+            "its messages do not end with something that the user says", "leave out the answer that is to be written"
         )
     return found
 
@@ -183,9 +194,7 @@ def language_code(place: Place, text: str) -> str:
 def _key(row: Row, layout: InstructionLayout, name: str) -> str:
     key = layout.value(row, name).strip()
     if len(key) > LONGEST_KEY:
-        raise row.place.bad(
-            f"the {name} {key[:30]!r}... is too long", f"keep its name to {LONGEST_KEY} characters"
-        )
+        raise row.place.bad(f"the {name} {key[:30]!r}... is too long", f"keep its name to {LONGEST_KEY} characters")
     return key
 
 

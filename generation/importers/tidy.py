@@ -17,16 +17,43 @@ LONGEST_SECONDS = 1e9
 _CHOICE_OF = {choice.lower(): choice for choice in CHOICES}
 
 RATING_COLUMNS = (
-    "item", "rater", "criterion", "value", "instruction", "model", "category", "variant", "order", "seconds",
-    "reason",
-)  # fmt: skip
-PREFERENCE_COLUMNS = (
-    "item", "model_a", "model_b", "rater", "choice", "instruction", "category", "variant", "first", "order",
+    "item",
+    "rater",
+    "criterion",
+    "value",
+    "instruction",
+    "model",
+    "category",
+    "variant",
+    "order",
     "seconds",
-)  # fmt: skip
+    "reason",
+)
+PREFERENCE_COLUMNS = (
+    "item",
+    "model_a",
+    "model_b",
+    "rater",
+    "choice",
+    "instruction",
+    "category",
+    "variant",
+    "first",
+    "order",
+    "seconds",
+)
 JUDGEMENT_COLUMNS = (
-    "item", "judge", "criterion", "item_index", "value", "instruction", "model", "category", "variant", "reason",
-)  # fmt: skip
+    "item",
+    "judge",
+    "criterion",
+    "item_index",
+    "value",
+    "instruction",
+    "model",
+    "category",
+    "variant",
+    "reason",
+)
 
 
 @dataclass(frozen=True)
@@ -106,18 +133,14 @@ def _number(row: Row, layout: Layout, name: str) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf") or (name == "seconds" and number > LONGEST_SECONDS):
-        raise row.place.bad(
-            f"{layout.columns[name]} is {text!r}", "give a number from 0 up, or leave it empty"
-        )
+        raise row.place.bad(f"{layout.columns[name]} is {text!r}", "give a number from 0 up, or leave it empty")
     return number
 
 
 def _whole(row: Row, layout: Layout, name: str) -> int | None:
     number = _number(row, layout, name)
     if number is not None and (number != int(number) or number > LARGEST_WHOLE):
-        raise row.place.bad(
-            f"{layout.columns[name]} is {number:.15g}", "give a whole number, or leave it empty"
-        )
+        raise row.place.bad(f"{layout.columns[name]} is {number:.15g}", "give a whole number, or leave it empty")
     return None if number is None else int(number)
 
 
@@ -228,9 +251,7 @@ def _side(row: Row, layout: Layout, model_a: str, model_b: str) -> str:
     value = layout.value(row, "first")
     if not value:
         return ""
-    side = {"a": "a", "b": "b", model_a: "a", model_b: "b"}.get(value) or {"a": "a", "b": "b"}.get(
-        value.lower()
-    )
+    side = {"a": "a", "b": "b", model_a: "a", model_b: "b"}.get(value) or {"a": "a", "b": "b"}.get(value.lower())
     if side is None:
         raise row.place.bad(f"{layout.columns['first']} is {value!r}", "say A or B, or the model's name")
     return side

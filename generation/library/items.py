@@ -33,9 +33,14 @@ class Items:
     """A benchmark's responses of one experiment; new ones are made only where `may_create`."""
 
     def __init__(
-        self, benchmark: Benchmark, *, may_create: bool, may_add_categories: bool, run: GenerationRun | None = None,
+        self,
+        benchmark: Benchmark,
+        *,
+        may_create: bool,
+        may_add_categories: bool,
+        run: GenerationRun | None = None,
         experiment: str = MAIN_EXPERIMENT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.benchmark, self.run = benchmark, run
         self.may_create, self.may_add_categories = may_create, may_add_categories
         self.instructions = Instructions(benchmark)
@@ -48,9 +53,7 @@ class Items:
             responses = responses.exclude(run__in=benchmark.generation_runs.exclude(experiment=experiment))
         else:
             responses = responses.filter(run__experiment=experiment)
-        rows = responses.order_by("pk").values_list(
-            "pk", "instruction__external_id", "external_id", "model__name"
-        )
+        rows = responses.order_by("pk").values_list("pk", "instruction__external_id", "external_id", "model__name")
         for pk, instruction, item, model in rows.iterator(2000):
             self._remember(pk, ItemName(item or instruction, instruction, model or ""))
 
@@ -81,9 +84,7 @@ class Items:
         slug = self.benchmark.slug
         for value in (name.item, name.instruction, name.model):
             if len(value) > LONGEST_NAME:
-                raise place.bad(
-                    f"the name {value[:30]!r}... is too long", f"keep names to {LONGEST_NAME} characters"
-                )
+                raise place.bad(f"the name {value[:30]!r}... is too long", f"keep names to {LONGEST_NAME} characters")
         category = self.instructions.categories.find(name.category) if name.category else None
         if name.category and category is None and not self.may_add_categories:
             raise place.bad(
@@ -92,9 +93,7 @@ class Items:
             )
         if not self.may_create and self.find(name) is None:
             if name.instruction_id not in self.instructions:
-                what = (
-                    f"no instruction {name.instruction_id!r}" if name.model else f"no response {name.item!r}"
-                )
+                what = f"no instruction {name.instruction_id!r}" if name.model else f"no response {name.item!r}"
             elif name.model:
                 what = f"no response of {name.model!r} to {name.instruction_id!r}"
             else:

@@ -10,15 +10,7 @@ from django.db import transaction
 from accounts.models import Workspace
 from generation.importers.records import InstructionRecord, ResponseRecord
 from generation.library.search import note_texts
-from generation.models import (
-    MAIN_EXPERIMENT,
-    Benchmark,
-    Category,
-    GenerationRun,
-    Instruction,
-    LanguageModel,
-    Response,
-)
+from generation.models import MAIN_EXPERIMENT, Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from generation.text_metrics.counts import word_count
 
 RECORDS_AT_ONCE = 500
@@ -235,9 +227,7 @@ class Instructions:
         )
 
     def _may_complete(self, record: InstructionRecord) -> bool:
-        return self.compare or (
-            record.text is not None and self._pks[record.external_id] in self._without_text
-        )
+        return self.compare or (record.text is not None and self._pks[record.external_id] in self._without_text)
 
     def _complete(self, records: Sequence[InstructionRecord]) -> int:
         """Gives the rows of these records what they lack; how many lacked something."""

@@ -65,9 +65,7 @@ def _uses(row: Row) -> Iterator[tuple[str, str, int]]:
 def _counted(label: str, name: str, n: int) -> str:
     words = {
         "generation.Response": ngettext("%(n)s response", "%(n)s responses", n),
-        "generation.GenerationItem": ngettext(
-            "%(n)s planned response of a run", "%(n)s planned responses of runs", n
-        ),
+        "generation.GenerationItem": ngettext("%(n)s planned response of a run", "%(n)s planned responses of runs", n),
         "generation.LanguageModel": ngettext("%(n)s model", "%(n)s models", n),
         "judging.Judge": ngettext("%(n)s judge", "%(n)s judges", n),
     }

@@ -68,10 +68,7 @@ def text_statistics(
 def responses_of(benchmark: Benchmark, experiment: str) -> QuerySet[Response]:
     """The models' responses with a text; those of no run belong to the main experiment."""
     found = Response.objects.filter(
-        instruction__benchmark=benchmark,
-        kind=Response.Kind.RESPONSE,
-        model__isnull=False,
-        text__isnull=False,
+        instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, model__isnull=False, text__isnull=False
     )
     if experiment != MAIN_EXPERIMENT:
         return found.filter(run__experiment=experiment)

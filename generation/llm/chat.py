@@ -67,22 +67,12 @@ class OpenAIChat:
     """A server that speaks the chat completions protocol. Make it inside the event loop that uses it."""
 
     def __init__(
-        self,
-        *,
-        base_url: str,
-        key: str,
-        timeout_seconds: float,
-        connections: int = 100,
-        reach: Reach = PUBLIC,
+        self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100, reach: Reach = PUBLIC
     ) -> None:
         """Raises BadAddress, HostNotAllowed."""
         with _hosts_judged():
             self._connections = Connections(
-                base_url=base_url,
-                key=key,
-                timeout_seconds=timeout_seconds,
-                connections=connections,
-                reach=reach,
+                base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections, reach=reach
             )
         self._streams = self._counts = True
 
@@ -189,11 +179,7 @@ class OpenAIChat:
         self, body: dict[str, Any], read: StreamedCompletion, stall_seconds: float, started: float
     ) -> Reply:
         """Fills `read` as the text comes."""
-        body = {
-            **body,
-            "stream": True,
-            **({"stream_options": {"include_usage": True}} if self._counts else {}),
-        }
+        body = {**body, "stream": True, **({"stream_options": {"include_usage": True}} if self._counts else {})}
         with self._failures(), bodies_read():
             stream = await self._connections.client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=events_with_data()
@@ -213,9 +199,7 @@ class OpenAIChat:
                     except StopAsyncIteration:
                         break
                     except TimeoutError as error:
-                        raise Stalled(
-                            call_messages.SILENT(seconds=f"{stall_seconds:g}", n=len(read.text))
-                        ) from error
+                        raise Stalled(call_messages.SILENT(seconds=f"{stall_seconds:g}", n=len(read.text))) from error
                     read.add(chunk)
         if not read.finish_reason:
             raise Unreachable(call_messages.BROKE_OFF(n=len(read.text)))
@@ -233,9 +217,7 @@ class OpenAIChat:
         try:
             yield
         except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
-            raise TimedOut(
-                call_messages.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")
-            ) from error
+            raise TimedOut(call_messages.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")) from error
         except HostRefused as error:
             raise HostNotAllowed(*error.args) from error
         except ReplyRefused as error:

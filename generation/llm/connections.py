@@ -57,9 +57,7 @@ class Connections:
     Raises BadAddress, HostRefused.
     """
 
-    def __init__(
-        self, *, base_url: str, key: str, timeout_seconds: float, connections: int, reach: Reach
-    ) -> None:
+    def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int, reach: Reach) -> None:
         import aiohttp
         import httpx2
         from openai import AsyncOpenAI

@@ -54,9 +54,7 @@ ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
     "cpu_offload_gb": _number(0, 4_096),
     "dtype": _one_of("auto", "half", "float16", "bfloat16", "float", "float32"),
     "kv_cache_dtype": _one_of("auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"),
-    "quantization": _one_of(
-        "awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "bitsandbytes", "compressed-tensors"
-    ),
+    "quantization": _one_of("awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "bitsandbytes", "compressed-tensors"),
     "tokenizer_mode": _one_of("auto", "slow", "mistral"),
     "enforce_eager": _is_boolean,
     "enable_prefix_caching": _is_boolean,
@@ -68,17 +66,7 @@ ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
 """What a model's parameters may say to vllm.LLM: sizes and switches. Nothing here names code, a file or another model."""
 SAMPLING_OPTIONS = frozenset(
     (
-        *(
-            "temperature",
-            "top_p",
-            "top_k",
-            "min_p",
-            "seed",
-            "stop",
-            "stop_token_ids",
-            "bad_words",
-            "ignore_eos",
-        ),
+        *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "stop_token_ids", "bad_words", "ignore_eos"),
         *("max_tokens", "min_tokens", "presence_penalty", "frequency_penalty", "repetition_penalty"),
         *("logit_bias", "logprobs", "skip_special_tokens", "include_stop_str_in_output"),
     )
@@ -116,9 +104,7 @@ def engine_named(model: str, options: Mapping[str, Any]) -> Any:
     with _lock:
         if key not in _engines:
             try:
-                _engines[key] = vllm.LLM(
-                    model=model, **{"structured_outputs_config": NO_WHITE_SPACE, **options}
-                )
+                _engines[key] = vllm.LLM(model=model, **{"structured_outputs_config": NO_WHITE_SPACE, **options})
             except Exception as error:
                 raise Refused(call_messages.NOT_LOADED(model=model, words=str(error)[:1000])) from error
         return _engines[key]
@@ -194,10 +180,7 @@ class InProcessChat:
         try:
             with _lock:
                 output = engine.chat(
-                    [[dict(message) for message in request.messages]],
-                    sampling,
-                    use_tqdm=False,
-                    **{**extra, **given},
+                    [[dict(message) for message in request.messages]], sampling, use_tqdm=False, **{**extra, **given}
                 )[0]
         except Exception as error:
             raise as_chat_error(error) from error
@@ -208,9 +191,7 @@ class InProcessChat:
 def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any) -> Any:
     """vllm.SamplingParams with the names of the chat protocol; an unknown name is refused."""
     names = {"max_completion_tokens": "max_tokens"}
-    given = {
-        names.get(name, name): value for name, value in request.parameters.items() if name not in leave_out
-    }
+    given = {names.get(name, name): value for name, value in request.parameters.items() if name not in leave_out}
     for name in given:
         if name not in SAMPLING_OPTIONS:
             raise Refused(call_messages.NO_SAMPLING_OPTION(name=repr(str(name)[:60])))

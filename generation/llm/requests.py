@@ -69,11 +69,7 @@ class Chat(Protocol):
 
 def body_of(request: Request) -> dict[str, Any]:
     """What is posted for a request that is not streamed."""
-    body: dict[str, Any] = {
-        "model": request.model,
-        "messages": list(request.messages),
-        **request.parameters,
-    }
+    body: dict[str, Any] = {"model": request.model, "messages": list(request.messages), **request.parameters}
     if request.structured and request.schema is not None:
         body["response_format"] = {
             "type": "json_schema",

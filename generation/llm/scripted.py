@@ -73,9 +73,7 @@ class ScriptedChat:
     async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
         """Texts lie the nearer the more words they share."""
         await asyncio.sleep(self._seconds)
-        return Vectors(
-            tuple(_word_vector(text) for text in texts), sum(map(len, texts)) // CHARACTERS_A_TOKEN
-        )
+        return Vectors(tuple(_word_vector(text) for text in texts), sum(map(len, texts)) // CHARACTERS_A_TOKEN)
 
     async def prompt_log_probabilities(self, request: Request) -> PromptScores:
         raise Refused(call_messages.NO_SCRIPTED_SCORES())
@@ -128,9 +126,7 @@ def _check(plan: Mapping[str, Any]) -> None:
     for name, least, most in (("seconds", 0, 3600), ("quality", 0, 1), ("writes", 1, 1_000_000)):
         number = plan.get(name, least)
         if type(number) not in (int, float) or not least <= number <= most:
-            raise BadScript(
-                call_messages.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}")
-            )
+            raise BadScript(call_messages.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}"))
     for name in ("replies", "answers"):
         if not isinstance(plan.get(name, {}), Mapping):
             raise BadScript(call_messages.SCRIPT_MAPPING(name=repr(name)))

@@ -14,13 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from generation.llm.protocol.allowed_hosts import Reach, address_in
 from generation.llm.protocol.messages import OTHER_ENCODING
-from generation.llm.protocol.reply_sizes import (
-    LARGEST_FILE,
-    LARGEST_REPLY,
-    LARGEST_STREAM,
-    ReplyRefused,
-    size_refused,
-)
+from generation.llm.protocol.reply_sizes import LARGEST_FILE, LARGEST_REPLY, LARGEST_STREAM, ReplyRefused, size_refused
 
 PIECE = 2**20
 TRY_SECONDS = 10.0
@@ -104,9 +98,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
             raise httpcore2.ConnectError(str(error)) from error
         for address in addresses[:-1]:
             try:
-                return await self._plain.connect_tcp(
-                    address, port, _short(timeout), local_address, socket_options
-                )
+                return await self._plain.connect_tcp(address, port, _short(timeout), local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
         return await self._plain.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
@@ -159,9 +151,7 @@ def _short(timeout: float | None) -> float:
     return TRY_SECONDS if timeout is None else min(timeout, TRY_SECONDS)
 
 
-def connector(
-    reach: Reach, certificates: ssl.SSLContext, connections: int, proxied: bool
-) -> aiohttp.TCPConnector:
+def connector(reach: Reach, certificates: ssl.SSLContext, connections: int, proxied: bool) -> aiohttp.TCPConnector:
     """Through a proxy it is the proxy that resolves names and is connected to."""
     resolver = None if proxied else CheckedResolver(reach)
     return aiohttp.TCPConnector(limit=connections, ssl=certificates, resolver=resolver)
@@ -195,9 +185,7 @@ class _SyncStream(httpx2.SyncByteStream):
 class Transport(httpx2.AsyncHTTPTransport):
     """Goes where `reach` lets it, or through the proxy; replies are bounded."""
 
-    def __init__(
-        self, reach: Reach, certificates: ssl.SSLContext, connections: int, proxy: str | None
-    ) -> None:
+    def __init__(self, reach: Reach, certificates: ssl.SSLContext, connections: int, proxy: str | None) -> None:
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         super().__init__(verify=certificates, trust_env=False, limits=limits, proxy=proxy)
         if proxy is None:
@@ -228,9 +216,7 @@ class SyncTransport(httpx2.HTTPTransport):
         certificates = httpx2.create_ssl_context()
         super().__init__(verify=certificates, trust_env=False, proxy=proxy)
         if proxy is None:
-            self._pool = httpcore2.ConnectionPool(
-                ssl_context=certificates, network_backend=CheckedSyncBackend(reach)
-            )
+            self._pool = httpcore2.ConnectionPool(ssl_context=certificates, network_backend=CheckedSyncBackend(reach))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = super().handle_request(request)
@@ -252,6 +238,4 @@ def _with_stream(response: httpx2.Response, stream: Any) -> httpx2.Response:
         for name, value in response.headers.raw
         if name.lower() not in (b"content-encoding", b"content-length")
     ]
-    return httpx2.Response(
-        response.status_code, headers=headers, stream=stream, extensions=response.extensions
-    )
+    return httpx2.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)

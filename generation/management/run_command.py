@@ -120,11 +120,7 @@ def attended(title: str, total: int, look: Look, *, concurrency: int | None = No
                 bar.update(task, completed=settled, description=f"{title}: {said}")
 
             yield Shift(
-                concurrency=concurrency,
-                wait=True,
-                seconds=float("inf"),
-                watch=watch,
-                interrupted=lambda: bool(pressed),
+                concurrency=concurrency, wait=True, seconds=float("inf"), watch=watch, interrupted=lambda: bool(pressed)
             )
     finally:
         if listens:

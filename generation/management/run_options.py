@@ -41,14 +41,10 @@ def check_run_options(options: Mapping[str, Any], **longest: int) -> None:
     for name in ("samples", "limit", "max_tokens", "concurrency"):
         given = options.get(name)
         if given is not None and given > MOST[name]:
-            raise CommandError(
-                f"--{name.replace('_', '-')} {given} is too many; give {MOST[name]:,} at most."
-            )
+            raise CommandError(f"--{name.replace('_', '-')} {given} is too many; give {MOST[name]:,} at most.")
     temperature = options.get("temperature")
     if temperature is not None and not 0 <= temperature <= MOST_HEAT:
-        raise CommandError(
-            f"--temperature {temperature} makes no sense; give a number from 0 to {MOST_HEAT}."
-        )
+        raise CommandError(f"--temperature {temperature} makes no sense; give a number from 0 to {MOST_HEAT}.")
     if abs(options["seed"]) > MOST_COUNTED:
         raise CommandError(f"--seed {options['seed']} is too large; give {MOST_COUNTED:,} at most.")
     if options["concurrency"] is not None and options["concurrency"] < 1:

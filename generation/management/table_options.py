@@ -17,9 +17,7 @@ def named_columns(given: Iterable[str], names: Sequence[str]) -> dict[str, str]:
     for text in given:
         name, equals, column = text.partition("=")
         if name not in names or not equals or not column:
-            raise CommandError(
-                f"--column {text!r} is not NAME=COLUMN with one of the names {', '.join(names)}."
-            )
+            raise CommandError(f"--column {text!r} is not NAME=COLUMN with one of the names {', '.join(names)}.")
         if columns.setdefault(name, column) != column:
             raise CommandError(f"--column says twice which column is the {name}; say it once.")
     return columns
@@ -28,9 +26,7 @@ def named_columns(given: Iterable[str], names: Sequence[str]) -> dict[str, str]:
 def checked_slug(slug: str) -> str:
     """Raises CommandError where it cannot stand in an address."""
     if not re.fullmatch(r"[-\w]{1,100}", slug, re.ASCII):
-        raise CommandError(
-            f"The benchmark's name {slug[:50]!r} must be letters, digits, - and _, 100 at most."
-        )
+        raise CommandError(f"The benchmark's name {slug[:50]!r} must be letters, digits, - and _, 100 at most.")
     return slug
 
 

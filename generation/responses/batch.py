@@ -113,9 +113,7 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
 def _say(run: GenerationRun, words: str) -> None:
     """On the page of a run that goes on."""
     if run.message != words:
-        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(
-            message=storable(words)
-        )
+        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(message=storable(words))
 
 
 def _plus(one: Advance, other: Advance) -> Advance:
@@ -188,9 +186,7 @@ def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet
     return run.items.filter(free, status=GenerationItem.Status.WAITING, model=model)
 
 
-def _next_part(
-    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
-) -> list[tuple[Asked, bytes]]:
+def _next_part(run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock) -> list[tuple[Asked, bytes]]:
     """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while; none once
     the run is stopped."""
     worklist = GenerationWorklist(run, endpoint, SUBMITTING, clock, models=(model.pk,))
@@ -228,9 +224,7 @@ def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
     spend = spent_of(run)
     for model in models_of(run):
         worklist = GenerationWorklist(run, endpoint_of(model), SUBMITTING, clock)
-        submitted = run.items.filter(
-            status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model
-        )
+        submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model)
         for item in submitted.select_related("instruction", "model").iterator(2_000):
             if (held := worklist.hold(item)) is not None:
                 spend += worklist.question_for(held).reserve
@@ -323,9 +317,7 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> boo
     response = _mapping(row.get("response"))
     try:
         if response.get("status_code") != 200:
-            raise Refused(
-                beginning(_mapping(response.get("body")).get("error") or row.get("error") or row, 2_000)
-            )
+            raise Refused(beginning(_mapping(response.get("body")).get("error") or row.get("error") or row, 2_000))
         reply = read_completion(response.get("body"), 0.0)
     except ChatError as error:
         note_attempt(item, str(error))
@@ -358,9 +350,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _errors_of(batch: Mapping[str, Any]) -> str:
     rows = _mapping(batch.get("errors")).get("data")
-    said = [
-        beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]
-    ]
+    said = [beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]]
     return "; ".join(said) or call_messages.NO_REASON_GIVEN()
 
 
@@ -402,8 +392,7 @@ class _Files:
         try:
             with _told():
                 found = [
-                    batch.model_dump()
-                    for batch in itertools.islice(self._client.batches.list(limit=100), MOST_BATCHES)
+                    batch.model_dump() for batch in itertools.islice(self._client.batches.list(limit=100), MOST_BATCHES)
                 ]
         except Refused as error:
             raise Refused(call_messages.NO_BATCH_API(endpoint=self._name, words=error)) from error

@@ -16,14 +16,7 @@ from generation.execution.reservations import ceiling_of
 from generation.library.loading import batches
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from generation.llm.protocol.wrapping import LENGTHS
-from generation.models import (
-    MAIN_EXPERIMENT,
-    Benchmark,
-    GenerationItem,
-    GenerationRun,
-    Instruction,
-    LanguageModel,
-)
+from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationItem, GenerationRun, Instruction, LanguageModel
 
 BATCH = 2_000
 NEW_TOKENS = 16_384
@@ -76,12 +69,8 @@ def plan_generation(
     for model in wanted.models:
         endpoint_of(model)
     if wanted.experiment not in EXPERIMENTS:
-        raise NothingToGenerate(
-            f"There is no experiment {wanted.experiment!r}; there are: {', '.join(EXPERIMENTS)}."
-        )
-    instructions = list(
-        instructions_of(benchmark, wanted.categories).values_list("pk", flat=True)[: wanted.limit]
-    )
+        raise NothingToGenerate(f"There is no experiment {wanted.experiment!r}; there are: {', '.join(EXPERIMENTS)}.")
+    instructions = list(instructions_of(benchmark, wanted.categories).values_list("pk", flat=True)[: wanted.limit])
     if not instructions:
         raise NothingToGenerate(_why_nothing(benchmark, wanted.categories))
     parameters = _parameters_of(benchmark, wanted)
@@ -152,9 +141,7 @@ def _items(run: GenerationRun, instructions: Sequence[int], wanted: Wanted) -> I
     for instruction in instructions:
         for model in wanted.models:
             for sample in range(wanted.samples):
-                yield GenerationItem(
-                    run=run, instruction_id=instruction, model=model, sample=sample, position=position
-                )
+                yield GenerationItem(run=run, instruction_id=instruction, model=model, sample=sample, position=position)
                 position += 1
 
 
@@ -189,9 +176,7 @@ def _new_run(benchmark: Benchmark, wanted: Wanted, **fields: Any) -> GenerationR
 
 def _why_nothing(benchmark: Benchmark, categories: Sequence[str]) -> str:
     if categories and instructions_of(benchmark).exists():
-        known = (
-            benchmark.categories.filter(instructions__isnull=False).distinct().values_list("key", flat=True)
-        )
+        known = benchmark.categories.filter(instructions__isnull=False).distinct().values_list("key", flat=True)
         return (
             f"Benchmark {benchmark.slug} has no instruction in {', '.join(categories)}; its categories are "
             f"{', '.join(sorted(set(known))) or 'none'}."

@@ -95,9 +95,7 @@ class GenerationWorklist:
         self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
         self.purse = Purse(self.run, self.worker, self.clock, spent_of)
         self.put_off = PutOff(self.run, self.clock)
-        self.proven = self.run.items.filter(
-            status=GenerationItem.Status.DONE, model__endpoint=self.endpoint
-        ).exists()
+        self.proven = self.run.items.filter(status=GenerationItem.Status.DONE, model__endpoint=self.endpoint).exists()
         self.longest_answer: dict[int, int] = {}
         self.journal = Journal(self.run.public_id, self.worker)
 
@@ -238,18 +236,12 @@ class GenerationWorklist:
         parameters[key] = new
         if self.run.seed:
             parameters["seed"] = self.run.seed + item.sample
-        name = f"{item.instruction.external_id}/{item.model.name}" + (
-            f"/{item.sample}" if item.sample else ""
-        )
+        name = f"{item.instruction.external_id}/{item.model.name}" + (f"/{item.sample}" if item.sample else "")
         request = Request(
             model=served_name(item.model),
             messages=held.messages,
             parameters=parameters,
-            subject={
-                "response": name,
-                "instruction": item.instruction.external_id,
-                "sample": str(item.sample),
-            },
+            subject={"response": name, "instruction": item.instruction.external_id, "sample": str(item.sample)},
             stall_seconds=self.settings.get("stall_seconds"),
             longest_seconds=self.longest_seconds,
         )
@@ -263,9 +255,7 @@ class GenerationWorklist:
         key = next((name for name in NEW_TOKENS_KEYS if name in own), NEW_TOKENS_KEYS[-1])
         whole = {**self.run.parameters, **own}
         limits = [int(whole[name]) for name in (key, *NEW_TOKENS_KEYS) if whole.get(name)]
-        rest = {
-            name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS
-        }
+        rest = {name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS}
         return key, limits[0] if limits else NEW_TOKENS, rest
 
     def _answered(self, held: Held, reply: Reply) -> None:

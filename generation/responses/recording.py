@@ -84,17 +84,12 @@ def record_surplus(item: GenerationItem, reply: Reply, prices: Prices) -> None:
 
 def note_attempt(item: GenerationItem, words: str) -> None:
     """A call that brought no whole reply: counted, its words kept."""
-    GenerationItem.objects.filter(pk=item.pk).update(
-        attempts=F("attempts") + 1, error=storable(words)[:LONGEST_ERROR]
-    )
+    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1, error=storable(words)[:LONGEST_ERROR])
 
 
 def record_failure(item: GenerationItem, words: str) -> None:
     """No response will come of itself; the item can be tried again. What is done stays done."""
     waiting = GenerationItem.objects.filter(pk=item.pk, status=GenerationItem.Status.WAITING)
     waiting.update(
-        status=GenerationItem.Status.FAILED,
-        error=storable(words)[:LONGEST_ERROR],
-        leased_until=None,
-        leased_by="",
+        status=GenerationItem.Status.FAILED, error=storable(words)[:LONGEST_ERROR], leased_until=None, leased_by=""
     )

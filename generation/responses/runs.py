@@ -121,9 +121,7 @@ def progress_of(run: GenerationRun, *, clock: Clock) -> Progress:
         )
         .order_by("model__name")
     )
-    models = tuple(
-        ModelProgress(row["model__name"], row["total"], row["done"], row["failed"]) for row in rows
-    )
+    models = tuple(ModelProgress(row["model__name"], row["total"], row["done"], row["failed"]) for row in rows)
     written = Response.objects.filter(run=run).aggregate(
         empty=Count("pk", filter=Q(words=0)), words=Sum("words", default=0), last=Max("created_at")
     )

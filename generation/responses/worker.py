@@ -31,11 +31,7 @@ ChatMaker = Callable[[LanguageModel], Chat]
 
 
 def work_on(
-    run: GenerationRun,
-    *,
-    shift: Shift = PLAIN_SHIFT,
-    clock: Clock = timezone.now,
-    chat_for: ChatMaker = open_chat,
+    run: GenerationRun, *, shift: Shift = PLAIN_SHIFT, clock: Clock = timezone.now, chat_for: ChatMaker = open_chat
 ) -> GenerationRun:
     """Asks what is outstanding in a running run; the run as it stands afterwards.
 
@@ -119,9 +115,7 @@ def _joined(problems: Sequence[str]) -> str:
     return " ".join(dict.fromkeys(problems))
 
 
-def _close(
-    run: GenerationRun, problems: Sequence[str], out_of_money: bool, shift: Shift, clock: Clock
-) -> None:
+def _close(run: GenerationRun, problems: Sequence[str], out_of_money: bool, shift: Shift, clock: Clock) -> None:
     """Leaves the run in the state that says why work ended."""
     run.refresh_from_db()
     if run.status != GenerationRun.Status.RUNNING:

@@ -20,18 +20,7 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Length
 
 from accounts.models import Workspace
-from annotation.models import (
-    Assignment,
-    CheckOutcome,
-    Cohort,
-    Criterion,
-    LateChange,
-    Rater,
-    Rubric,
-    Score,
-    Study,
-    Task,
-)
+from annotation.models import Assignment, CheckOutcome, Cohort, Criterion, LateChange, Rater, Rubric, Score, Study, Task
 from calibration.data.verdicts import judged_elsewhere
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
@@ -46,11 +35,27 @@ from judging.models import Judge
 
 FORMAT = "plumbline-study-1"
 SCORE_COLUMNS = (
-    "study", "task", "instruction", "category", "model", "model_b", "rater", "rater_kind", "cohort", "repeat",
-    "status", "shown_first", "active_seconds", "criterion", "role", "revision", "value", "not_applicable",
+    "study",
+    "task",
+    "instruction",
+    "category",
+    "model",
+    "model_b",
+    "rater",
+    "rater_kind",
+    "cohort",
+    "repeat",
+    "status",
+    "shown_first",
+    "active_seconds",
+    "criterion",
+    "role",
+    "revision",
+    "value",
+    "not_applicable",
     "not_counted",
     "discredited",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -74,21 +79,19 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             counts[part.model._meta.label_lower] = _write_lines(archive, part.name, _plain_rows(part))
         counts["fits"] = _write_fits(archive, study)
         reports = [
-            {
-                "kind": one.kind,
-                "settings": asked(one.settings),
-                "data_hash": one.data_hash,
-                "result": one.result,
-            }
+            {"kind": one.kind, "settings": asked(one.settings), "data_hash": one.data_hash, "result": one.result}
             for one in current_reports(study)
         ]
         reports += leaderboards_of(study)
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
         manifest = {
-            "format": FORMAT, "study": study.slug, "workspace": study.workspace.slug, "versions": versions(),
+            "format": FORMAT,
+            "study": study.slug,
+            "workspace": study.workspace.slug,
+            "versions": versions(),
             "rows": counts,
-        }  # fmt: skip
+        }
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
     return counts
 
@@ -103,21 +106,25 @@ def parts_of(study: Study) -> list[ExportPart]:
     elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
     reviewed = reviews.values("assignment__task__reviews")
     tasks = Task.objects.filter(
-        Q(study=study) | Q(pk__in=elsewhere.values("task")) | Q(pk__in=beside.values("task"))
-        | Q(pk__in=reviews.values("assignment__task")) | Q(assignments__in=reviewed)
-    ).distinct()  # fmt: skip
+        Q(study=study)
+        | Q(pk__in=elsewhere.values("task"))
+        | Q(pk__in=beside.values("task"))
+        | Q(pk__in=reviews.values("assignment__task"))
+        | Q(assignments__in=reviewed)
+    ).distinct()
     answers = Assignment.objects.filter(
-        Q(task__study=study) | Q(pk__in=elsewhere.values("pk")) | Q(pk__in=beside.values("pk"))
-        | Q(pk__in=reviews.values("assignment")) | Q(pk__in=reviewed)
-    )  # fmt: skip
+        Q(task__study=study)
+        | Q(pk__in=elsewhere.values("pk"))
+        | Q(pk__in=beside.values("pk"))
+        | Q(pk__in=reviews.values("assignment"))
+        | Q(pk__in=reviewed)
+    )
     unasked, asking = _beside_tasks(tasks)
     responses = Response.objects.filter(
         Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
     )
     instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
-    benchmarks = Benchmark.objects.filter(
-        Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id)
-    )
+    benchmarks = Benchmark.objects.filter(Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id))
     rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
     raters = Rater.objects.filter(pk__in=answers.values("rater"))
     judges = Judge.objects.filter(rater__in=raters)
@@ -136,8 +143,11 @@ def parts_of(study: Study) -> list[ExportPart]:
         ExportPart(Response, responses, {"derived_from_id": None}),
         ExportPart(Rubric, rubrics),
         ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
-        ExportPart(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
-             {"created_by_id": None, "guideline_id": None}),
+        ExportPart(
+            Study,
+            Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
+            {"created_by_id": None, "guideline_id": None},
+        ),
         ExportPart(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
         ExportPart(Rater, raters, {"user_id": None}),
         ExportPart(Task, tasks, {"guide_rubric_id": None}),
@@ -149,7 +159,7 @@ def parts_of(study: Study) -> list[ExportPart]:
         ExportPart(Fit, fits, {"created_by_id": None}),
         ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
         ExportPart(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
-    ]  # fmt: skip
+    ]
 
 
 def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
@@ -168,9 +178,7 @@ def _plain_rows(part: ExportPart) -> Iterator[dict[str, Any]]:
     rows = part.rows.order_by("pk")
     if part.model is Response:
         rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]
-    kept = [
-        name for name in names if name not in part.hidden and not (part.model is Response and name == "text")
-    ]
+    kept = [name for name in names if name not in part.hidden and not (part.model is Response and name == "text")]
     for row in rows.values(*kept).iterator(chunk_size=5000):
         yield _without_names(part.model, {**row, **part.hidden})
 
@@ -222,14 +230,28 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
     where others had taken every seat. Changes that came too late are in rows/annotation.latechange.jsonl alone.
     """
     columns = (
-        "assignment__task__study__slug", "assignment__task__key",
+        "assignment__task__study__slug",
+        "assignment__task__key",
         "assignment__task__response_a__instruction__external_id",
-        "assignment__task__response_a__instruction__category__key", "assignment__task__response_a__model__name",
-        "assignment__task__response_b__model__name", "assignment__rater__pseudonym", "assignment__rater__label",
-        "assignment__rater__kind", "assignment__rater__cohort__name", "assignment__repeat", "assignment__status",
-        "assignment__shown_first", "assignment__active_seconds", "criterion__key", "criterion__role", "revision",
-        "value", "not_applicable", "assignment__reason", "assignment__discredited",
-    )  # fmt: skip
+        "assignment__task__response_a__instruction__category__key",
+        "assignment__task__response_a__model__name",
+        "assignment__task__response_b__model__name",
+        "assignment__rater__pseudonym",
+        "assignment__rater__label",
+        "assignment__rater__kind",
+        "assignment__rater__cohort__name",
+        "assignment__repeat",
+        "assignment__status",
+        "assignment__shown_first",
+        "assignment__active_seconds",
+        "criterion__key",
+        "criterion__role",
+        "revision",
+        "value",
+        "not_applicable",
+        "assignment__reason",
+        "assignment__discredited",
+    )
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
         out = io.TextIOWrapper(binary, "utf-8", newline="")

@@ -74,9 +74,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
     if manifest.get("format") != FORMAT:
-        raise ExportRefused(
-            f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again."
-        )
+        raise ExportRefused(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
     return manifest
 
 
@@ -91,9 +89,7 @@ def _results(
 ) -> Iterator[Recomputed]:
     total = len(reports) + len(fits)
     for done, stored in enumerate(reports):
-        name = ", ".join(
-            f"{key} {value}" for key, value in stored["settings"].items() if value not in ("", None)
-        )
+        name = ", ".join(f"{key} {value}" for key, value in stored["settings"].items() if value not in ("", None))
         if progress:
             progress(done, total, stored["kind"])
         yield _compared(stored["kind"], name, stored["result"], _report(study, stored))
@@ -112,14 +108,10 @@ def _report(study: Study, stored: Mapping[str, Any]) -> Any:
         return agreement_report(study, settings["criterion"], draws=settings["draws"], seed=settings["seed"])
     if kind == AGAINST_PEOPLE:
         judge = Rater.objects.get(public_id=settings["judge"])
-        return compare(
-            study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"]
-        )
+        return compare(study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"])
     known = report_kind(kind)
     if known is None:
-        raise ExportRefused(
-            f"This version has no report of the kind {kind!r}; use the version that made the export."
-        )
+        raise ExportRefused(f"This version has no report of the kind {kind!r}; use the version that made the export.")
     return report_of(study, known, settings)
 
 
@@ -138,9 +130,7 @@ def _fit(study: Study, stored: dict[str, Any]) -> Recomputed:
         return Recomputed("fit", stored["fit"], False, 0, (str(error),))
     differences = list(again.differences) + _row_differences(study, stored)
     kept = fit_to_json(Fit.objects.get(public_id=stored["fit"]))
-    differences += [
-        f"stored row {place}" for place in _different(kept["categories"], stored["categories"], "")
-    ]
+    differences += [f"stored row {place}" for place in _different(kept["categories"], stored["categories"], "")]
     values = sum(1 for _ in _leaves(stored["categories"]))
     return Recomputed("fit", stored["fit"], not differences, values, tuple(differences[:MOST_DIFFERENCES]))
 

@@ -44,9 +44,17 @@ def scratch_database() -> Iterator[None]:
     """Inside the block every query of this process goes to an empty SQLite database in memory, with all tables."""
     settings = dict(connections.settings["default"])
     settings |= {
-        "ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:", "OPTIONS": {}, "CONN_MAX_AGE": None,
-        "CONN_HEALTH_CHECKS": False, "ATOMIC_REQUESTS": False, "USER": "", "PASSWORD": "", "HOST": "", "PORT": "",
-    }  # fmt: skip
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": ":memory:",
+        "OPTIONS": {},
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": False,
+        "ATOMIC_REQUESTS": False,
+        "USER": "",
+        "PASSWORD": "",
+        "HOST": "",
+        "PORT": "",
+    }
     connections[SCRATCH] = load_backend(settings["ENGINE"]).DatabaseWrapper(settings, SCRATCH)
     rule = _ToScratch()
     router.routers.insert(0, rule)
@@ -91,11 +99,7 @@ def _load_table(archive: zipfile.ZipFile, name: str, known: dict[type[Model], se
 
 
 def _object(
-    model: type[Model],
-    row: dict[str, Any],
-    names: set[str],
-    links: list[Any],
-    known: dict[type[Model], set[Any]],
+    model: type[Model], row: dict[str, Any], names: set[str], links: list[Any], known: dict[type[Model], set[Any]]
 ) -> Model:
     """The row as an object; a link to something that stayed behind is cut, a text is as long as it was."""
     values = {name: value for name, value in row.items() if name in names}
@@ -118,11 +122,7 @@ def _object(
 
 
 def _restore_link(
-    archive: zipfile.ZipFile,
-    known: dict[type[Model], set[Any]],
-    model: type[Model],
-    link: str,
-    target: type[Model],
+    archive: zipfile.ZipFile, known: dict[type[Model], set[Any]], model: type[Model], link: str, target: type[Model]
 ) -> None:
     """A link to a table that is written after the model's is made once both are there."""
     if model not in known:

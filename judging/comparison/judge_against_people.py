@@ -51,9 +51,7 @@ def judge_in(study: Study, name: str) -> Rater:
     found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
     if found is None:
         names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(
-            f"No judge {name!r} has judged responses of study {study.slug}; judges there: {names}."
-        )
+        raise UnknownJudge(f"No judge {name!r} has judged responses of study {study.slug}; judges there: {names}.")
     return found
 
 
@@ -63,9 +61,7 @@ def weighting_for(study: Study, fit: Fit | None = None) -> Weighting:
     return weighting_of(chosen, fit_name(chosen)) if chosen else Weighting(EQUAL)
 
 
-def compare(
-    study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0
-) -> dict[str, Any]:
+def compare(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
     """The comparison as it is stored and shown; from the cache where nothing has changed since.
 
     {"judge", "weights", "own_weights", "overall", "n", "unscored", "people", "points": [...], "correlation" and
@@ -86,9 +82,7 @@ def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> dict
     return {"judge": judge.public_id, "weights": fit, "draws": draws, "seed": seed}
 
 
-def _compute(
-    study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int
-) -> tuple[str, dict[str, Any]]:
+def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int) -> tuple[str, dict[str, Any]]:
     people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     verdicts = judge_scores(study, judge)
     overall_keys = people.keys_of_role("overall")
@@ -103,9 +97,7 @@ def _compute(
     plain = weighted_points(verdicts, Weighting(EQUAL), leaves)
     shared, own, theirs = np.intersect1d(weighted.response, response, return_indices=True)
     if not shared.size:
-        raise NothingShared(
-            "No response has both a usable verdict of this judge and an overall score of a person."
-        )
+        raise NothingShared("No response has both a usable verdict of this judge and an overall score of a person.")
     instruction, model = _about(people, shared)
     x, y = _exact(weighted.points[own]), _exact(mean[theirs])
     result = {
@@ -156,9 +148,7 @@ def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
         score_frame(kinds=[study.task_kind], study=one, raters=[judge.pk], people=False)
         for one in Study.objects.filter(pk__in=others).order_by("pk")
     ]
-    wanted = np.array(
-        list(study.tasks.filter(response_b=None).values_list("response_a", flat=True)), dtype=np.int64
-    )
+    wanted = np.array(list(study.tasks.filter(response_b=None).values_list("response_a", flat=True)), dtype=np.int64)
     for frame in frames:
         usable = np.isin(frame.response, wanted) & (frame.role == ROLES.index("item")) & frame.applicable
         if usable.any():
@@ -235,9 +225,7 @@ def _as_dict(found: Correlation) -> dict[str, Any]:
     }
 
 
-def _item_agreement(
-    people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int
-) -> dict[str, Any]:
+def _item_agreement(people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, Any]:
     """Outer leave-one-out of the judge beside the people's inner one, on the responses that both have labelled."""
     theirs, own = people.of_criterion(key), verdicts.of_criterion(key)
     both = np.intersect1d(theirs.response, own.response)

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Study
-from calibration.data.frames import (
-    ABOUT_RESPONSES,
-    ROLES,
-    Bools,
-    Floats,
-    Ints,
-    NothingToRead,
-    ScoreFrame,
-    data_hash,
-)
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
@@ -73,7 +64,9 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     categories = np.unique(tasks.category).tolist()
     found = {
-        "study": study.slug, "criterion": key, "criteria": ordered_keys(frame),
+        "study": study.slug,
+        "criterion": key,
+        "criteria": ordered_keys(frame),
         "categories": [{"category": own.category_names.get(pk, "all"), "category_pk": pk} for pk in categories],
         "people": _row(tasks, tasks.people, draws, seed),
         "methods": [
@@ -81,7 +74,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
             for pk, name in sorted(verdicts.names.items(), key=lambda pair: (pair[1], pair[0]))
         ],
         "composite": _composite(tasks, _candidates(matches, verdicts.names), draws, seed),
-    }  # fmt: skip
+    }
     return hashed, settled(found)
 
 
@@ -138,9 +131,7 @@ def _rate(tasks: Tasks, values: Floats, mask: Bools, draws: int, seed: int) -> P
 
 def _candidates(matches: Mapping[int, Floats], names: Mapping[int, str]) -> dict[str, Floats]:
     """By name, the judges that may be chosen: all but those that are themselves such a choice."""
-    chosen = set(
-        Judge.objects.filter(method=COMPOSITE, rater__in=list(names)).values_list("rater", flat=True)
-    )
+    chosen = set(Judge.objects.filter(method=COMPOSITE, rater__in=list(names)).values_list("rater", flat=True))
     return {names[pk]: values for pk, values in matches.items() if pk not in chosen}
 
 
@@ -152,7 +143,7 @@ def _composite(tasks: Tasks, matches: Mapping[str, Floats], draws: int, seed: in
         for task, instruction, category, value in zip(
             tasks.task.tolist(), tasks.instruction.tolist(), tasks.category.tolist(), values.tolist(), strict=True
         )
-    ]  # fmt: skip
+    ]
     try:
         chosen = choose(agreements, seed=seed)
     except TooFewTasks as error:
@@ -186,4 +177,4 @@ def _held_out(tasks: Tasks, matches: Mapping[str, Floats], chosen: Composite, dr
         "composite": row(best),
         "single": {"judge": chosen.single, **row(matches[chosen.single])},
         "people": row(tasks.people),
-    }  # fmt: skip
+    }

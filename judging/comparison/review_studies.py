@@ -90,10 +90,7 @@ def make_review_study(
             benchmark=run.study.benchmark,
             by=by,
         )
-        study.policies |= {
-            "overlap": reviewers,
-            "selection": {"reviewed": run.study_id, "verdicts": verdicts},
-        }
+        study.policies |= {"overlap": reviewers, "selection": {"reviewed": run.study_id, "verdicts": verdicts}}
         study.source = f"Verdicts of run {run.public_id}, seed {seed}"
         study.save(update_fields=["policies", "source"])
         request_launch(study, by=by)

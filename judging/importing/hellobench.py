@@ -16,14 +16,7 @@ from annotation.rubrics.library import keep_rubric, rubric_from_record
 from calibration.fits.published import load_published_weights
 from core.tables.bad_rows import OnBadRow
 from generation.importers.hellobench import JUDGE, Clone, ResultFile
-from generation.importers.records import (
-    LENGTH,
-    LONG_CONTEXT,
-    MAIN,
-    InstructionRecord,
-    ResponseRecord,
-    VerdictRecord,
-)
+from generation.importers.records import LENGTH, LONG_CONTEXT, MAIN, InstructionRecord, ResponseRecord, VerdictRecord
 from generation.library.loading import Categories, Counts, Instructions, Responses, import_run, load_taxonomy
 from generation.models import Benchmark, GenerationRun, Instruction, Response
 
@@ -125,9 +118,13 @@ def files_of(clone: Clone, experiments: Iterable[str]) -> list[ResultFile]:
 
 
 def load_clone(
-    *, workspace: Workspace, clone: Clone, files: Iterable[ResultFile], on_bad: OnBadRow,
+    *,
+    workspace: Workspace,
+    clone: Clone,
+    files: Iterable[ResultFile],
+    on_bad: OnBadRow,
     progress: Callable[[int], None],
-) -> CloneLoaded:  # fmt: skip
+) -> CloneLoaded:
     """The result files with all that they need, each file in a transaction of its own. Raises BadRow."""
     loaded = CloneLoaded(absent=clone.absent)
     with transaction.atomic():
@@ -187,9 +184,15 @@ def _load_weights(benchmark: Benchmark, clone: Clone) -> Counts:
 
 
 def _load_results(
-    clone: Clone, instructions: Instructions, experiment: str, files: list[ResultFile], loaded: CloneLoaded,
-    noted: Noted, on_bad: OnBadRow, progress: Callable[[int], None],
-) -> None:  # fmt: skip
+    clone: Clone,
+    instructions: Instructions,
+    experiment: str,
+    files: list[ResultFile],
+    loaded: CloneLoaded,
+    noted: Noted,
+    on_bad: OnBadRow,
+    progress: Callable[[int], None],
+) -> None:
     benchmark = instructions.benchmark
     responses = Responses(instructions, import_run(benchmark, experiment))
     verdicts: VerdictLoader | None = None
@@ -199,9 +202,7 @@ def _load_results(
         if file.verdicts:
             with transaction.atomic():
                 verdicts = verdicts or _verdict_loader(responses, experiment)
-                counts, _responses = verdicts.load(
-                    noted.verdict(clone.verdicts(file, on_bad), responses.run), on_bad
-                )
+                counts, _responses = verdicts.load(noted.verdict(clone.verdicts(file, on_bad), responses.run), on_bad)
                 _note(verdicts.study, file, counts)
             loaded.add("verdicts", counts)
         progress(file.size)
@@ -216,11 +217,15 @@ def _verdict_loader(responses: Responses, experiment: str) -> VerdictLoader:
         workspace=benchmark.workspace,
         slug=slug,
         defaults={
-            "names": {"en": english, "zh-hans": chinese}, "kind": Study.Kind.CHECKLIST,
-            "status": Study.Status.CLOSED, "benchmark": benchmark, "experiment": experiment,
-            "policies": {"clusters": "instructions"}, "source": benchmark.source,
+            "names": {"en": english, "zh-hans": chinese},
+            "kind": Study.Kind.CHECKLIST,
+            "status": Study.Status.CLOSED,
+            "benchmark": benchmark,
+            "experiment": experiment,
+            "policies": {"clusters": "instructions"},
+            "source": benchmark.source,
         },
-    )  # fmt: skip
+    )
     judge, _made = Rater.objects.get_or_create(
         workspace=benchmark.workspace, study=None, kind=Rater.Kind.JUDGE, label=JUDGE
     )
@@ -229,16 +234,7 @@ def _verdict_loader(responses: Responses, experiment: str) -> VerdictLoader:
 
 def _note(study: Study, file: ResultFile, counts: Counts) -> None:
     if counts.created or counts.unscored:
-        after = {
-            "model": file.model,
-            "task": file.task,
-            "created": counts.created,
-            "unscored": counts.unscored,
-        }
+        after = {"model": file.model, "task": file.task, "created": counts.created, "unscored": counts.unscored}
         Event.objects.create(
-            workspace=study.workspace,
-            verb="loaded",
-            object_type="study",
-            object_id=study.public_id,
-            after=after,
+            workspace=study.workspace, verb="loaded", object_type="study", object_id=study.public_id, after=after
         )

@@ -34,9 +34,7 @@ class EmbeddingWay(OneCall):
         return Held(item, question, [{"role": "user", "content": text} for text in embedding.texts(question)])
 
     def ask(self, held: Held) -> Asked:
-        request = Request(
-            model=served_name(self.model), messages=held.messages, subject=subject_of(held.item)
-        )
+        request = Request(model=served_name(self.model), messages=held.messages, subject=subject_of(held.item))
         hashed = request_hash(
             model=self.model.name, messages=held.messages, parameters={"embed": True}, repeat=held.item.repeat
         )

@@ -115,10 +115,7 @@ class LogProbabilityWay:
         names = [served_name(self._models[pk]) for pk in writers]
         parameters = {**perplexity.SCORING_PARAMETERS, "writers": names}
         request = Request(
-            model=" | ".join(names),
-            messages=held.messages,
-            parameters=parameters,
-            subject=subject_of(held.item),
+            model=" | ".join(names), messages=held.messages, parameters=parameters, subject=subject_of(held.item)
         )
         hashed = request_hash(
             model=request.model, messages=held.messages, parameters=parameters, repeat=held.item.repeat
@@ -159,9 +156,7 @@ class LogProbabilityWay:
     def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
         """The text with everything that calls about these places have cost and no reply has told yet."""
         owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
-        money = (
-            prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed
-        )
+        money = (prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed)
         whole = functools.reduce(_together, (used for _model, used in owed), NO_CALL)
         return PricedReply(
             text,
@@ -186,9 +181,7 @@ class LogProbabilityWay:
         await self._take_turn(model, asked)
         try:
             first = await self._call(
-                model,
-                own.complete,
-                Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS)),
+                model, own.complete, Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
             )
             self._owe(place, first)
             if first.estimated:
@@ -211,9 +204,7 @@ class LogProbabilityWay:
         self._owe(place, scored.reply)
         return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
-    async def _call(
-        self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request
-    ) -> C:
+    async def _call(self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request) -> C:
         """One call, where its endpoint has room for it. Raises NotSent where the run is to send nothing more."""
         async with self._slots(endpoint_of(model)):
             if self._stopped():

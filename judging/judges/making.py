@@ -103,28 +103,20 @@ def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> J
     try:
         with transaction.atomic():
             rater = Rater.objects.create(workspace=workspace, kind=Rater.Kind.JUDGE, label=label)
-            return Judge.objects.create(
-                workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash("")
-            )
+            return Judge.objects.create(workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash(""))
     except IntegrityError as error:
-        raise JudgeRefused(
-            f"The name {label!r} belongs to another judge; give this one a name of its own."
-        ) from error
+        raise JudgeRefused(f"The name {label!r} belongs to another judge; give this one a name of its own.") from error
 
 
 def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
     """'model method', with the prompt's hash and a number behind it where that is taken."""
     plain = f"{model.name} {method}"
     taken = set(
-        Rater.objects.filter(
-            workspace=model.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain
-        ).values_list("label", flat=True)
+        Rater.objects.filter(workspace=model.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain).values_list(
+            "label", flat=True
+        )
     )
-    candidates = [
-        plain,
-        f"{plain} {hashed[:6]}",
-        *(f"{plain} {hashed[:6]} {number}" for number in range(2, 1000)),
-    ]
+    candidates = [plain, f"{plain} {hashed[:6]}", *(f"{plain} {hashed[:6]} {number}" for number in range(2, 1000))]
     return next(label for label in candidates if label not in taken)
 
 
@@ -152,9 +144,7 @@ def model_to_judge_with(
     else:
         endpoint = model.endpoint if model else None
     if endpoint is None:
-        raise JudgeRefused(
-            f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint."
-        )
+        raise JudgeRefused(f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint.")
     if model is None:
         model, _made = LanguageModel.objects.get_or_create(
             workspace=workspace, name=name, defaults={"endpoint": endpoint}

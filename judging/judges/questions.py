@@ -32,8 +32,7 @@ def item_of(criterion: Criterion) -> Item:
     else:
         low, high = criterion.ends
         anchors = tuple(
-            Anchor(float(one["from"]), float(one["to"]), english(one.get("description")))
-            for one in criterion.anchors
+            Anchor(float(one["from"]), float(one["to"]), english(one.get("description"))) for one in criterion.anchors
         )
         levels = range_levels(low, high, criterion.step or 1.0, anchors)
     return Item(criterion.key, english(criterion.questions) or criterion.key, levels)
@@ -115,9 +114,14 @@ class Questions:
         count = 2 if self.needs.task_kind == PAIR else 1
         items = self.items(rubric_id)
         return GuidedQuestion(
-            (("user", "x"),), ("x", "y")[:count], items, hint="x", reference="x", guideline="x",
+            (("user", "x"),),
+            ("x", "y")[:count],
+            items,
+            hint="x",
+            reference="x",
+            guideline="x",
             guides=items or (Item("x", "x", (Level(0.0, "x"),)),),
-        )  # fmt: skip
+        )
 
 
 def conversation_of(messages: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:

@@ -109,9 +109,7 @@ def _asked_of(study: Study) -> _Asked:
     made: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     instruction_of: dict[int, int] = {}
     rows = Task.objects.filter(study=study, kind=Task.Kind.CHECK, gold__isnull=True)
-    for pk, key, response, instruction in rows.values_list(
-        "pk", "key", "response_a_id", "response_a__instruction_id"
-    ):
+    for pk, key, response, instruction in rows.values_list("pk", "key", "response_a_id", "response_a__instruction_id"):
         _c, _response, check, *number = key.split(":")
         made[response][int(check), int(number[0]) if number else WHOLE] = pk
         instruction_of.setdefault(instruction, int(check))
@@ -126,9 +124,7 @@ def _asked_of(study: Study) -> _Asked:
 def beside_tasks(study: Study) -> tuple[set[int], set[int]]:
     """What a check study's counts rest on beside its tasks: outputs that have none, and rubrics that say what is asked."""
     asked = _asked_of(study)
-    rubrics = {
-        one.rubric_id for found in (asked.checks, asked.of_library) for own in found.values() for one in own
-    }
+    rubrics = {one.rubric_id for found in (asked.checks, asked.of_library) for own in found.values() for one in own}
     return {one.response for one in _outputs(study, {})[0]}, rubrics
 
 
@@ -178,11 +174,7 @@ def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[
         rubric__in={pk for pk in rubrics.values() if pk is not None}, role=Criterion.Role.CHECK
     ).order_by("position"):
         by_rubric[check.rubric_id].append(check)
-    return {
-        instruction: by_rubric[pk]
-        for instruction, pk in rubrics.items()
-        if pk is not None and by_rubric.get(pk)
-    }
+    return {instruction: by_rubric[pk] for instruction, pk in rubrics.items() if pk is not None and by_rubric.get(pk)}
 
 
 def _could_be_asked(checks: list[Criterion], text: str) -> bool:
@@ -202,18 +194,14 @@ def _could_be_asked(checks: list[Criterion], text: str) -> bool:
 
 def _checks_of(instruction_of: Mapping[int, int]) -> dict[int, list[Criterion]]:
     """Every check that each instruction's rubric asks for, by instruction."""
-    rubric_of = dict(
-        Criterion.objects.filter(pk__in=set(instruction_of.values())).values_list("pk", "rubric_id")
-    )
+    rubric_of = dict(Criterion.objects.filter(pk__in=set(instruction_of.values())).values_list("pk", "rubric_id"))
     by_rubric: dict[int, list[Criterion]] = defaultdict(list)
-    for check in Criterion.objects.filter(
-        rubric__in=set(rubric_of.values()), role=Criterion.Role.CHECK
-    ).order_by("position"):
+    for check in Criterion.objects.filter(rubric__in=set(rubric_of.values()), role=Criterion.Role.CHECK).order_by(
+        "position"
+    ):
         by_rubric[check.rubric_id].append(check)
     return {
-        instruction: by_rubric[rubric_of[check]]
-        for instruction, check in instruction_of.items()
-        if check in rubric_of
+        instruction: by_rubric[rubric_of[check]] for instruction, check in instruction_of.items() if check in rubric_of
     }
 
 

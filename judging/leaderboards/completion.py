@@ -34,15 +34,10 @@ def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0
     shares: tuple[float, float | None, float, float] = (100 * counts.present / counts.asked, None, 0.0, 0.0)
     if counts.answered:
         found = instruction_completion({one.response: one.counts for one in outputs})
-        shares = (
-            100 * found.completion_rate, 100 * found.stic_1, 100 * found.stic_2, 100 * found.weighted_average,
-        )  # fmt: skip
+        shares = (100 * found.completion_rate, 100 * found.stic_1, 100 * found.stic_2, 100 * found.weighted_average)
     codes, k = cluster_codes([one.instruction for one in outputs])
     columns = np.array(
-        [
-            (one.counts.present, one.counts.asked, one.counts.fulfilled, one.counts.instructions)
-            for one in outputs
-        ],
+        [(one.counts.present, one.counts.asked, one.counts.fulfilled, one.counts.instructions) for one in outputs],
         dtype=np.float64,
     )
     sums = np.column_stack([np.bincount(codes, weights=column, minlength=k) for column in columns.T])
@@ -50,9 +45,7 @@ def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         present, asked, fulfilled, instructions = (drawn @ sums).T
         usable = np.asarray((asked > 0) & (instructions > 0), dtype=np.bool_)
-        product = (
-            present / np.where(asked > 0, asked, 1) * fulfilled / np.where(instructions > 0, instructions, 1)
-        )
+        product = present / np.where(asked > 0, asked, 1) * fulfilled / np.where(instructions > 0, instructions, 1)
         return 100 * product[:, None], usable
 
     _, ends = cluster_intervals(statistic, k, draws=draws, seed=seed)
@@ -64,11 +57,7 @@ def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0
             by_kind[kind] = 100 * sum(row.fulfilled for row in rows) / asked
     stated = ends.kind != "none"
     return Completion(
-        shares,
-        float(ends.low[0]) if stated else None,
-        float(ends.high[0]) if stated else None,
-        counts,
-        by_kind,
+        shares, float(ends.low[0]) if stated else None, float(ends.high[0]) if stated else None, counts, by_kind
     )
 
 

@@ -17,9 +17,7 @@ ALL = 0
 """The column of entries without a category, where none has one."""
 
 
-def wanted_instructions(
-    benchmark: Benchmark, query: BoardQuery, leaves: Mapping[int, Category]
-) -> set[int] | None:
+def wanted_instructions(benchmark: Benchmark, query: BoardQuery, leaves: Mapping[int, Category]) -> set[int] | None:
     """Instructions that the query keeps; None for all."""
     if not query.narrows:
         return None
@@ -52,11 +50,7 @@ def wanted_models(benchmark: Benchmark, query: BoardQuery) -> set[int] | None:
 
 
 def kept(
-    entries: BoardEntries,
-    wanted: set[int] | None,
-    models: set[int] | None,
-    query: BoardQuery,
-    names: Mapping[int, str],
+    entries: BoardEntries, wanted: set[int] | None, models: set[int] | None, query: BoardQuery, names: Mapping[int, str]
 ) -> Bools:
     keep = np.ones(len(entries), dtype=bool)
     if wanted is not None:
@@ -100,9 +94,7 @@ def mapped(category: Ints, of_leaf: Mapping[int, int]) -> Ints:
     return codes[place.reshape(-1)] if len(known) else category
 
 
-def against_itself(
-    entries: BoardEntries, column: Ints, rivals: list[int], tie: float
-) -> tuple[BoardEntries, Ints]:
+def against_itself(entries: BoardEntries, column: Ints, rivals: list[int], tie: float) -> tuple[BoardEntries, Ints]:
     """With a tie of each baseline against itself on every instruction that it has, as WildBench's mix has it.
 
     Such an entry has no response: nobody judged it.
@@ -120,9 +112,7 @@ def against_itself(
 def _ties(instruction: Ints, model: int, tie: float) -> BoardEntries:
     n = len(instruction)
     nothing, own = np.zeros(n, dtype=np.int64), np.full(n, model, dtype=np.int64)
-    return BoardEntries(
-        nothing, nothing, instruction, nothing, nothing, own, own, np.full(n, tie), np.ones(n)
-    )
+    return BoardEntries(nothing, nothing, instruction, nothing, nothing, own, own, np.full(n, tie), np.ones(n))
 
 
 @dataclass(frozen=True)
@@ -151,9 +141,7 @@ def unusable_of(
     if not discredited:
         found = found.believed()
     if experiment == MAIN_EXPERIMENT:
-        found = found.exclude(
-            task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment)
-        )
+        found = found.exclude(task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment))
     elif experiment:
         found = found.filter(task__response_a__run__experiment=experiment)
     place = "task__response_a__instruction"

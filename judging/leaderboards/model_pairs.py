@@ -59,12 +59,17 @@ def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> 
     instructions = Instruction.objects.select_related("category").in_bulk(shared.tolist())
     rows = [
         SharedInstruction(
-            pk, found.public_id, found.external_id, found.category.name if found.category else "",
-            found.text[:160], float(value), float(rival),
+            pk,
+            found.public_id,
+            found.external_id,
+            found.category.name if found.category else "",
+            found.text[:160],
+            float(value),
+            float(rival),
         )
         for pk, value, rival in zip(shared.tolist(), values, rivals, strict=True)
         if (found := instructions.get(pk)) is not None
-    ]  # fmt: skip
+    ]
     return ModelPair(board, first, second, tuple(_ordered(rows, sort)), difference)
 
 
@@ -124,8 +129,7 @@ def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
     instruction = Instruction.objects.select_related("category__parent").get(pk=row.pk)
     board = pair.board
     sides = tuple(
-        _side(board, row.pk, name, value)
-        for name, value in ((pair.first, row.first), (pair.second, row.second))
+        _side(board, row.pk, name, value) for name, value in ((pair.first, row.first), (pair.second, row.second))
     )
     weights = _weights(board, instruction.category, sides) if board.measure.name == "points" else {}
     questions = list(dict.fromkeys(said.question for side in sides for said in side.verdicts))
@@ -160,10 +164,7 @@ def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
     """The judge's first usable answer to one of these tasks that is of no failed run."""
     return (
         Assignment.objects.filter(
-            rater=judge,
-            repeat=0,
-            task__in=tasks,
-            status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+            rater=judge, repeat=0, task__in=tasks, status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED]
         )
         .believed()
         .select_related("task__answer_rubric")
@@ -244,9 +245,7 @@ def _weights(board: Leaderboard, category: Category | None, sides: Sequence[Side
     verdict = _verdict_on(board.judge, _tasks_about(board, side.response))
     assert verdict is not None
     items = [
-        one
-        for one in verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM)
-        if one.question in asked
+        one for one in verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM) if one.question in asked
     ]
     try:
         found = board.weighting.weights(category, [one.key for one in items], [one.position for one in items])

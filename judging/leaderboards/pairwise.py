@@ -79,10 +79,7 @@ def standings(entries: BoardEntries, wins: BoardEntries, names: Mapping[int, str
         )
     rows.sort(key=lambda one: (-one.per_game, one.model))
     return Standings(
-        tuple(rows),
-        fitted.interval_kind if fitted else "none",
-        games.clusters,
-        "" if fitted else _why(games),
+        tuple(rows), fitted.interval_kind if fitted else "none", games.clusters, "" if fitted else _why(games)
     )
 
 

@@ -53,10 +53,7 @@ class BoardQuery:
                 plain += [("against", name) for name in value]
             else:
                 plain.append(
-                    (
-                        one.name,
-                        "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value),
-                    )
+                    (one.name, "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value))
                 )
         return urlencode(plain)
 

@@ -11,14 +11,7 @@ from calibration.reports.registry import Plain, ReportKind, Settings, register, 
 from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT
 from judging.leaderboards.table import Leaderboard, leaderboard
-from judging.leaderboards.weighting import (
-    EQUAL,
-    MissingWeights,
-    Weighting,
-    fit_name,
-    most_exact,
-    weighting_of,
-)
+from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, fit_name, most_exact, weighting_of
 from judging.scores.points import NoVerdicts, WithoutWeight
 
 NAME = "leaderboard"
@@ -54,8 +47,7 @@ def board_plain(board: Leaderboard) -> Plain:
         **board.as_json(),
         "averages": {names[pk]: asdict(one) for pk, one in sorted(ends.averages.items())},
         "cells": {
-            f"{names[pk]} / {board.categories[code]}": asdict(one)
-            for (pk, code), one in sorted(ends.cells.items())
+            f"{names[pk]} / {board.categories[code]}": asdict(one) for (pk, code), one in sorted(ends.cells.items())
         },
         "leads": {names[pk]: asdict(one) for pk, one in sorted(ends.leads.items())},
         "interval_kind": ends.kind,
@@ -73,21 +65,13 @@ def leaderboards_of(study: Study) -> Iterator[dict[str, Any]]:
     fits = [
         study.fits.filter(kind=Fit.Kind.FITTED).first(),
         most_exact(
-            list(
-                Fit.objects.filter(
-                    workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED, benchmark=study.benchmark
-                )
-            )
+            list(Fit.objects.filter(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED, benchmark=study.benchmark))
         ),
     ]
     weights = [*(fit.public_id for fit in fits if fit is not None), EQUAL]
     for judge in judges:
         for name in weights:
-            settings = {
-                "judge": judge.public_id,
-                "weights": name,
-                "experiment": study.experiment or MAIN_EXPERIMENT,
-            }
+            settings = {"judge": judge.public_id, "weights": name, "experiment": study.experiment or MAIN_EXPERIMENT}
             try:
                 hashed, result = _compute(study, settings)
             except (NoVerdicts, MissingWeights, WithoutWeight, NoStatistic):

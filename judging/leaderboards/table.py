@@ -213,8 +213,7 @@ def leaderboard(
     measure = next((one for one in measures if one.name == query.measure), measures[0])
     frame = frame.select(frame.role == ROLES.index(measure.role))
     leaves = {
-        category.pk: category
-        for category in Category.objects.filter(benchmark=benchmark).select_related("parent")
+        category.pk: category for category in Category.objects.filter(benchmark=benchmark).select_related("parent")
     }
     names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
     entries = entries_of(frame, measure, weighting, leaves, margin=query.margin)
@@ -235,10 +234,24 @@ def leaderboard(
     )
     enough = tuple(one for one in scored if sum(cell.n for cell in one.categories.values()) >= query.least)
     board = Leaderboard(
-        benchmark, judge, weighting, experiment, measure, measures, query, columns, enough, entries, column, names,
-        data_hash(frame), left_out=len(scored) - len(enough), unusable=missing.verdicts,
-        words=_words(benchmark, entries, column, names, columns), discredited=doubted,
-    )  # fmt: skip
+        benchmark,
+        judge,
+        weighting,
+        experiment,
+        measure,
+        measures,
+        query,
+        columns,
+        enough,
+        entries,
+        column,
+        names,
+        data_hash(frame),
+        left_out=len(scored) - len(enough),
+        unusable=missing.verdicts,
+        words=_words(benchmark, entries, column, names, columns),
+        discredited=doubted,
+    )
     people = None
     if beside_people or people_of is not None:
         theirs = (
@@ -252,9 +265,7 @@ def leaderboard(
         won = entries_of(frame, MEASURES[WINS], weighting, leaves)
         wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
     outputs, uncounted = _outputs(frame, entries, query) if measure.name == FULFILLED else ((), Uncounted())
-    return replace(
-        board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted
-    )
+    return replace(board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted)
 
 
 def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
@@ -267,9 +278,7 @@ def _verdicts_of(benchmark: Benchmark, judge: Rater) -> AssignmentQuerySet:
     return given.verdicts()
 
 
-def _outputs(
-    frame: ScoreFrame, entries: BoardEntries, query: BoardQuery
-) -> tuple[tuple[Output, ...], Uncounted]:
+def _outputs(frame: ScoreFrame, entries: BoardEntries, query: BoardQuery) -> tuple[tuple[Output, ...], Uncounted]:
     """The outputs behind the entries; what is in no count is known of the whole benchmark only."""
     found, uncounted = counted(frame)
     inside = set(entries.response.tolist())
@@ -316,11 +325,7 @@ def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int
 
 
 def _people(
-    frame: ScoreFrame,
-    measure: Measure,
-    weighting: Weighting,
-    leaves: Mapping[int, Category],
-    query: BoardQuery,
+    frame: ScoreFrame, measure: Measure, weighting: Weighting, leaves: Mapping[int, Category], query: BoardQuery
 ) -> BoardEntries | None:
     """What people said of responses, on the same measure; None where nobody did."""
     frame = frame.select(frame.role == ROLES.index(measure.role))
@@ -334,9 +339,7 @@ def _people(
 
 def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: PointsRule) -> Corrected:
     """Matched by response and rival; what people scored and the judge did not is left out."""
-    place = {
-        key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))
-    }
+    place = {key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))}
     keys = list(zip(judge.response.tolist(), judge.rival.tolist(), strict=True))
     rows = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
     both = rows >= 0
@@ -345,19 +348,12 @@ def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: Po
         return Entries(where, of.instruction[mask], of.top[mask], of.under[mask])
 
     return corrected_score(
-        part(people, rows[both], column[both]),
-        part(judge, both, column[both]),
-        part(judge, ~both, column[~both]),
-        rule,
+        part(people, rows[both], column[both]), part(judge, both, column[both]), part(judge, ~both, column[~both]), rule
     )
 
 
 def _words(
-    benchmark: Benchmark,
-    entries: BoardEntries,
-    column: Ints,
-    names: Mapping[int, str],
-    columns: Mapping[int, str],
+    benchmark: Benchmark, entries: BoardEntries, column: Ints, names: Mapping[int, str], columns: Mapping[int, str]
 ) -> dict[tuple[str, str], float]:
     """Mean words of the judged responses, each once; the mean over the columns that have any under ''."""
     _, first = np.unique(entries.response, return_index=True)
@@ -397,7 +393,6 @@ def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
     values = [value(one) for one in board.models]
     settled = settle_ties(np.array([sign * (found or 0.0) for found in values])).tolist()
     ordered = sorted(
-        zip(values, settled, board.models, strict=True),
-        key=lambda row: (row[0] is None, row[1], row[2].model),
+        zip(values, settled, board.models, strict=True), key=lambda row: (row[0] is None, row[1], row[2].model)
     )
     return tuple(one for _value, _settled, one in ordered)

@@ -46,9 +46,7 @@ class Weighting:
     by_category: Mapping[int, CategoryWeights] = field(default_factory=dict)
     by_name: Mapping[str, CategoryWeights] = field(default_factory=dict)
 
-    def weights(
-        self, category: Category | None, keys: Sequence[str], positions: Sequence[int]
-    ) -> list[float]:
+    def weights(self, category: Category | None, keys: Sequence[str], positions: Sequence[int]) -> list[float]:
         """The weights of a category's items, from the category, else its parent, else weights for everything.
 
         Raises MissingWeights.
@@ -87,14 +85,10 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
         return Weighting(EQUAL)
     fits = fits_for(benchmark)
     if name == PUBLISHED:
-        found = most_exact(
-            [fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk]
-        )
+        found = most_exact([fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk])
     else:
         every = (
-            Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
-            if name
-            else Fit.objects.none()
+            Fit.objects.filter(workspace=benchmark.workspace).select_related("study") if name else Fit.objects.none()
         )
         found = (
             every.filter(public_id=name).first()
@@ -129,8 +123,7 @@ def fits_for(benchmark: Benchmark) -> list[Fit]:
     return [
         fit
         for fit in fits
-        if fit.benchmark_id == benchmark.pk
-        or (fit.study is not None and fit.study.benchmark_id == benchmark.pk)
+        if fit.benchmark_id == benchmark.pk or (fit.study is not None and fit.study.benchmark_id == benchmark.pk)
     ]
 
 

@@ -62,10 +62,7 @@ def combined(
         return Unscored(
             missing[0].why if missing else Why.MISSING,
             reply_messages.TOO_FEW_VERDICTS(
-                n=len(usable),
-                all=len(outcomes),
-                needed=max(1, needed),
-                detail=missing[0].detail if missing else "",
+                n=len(usable), all=len(outcomes), needed=max(1, needed), detail=missing[0].detail if missing else ""
             ),
         )
     answers: list[Answer] = []
@@ -153,9 +150,7 @@ def derived(parts: Sequence[Part], scales: Sequence[Scale], how: How) -> Verdict
     Repeats of scores are averaged and repeats of preferences decided by majority. A juror and repeat that was
     asked in one order only stands as it is. Raises NothingToCombine.
     """
-    questions: dict[int, dict[int, dict[Side | None, Verdict | Unscored]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
+    questions: dict[int, dict[int, dict[Side | None, Verdict | Unscored]]] = defaultdict(lambda: defaultdict(dict))
     for part in parts:
         questions[part.juror][part.repeat][part.shown_first] = part.outcome
     within = How.MAJORITY if any(scale.is_preference for scale in scales) else How.MEAN

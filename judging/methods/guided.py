@@ -39,9 +39,7 @@ def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unsc
     """Why the question cannot be asked: fewer texts than `responses`, or one of `parts` (field names) empty."""
     whole = guided(question)
     if len(whole.responses) != responses:
-        return Unscored(
-            Why.NO_TEXT, reply_messages.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses)
-        )
+        return Unscored(Why.NO_TEXT, reply_messages.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses))
     names = {
         "hint": reply_messages.NO_HINT(),
         "reference": reply_messages.NO_REFERENCE(),

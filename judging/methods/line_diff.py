@@ -28,9 +28,7 @@ def line_diff(before: str, after: str, *, around: int = AROUND) -> list[Line]:
     found: list[Line] = []
     for place, (kind, (first, last), (start, stop)) in enumerate(steps):
         if kind == "equal":
-            found += _shortened(
-                old[first:last], around if place else 0, around if place + 1 < len(steps) else 0
-            )
+            found += _shortened(old[first:last], around if place else 0, around if place + 1 < len(steps) else 0)
         else:
             found += [Line("removed", text) for text in old[first:last]]
             found += [Line("added", text) for text in new[start:stop]]

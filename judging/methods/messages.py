@@ -24,9 +24,7 @@ GIVEN_TWICE = Wording("%(item)s is given twice", item=QUOTED)
 TWO_VERDICTS = Wording("%(item)s has two verdicts", item=QUOTED)
 TWO_SCORES = Wording("%(item)s has two scores", item=QUOTED)
 NO_SUCH_QUESTION = Wording("%(name)s is none of the %(n)s questions", name=QUOTED)
-LEFT_OUT = Wording(
-    "%(n)s of %(all)s questions answered; %(item)s is missing", n=COUNT, all=COUNT, item=QUOTED
-)
+LEFT_OUT = Wording("%(n)s of %(all)s questions answered; %(item)s is missing", n=COUNT, all=COUNT, item=QUOTED)
 NO_SCORE = Wording("%(item)s has no score", item=QUOTED)
 LACKS = Wording("%(item)s has no %(what)s", item=QUOTED)
 OFF_SCALE = Wording("%(item)s has %(score)s, which is none of %(scale)s", item=QUOTED)
@@ -45,29 +43,21 @@ EMPTY_EMBEDDED = Wording("one of the two texts is empty and has no embedding")
 OTHER_VECTORS = Wording("three vectors of one length are needed, not %(found)s")
 ZERO_VECTOR = Wording("a vector is zero or not finite")
 NOT_SERVED = Wording("model not served: %(model)s has no endpoint that gives log-probabilities")
-NOT_SERVED_WHY = Wording(
-    "model not served: %(model)s has no endpoint that gives log-probabilities (%(words)s)"
-)
+NOT_SERVED_WHY = Wording("model not served: %(model)s has no endpoint that gives log-probabilities (%(words)s)")
 OTHER_SCORES = Wording("The endpoint gave %(found)s for a prompt of more than %(n)s tokens.")
 NO_LOG_PROBABILITY = Wording("%(entry)s is no log-probability.", entry=QUOTED)
 
 NOT_ASKED = Wording("not asked")
 NOT_SENT = Wording("not sent, because the run was stopped")
 NO_VERDICT = Wording("no verdict")
-TOO_FEW_VERDICTS = Wording(
-    "%(n)s of %(all)s gave a verdict, %(needed)s are needed; %(detail)s", n=COUNT, all=COUNT
-)
+TOO_FEW_VERDICTS = Wording("%(n)s of %(all)s gave a verdict, %(needed)s are needed; %(detail)s", n=COUNT, all=COUNT)
 NO_METHOD_CHOSEN = Wording("no method was chosen for category %(category)s")
 METHOD_WITHOUT_VERDICT = Wording("method %(method)s has no verdict on this task")
 
 NUMBER = r"-?[\d.e+-]+|-?inf|nan"
-COSINES = Wording(
-    "Cosine with the reference: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER
-)
+COSINES = Wording("Cosine with the reference: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER)
 LOG_PROBABILITIES = Wording(
-    "Log-probability of the reference: %(first)s under A's writer, %(second)s under B's.",
-    first=NUMBER,
-    second=NUMBER,
+    "Log-probability of the reference: %(first)s under A's writer, %(second)s under B's.", first=NUMBER, second=NUMBER
 )
 LOG_PROBABILITIES_A_TOKEN = Wording(
     "Log-probability of the reference a token: %(first)s under A's writer, %(second)s under B's.",
@@ -84,19 +74,12 @@ JURY = {"how": "|".join(HOWS), "values": f"{LEVEL}(?:, {LEVEL})*"}
 COMBINED = Wording("The %(how)s of %(values)s.", **JURY)
 COMBINED_WHY = Wording("The %(how)s of %(values)s. %(reasons)s", **JURY)
 COMBINED_SILENT = Wording("The %(how)s of %(values)s (%(n)s of %(all)s gave no verdict).", **JURY)
-COMBINED_SILENT_WHY = Wording(
-    "The %(how)s of %(values)s (%(n)s of %(all)s gave no verdict). %(reasons)s", **JURY
-)
+COMBINED_SILENT_WHY = Wording("The %(how)s of %(values)s (%(n)s of %(all)s gave no verdict). %(reasons)s", **JURY)
 DRAWN = Wording("Drawn at random.")
-ALWAYS = {
-    "first": Wording("Always the first of the two."),
-    "second": Wording("Always the second of the two."),
-}
+ALWAYS = {"first": Wording("Always the first of the two."), "second": Wording("Always the second of the two.")}
 MEASURED = {
     "characters": Wording("Characters: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER),
-    "rouge": Wording(
-        "ROUGE-L against the reference: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER
-    ),
+    "rouge": Wording("ROUGE-L against the reference: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER),
     "rouge_1": Wording(
         "ROUGE-1 against the reference: %(first)s for A, %(second)s for B.", first=NUMBER, second=NUMBER
     ),
@@ -126,9 +109,7 @@ SCORED_ABOVE = Wording("it scored %(value)s where the median of the run is %(mid
 TIED = Wording("it tied with an ordinary response (%(order)s)")
 BEAT = Wording("it beat an ordinary response (%(order)s)")
 A_FIRST, B_FIRST = Wording("A first"), Wording("B first")
-NO_CANARY_JUDGED = Wording(
-    "The judge gave no verdict on any planted text, so nothing shows that it can be believed."
-)
+NO_CANARY_JUDGED = Wording("The judge gave no verdict on any planted text, so nothing shows that it can be believed.")
 
 NO_MODEL = Wording("Judge %(judge)s has no model; make it anew with one.")
 OVER_BUDGET = Wording("The next call might cross the budget; raise it and resume.")

@@ -194,11 +194,7 @@ def _entries(value: object, names: set[str], depth: int = 0) -> list[Entry] | Un
     if isinstance(value, list):
         entries: list[Entry] = []
         for part in value:
-            name = (
-                next((part[key] for key in ITEM_NAMES if key in part), None)
-                if isinstance(part, Mapping)
-                else None
-            )
+            name = next((part[key] for key in ITEM_NAMES if key in part), None) if isinstance(part, Mapping) else None
             if name is None:
                 return None
             entries.append((str(name).strip(), part))
@@ -218,9 +214,7 @@ def _verdict(entries: list[Entry] | Unscored, items: Sequence[Item]) -> Verdict 
             return Unscored(Why.DOUBLED, reply_messages.TWICE(item=repr(name)))
         said[name] = entry
     if missing := [name for name in names if name not in said]:
-        return Unscored(
-            Why.MISSING, reply_messages.LEFT_OUT(n=len(said), all=len(names), item=repr(missing[0]))
-        )
+        return Unscored(Why.MISSING, reply_messages.LEFT_OUT(n=len(said), all=len(names), item=repr(missing[0])))
     answers = []
     for item in items:
         answer = _answer(item, said[item.key])

@@ -30,12 +30,7 @@ class BadTemplate(ValueError):
     """
 
     def __init__(
-        self,
-        sentence: str,
-        fault: Fault,
-        name: str = "",
-        known: Sequence[str] = (),
-        needed: Sequence[str] = (),
+        self, sentence: str, fault: Fault, name: str = "", known: Sequence[str] = (), needed: Sequence[str] = ()
     ) -> None:
         super().__init__(sentence)
         self.fault, self.name = fault, name
@@ -111,9 +106,7 @@ def render(template: str, fields: Mapping[str, str], needed: Sequence[str]) -> l
 
 
 @lru_cache(maxsize=64)
-def _pieces(
-    template: str, known: tuple[str, ...], needed: tuple[str, ...]
-) -> tuple[tuple[str, Template], ...]:
+def _pieces(template: str, known: tuple[str, ...], needed: tuple[str, ...]) -> tuple[tuple[str, Template], ...]:
     """The messages of a template, by role. Raises BadTemplate."""
     parsed = Template(template)
     if not parsed.is_valid():

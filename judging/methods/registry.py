@@ -6,14 +6,7 @@ from judging.methods.guided import what_lacks
 from judging.methods.pairs import composite, embedding, five, four, heuristics, perplexity, three
 from judging.methods.parsing import Unscored
 from judging.methods.prompts import Question
-from judging.methods.single import (
-    checklist,
-    graded_score,
-    instruction_check,
-    overall,
-    overall_with_checklist,
-    stars,
-)
+from judging.methods.single import checklist, graded_score, instruction_check, overall, overall_with_checklist, stars
 from judging.methods.spec import ChatMethod, MethodSpec, Transport
 
 METHODS: Mapping[str, MethodSpec] = {
@@ -36,9 +29,7 @@ METHODS: Mapping[str, MethodSpec] = {
     for spec in specs
 }
 """In the order in which pages list them: those with a prompt first."""
-PROMPTED: Mapping[str, ChatMethod] = {
-    key: spec.chat for key, spec in METHODS.items() if spec.chat is not None
-}
+PROMPTED: Mapping[str, ChatMethod] = {key: spec.chat for key, spec in METHODS.items() if spec.chat is not None}
 """The methods that have a prompt."""
 
 

@@ -84,27 +84,15 @@ def joined(said: Said, parts: Sequence[tuple[str, str]]) -> str:
 
 def on_scale(item: Item, score: object, reason: str) -> Verdict | Unscored:
     """The verdict, where the score is on the item's scale."""
-    return read_answers(
-        json.dumps({item.key: {"reason": reason, SCORE_NAMES[0]: score}}, default=str), (item,)
-    )
+    return read_answers(json.dumps({item.key: {"reason": reason, SCORE_NAMES[0]: score}}, default=str), (item,))
 
 
 def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON schema {item: {texts..., name}}: what is argued stands before what is decided."""
     members: dict[str, Any] = {text: {"type": "string"} for text in texts}
     members[name] = dict(field)
-    inner = {
-        "type": "object",
-        "properties": members,
-        "required": list(members),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {item.key: inner},
-        "required": [item.key],
-        "additionalProperties": False,
-    }
+    inner = {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+    return {"type": "object", "properties": {item.key: inner}, "required": [item.key], "additionalProperties": False}
 
 
 def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, Any] | None) -> str:

@@ -14,9 +14,14 @@ def sample_question(method: str) -> GuidedQuestion:
     """A question that the method can be asked, whatever its study. The method must have a prompt."""
     count = 2 if METHODS[method].task_kind == "pair" else 1
     return GuidedQuestion(
-        (("user", "x"),), ("x", "y")[:count], (Item("x", "x", _levels(method)),),
-        hint="x", reference="x", guideline="x", guides=(Item("x", "x", QUARTERS),),
-    )  # fmt: skip
+        (("user", "x"),),
+        ("x", "y")[:count],
+        (Item("x", "x", _levels(method)),),
+        hint="x",
+        reference="x",
+        guideline="x",
+        guides=(Item("x", "x", QUARTERS),),
+    )
 
 
 def _levels(method: str) -> tuple[Level, ...]:

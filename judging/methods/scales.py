@@ -23,9 +23,7 @@ class Anchor:
     description: str
 
 
-def range_levels(
-    minimum: float, maximum: float, step: float, anchors: Sequence[Anchor] = ()
-) -> tuple[Level, ...]:
+def range_levels(minimum: float, maximum: float, step: float, anchors: Sequence[Anchor] = ()) -> tuple[Level, ...]:
     """The levels of a range such as 0 to 10 in steps of 1, ascending, each with its anchor's description.
 
     Raises WrongScale where the steps do not lead from `minimum` to `maximum`, or are more than 1,000.

@@ -51,16 +51,19 @@ def create_watch(
             % {"most": LONGEST_PAUSE, "asked": every_hours}
         )
     if size < 2:
-        raise WatchRefused(
-            gettext("A watch needs two tasks at least, since drift is told over instructions.")
-        )
+        raise WatchRefused(gettext("A watch needs two tasks at least, since drift is told over instructions."))
     tasks = gold_set(judge, study, size, seed)
     try:
         with transaction.atomic():
             watch = Watch.objects.create(
-                judge=judge, study=study, tasks=tasks, every_hours=every_hours, next_at=clock(),
-                budget_money=budget_money, created_by=user,
-            )  # fmt: skip
+                judge=judge,
+                study=study,
+                tasks=tasks,
+                every_hours=every_hours,
+                next_at=clock(),
+                budget_money=budget_money,
+                created_by=user,
+            )
             _log(watch, "created", user, {"tasks": len(tasks), "every_hours": every_hours})
     except IntegrityError as error:
         raise WatchRefused(
@@ -87,9 +90,7 @@ def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
         check_requirements([judge, *judge.jurors.all()], study, tasks)
     except MethodLacks as error:
         raise WatchRefused(for_reader(error)) from error
-    rated = set(
-        Assignment.objects.filter(task__in=pks).answered().of_people().values_list("task_id", flat=True)
-    )
+    rated = set(Assignment.objects.filter(task__in=pks).answered().of_people().values_list("task_id", flat=True))
     draws = random.Random(f"{seed} watch")
     order = sorted(pks, key=lambda pk: (pk not in rated, draws.random()))
     return sorted(order[:size])
@@ -121,9 +122,7 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
     with transaction.atomic():
         Watch.objects.select_for_update().get(pk=watch.pk)
         if watch.rounds.filter(status__in=OPEN).exists():
-            raise WatchRefused(
-                gettext("A round of this watch is going on; wait until it is over, or cancel it.")
-            )
+            raise WatchRefused(gettext("A round of this watch is going on; wait until it is over, or cancel it."))
         there = set(Task.objects.filter(pk__in=watch.tasks).values_list("pk", flat=True))
         tasks = [pk for pk in watch.tasks if pk in there]
         if not tasks:
@@ -176,10 +175,14 @@ def _items(run: JudgeRun, tasks: Sequence[int]) -> list[PlannedItem]:
                     side = shown if turn == 0 else "b" if shown == "a" else "a"
                     rows.append(
                         PlannedItem(
-                            run=run, task_id=pk, shown_first=side, juror=juror,
-                            repeat=first + orders * repeat + turn, position=len(rows),
+                            run=run,
+                            task_id=pk,
+                            shown_first=side,
+                            juror=juror,
+                            repeat=first + orders * repeat + turn,
+                            position=len(rows),
                         )
-                    )  # fmt: skip
+                    )
     return rows
 
 
@@ -189,9 +192,9 @@ def _next_repeat(jurors: Sequence[int], tasks: Sequence[int], orders: int) -> in
     given = Assignment.objects.filter(rater__in=raters, task__in=tasks).aggregate(last=Max("repeat"))["last"]
     judges = Judge.objects.filter(pk__in=jurors)
     runs = JudgeRun.objects.filter(judge__in=judges) | JudgeRun.objects.filter(judge__jurors__in=judges)
-    planned = PlannedItem.objects.filter(run__in=runs.values("pk"), task__in=tasks).aggregate(
-        last=Max("repeat")
-    )["last"]
+    planned = PlannedItem.objects.filter(run__in=runs.values("pk"), task__in=tasks).aggregate(last=Max("repeat"))[
+        "last"
+    ]
     after = max(given or 0, planned or 0) + 1
     return -(-after // orders) * orders
 

@@ -60,21 +60,16 @@ def readings(watch: Watch) -> Readings:
     runs = list(watch.rounds.order_by("created_at", "pk"))
     done = [run for run in runs if run.status == JudgeRun.Status.FINISHED]
     tasks = {
-        task.pk: task
-        for task in Task.objects.filter(pk__in=watch.tasks).prefetch_related("answer_rubric__criteria")
+        task.pk: task for task in Task.objects.filter(pk__in=watch.tasks).prefetch_related("answer_rubric__criteria")
     }
-    tasks_instruction = dict(
-        Task.objects.filter(pk__in=watch.tasks).values_list("pk", "response_a__instruction_id")
-    )
+    tasks_instruction = dict(Task.objects.filter(pk__in=watch.tasks).values_list("pk", "response_a__instruction_id"))
     ends = _ends(watch, tasks)
     gold = majorities(watch)
     answers = [_answers(run) for run in done]
     rounds: list[Round] = []
     for number, (run, given) in enumerate(zip(done, answers, strict=True), 1):
         rounds.append(_round(run, number, given, answers, gold, ends, tasks_instruction, len(watch.tasks)))
-    return Readings(
-        tuple(rounds), tuple(run for run in runs if run.status != JudgeRun.Status.FINISHED), bool(gold)
-    )
+    return Readings(tuple(rounds), tuple(run for run in runs if run.status != JudgeRun.Status.FINISHED), bool(gold))
 
 
 def _round(
@@ -132,9 +127,7 @@ def _half_lost(before: Mapping[int, float], now: Mapping[int, float]) -> bool:
 def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> SignificanceLevel | None:
     pks = sorted(values)
     try:
-        return mean_level(
-            np.array([values[pk] for pk in pks], dtype=np.float64), [instruction[pk] for pk in pks]
-        )
+        return mean_level(np.array([values[pk] for pk in pks], dtype=np.float64), [instruction[pk] for pk in pks])
     except NoStatistic:
         return None
 
@@ -221,10 +214,14 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
     latest = {
         (assignment, key): (first, second, float(value or 0.0), level)
         for assignment, key, first, second, value, level in rows.values_list(
-            "assignment_id", "criterion__key", "assignment__task__response_a_id",
-            "assignment__task__response_b_id", "value", "level",
+            "assignment_id",
+            "criterion__key",
+            "assignment__task__response_a_id",
+            "assignment__task__response_b_id",
+            "value",
+            "level",
         )
-    }  # fmt: skip
+    }
     votes: dict[tuple[int, str], dict[tuple[float, str], int]] = defaultdict(lambda: defaultdict(int))
     for (_assignment, key), (first, second, value, level) in latest.items():
         if (first, second) in tasks:
@@ -264,7 +261,5 @@ def unlooked() -> list[JudgeRun]:
     """Finished rounds that nobody has looked at."""
     finished = JudgeRun.objects.filter(watch__isnull=False, status=JudgeRun.Status.FINISHED)
     return list(
-        finished.exclude(manifest__has_key="watch")
-        .select_related("watch__judge", "watch__study")
-        .order_by("pk")
+        finished.exclude(manifest__has_key="watch").select_related("watch__judge", "watch__study").order_by("pk")
     )

@@ -45,18 +45,14 @@ class Quantities:
 
 def known_shifts(published: Published, printed_of: Mapping[str, str]) -> dict[str, Mapping[str, float]]:
     """The known differences of our models, each by what the file calls the column."""
-    folders = {
-        model: published["model_folders"].get(printed, printed) for model, printed in printed_of.items()
-    }
+    folders = {model: published["model_folders"].get(printed, printed) for model, printed in printed_of.items()}
     found = published["known_differences"]["differences"]
     return {model: found[folder] for model, folder in folders.items() if folder in found}
 
 
 def places(ours: Numbers, rows: Mapping[str, Any], printed_of: Mapping[str, str]) -> Numbers:
     """Places among the paper's models, where all of them have a score here; else none."""
-    own = {
-        model: value for model, value in ours.items() if printed_of.get(model) in rows and value is not None
-    }
+    own = {model: value for model, value in ours.items() if printed_of.get(model) in rows and value is not None}
     if len(own) < len(rows):
         return {}
     return {model: 1.0 + sum(other > value for other in own.values()) for model, value in own.items()}

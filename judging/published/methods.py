@@ -30,10 +30,13 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
     ours = _ours(study, report, published["methods"])
     names = {row.key: row.name for row in Category.objects.filter(benchmark=study.benchmark)}
     columns = [
-        Column(gettext("Printed as")), Column(gettext("Here")), Column(gettext("All, printed"), 1),
-        Column(gettext("All, here"), 1), Column(gettext("Tasks here"), 0),
+        Column(gettext("Printed as")),
+        Column(gettext("Here")),
+        Column(gettext("All, printed"), 1),
+        Column(gettext("All, here"), 1),
+        Column(gettext("Tasks here"), 0),
         *(Column(names.get(key, key), 1) for key in table["columns"][:-1]),
-    ]  # fmt: skip
+    ]
     rows = []
     for printed_name, values in table["rows"].items():
         name, found = ours.get(printed_name, ("", None))
@@ -56,17 +59,14 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
     )
 
 
-def _ours(
-    study: Study, report: Plain, methods: Mapping[str, Any]
-) -> dict[str, tuple[str, Mapping[str, Any]]]:
+def _ours(study: Study, report: Plain, methods: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Of each printed row our judge's name and its rate over everything, and people's."""
     found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     if report["people"]["all"]:
         found[PEOPLE] = (gettext("People among themselves"), report["people"]["all"])
     raters = Rater.objects.filter(workspace=study.workspace_id, kind=Rater.Kind.JUDGE)
     judges = {
-        one.rater.name: one
-        for one in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
+        one.rater.name: one for one in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
     }
     for row in report["methods"]:
         own = judges.get(row["judge"])

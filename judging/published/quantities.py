@@ -44,9 +44,7 @@ SHORT_PARTS = 100
 STARS_EACH = 3
 
 
-def quantities_of(
-    board: Leaderboard, published: Published, printed_of: Mapping[str, str]
-) -> Quantities | None:
+def quantities_of(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
     """None where the paper printed nothing that this board computes; `printed_of` is the paper's name of each model."""
     reader = READERS.get((board.benchmark.slug, board.measure.name))
     return reader(board, published, printed_of) if reader else None
@@ -57,14 +55,10 @@ def _hellobench(board: Leaderboard, published: Published, printed_of: Mapping[st
     keys = list(board.categories.values())
     if not set(keys) <= set(COLUMN_OF):
         return None
-    names = {
-        row.key: row for row in Category.objects.filter(benchmark=board.benchmark, pk__in=board.categories)
-    }
+    names = {row.key: row for row in Category.objects.filter(benchmark=board.benchmark, pk__in=board.categories)}
     whole = _whole_counts(board)
     partial = {
-        key: frozenset(
-            one.model for one in board.models if _is_partial(one.categories.get(key), whole.get(key))
-        )
+        key: frozenset(one.model for one in board.models if _is_partial(one.categories.get(key), whole.get(key)))
         for key in COLUMN_OF
     }
     known = known_shifts(published, printed_of)
@@ -82,10 +76,15 @@ def _hellobench(board: Leaderboard, published: Published, printed_of: Mapping[st
     averages = {one.model: one.average for one in board.models} if len(keys) == len(COLUMN_OF) else {}
     columns.append(
         Quantity(
-            "AVG_S", gettext("Average"), averages, 2, frozenset().union(*partial.values()), on_axis=True,
+            "AVG_S",
+            gettext("Average"),
+            averages,
+            2,
+            frozenset().union(*partial.values()),
+            on_axis=True,
             expected={model: sum(shifts.values()) / len(COLUMN_OF) for model, shifts in known.items()},
         )
-    )  # fmt: skip
+    )
     fit = board.weighting.fit
     as_printed = board.weighting.name == PUBLISHED or (fit is not None and fit.kind == Fit.Kind.PUBLISHED)
     told = gettext("The paper used its published weights; choose them above to compare like with like.")
@@ -95,9 +94,7 @@ def _hellobench(board: Leaderboard, published: Published, printed_of: Mapping[st
 def _whole_counts(board: Leaderboard) -> dict[str, int]:
     """How many instructions each category of the whole benchmark has, where that is known."""
     counts: dict[str, int] = {}
-    for category in Category.objects.filter(benchmark=board.benchmark, parent=None).prefetch_related(
-        "children"
-    ):
+    for category in Category.objects.filter(benchmark=board.benchmark, parent=None).prefetch_related("children"):
         parts = sum(child.expected_count or 0 for child in category.children.all())
         if total := category.expected_count or parts:
             counts[category.key] = total
@@ -112,17 +109,13 @@ def _is_partial(score: CategoryScore | None, whole: int | None) -> bool:
 
 def _wildbench_score(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities:
     """Table 2, its last column: WB-Score over all tasks."""
-    judged = {
-        one.model: sum(cell.n + cell.unscored for cell in one.categories.values()) for one in board.models
-    }
+    judged = {one.model: sum(cell.n + cell.unscored for cell in one.categories.values()) for one in board.models}
     ours = {one.model: one.average for one in board.models}
     few = judged_in_part(judged, published["table_2"]["instructions"])
     return Quantities("table_2", [Quantity("score", gettext("WB-Score"), ours, 1, few, on_axis=True)])
 
 
-def _wildbench_reward(
-    board: Leaderboard, published: Published, printed_of: Mapping[str, str]
-) -> Quantities | None:
+def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
     """Table 2: the reward against each of three baselines, and their mean, a baseline against itself counting 0."""
     baselines = {
         column: next((pk for pk, name in board.model_names.items() if printed_of.get(name) == printed), None)
@@ -150,10 +143,14 @@ def _wildbench_reward(
     few = {column: judged_in_part(counts[column], whole) for column in baselines}
     columns = [
         Quantity(
-            "reward_mix", gettext("Mix of the three"), mixes, 1, frozenset().union(*few.values()),
+            "reward_mix",
+            gettext("Mix of the three"),
+            mixes,
+            1,
+            frozenset().union(*few.values()),
             on_axis=asked == known and len(known) == len(baselines),
         )
-    ]  # fmt: skip
+    ]
     columns += [
         Quantity(
             column,
@@ -171,9 +168,7 @@ def _wildbench_reward(
 
 def _href(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
     """Table 5 where the evaluation set's own categories were judged, else table 6: expected win rates by category."""
-    baseline = next(
-        (pk for pk, name in board.model_names.items() if same_name(name, published["baseline"])), None
-    )
+    baseline = next((pk for pk, name in board.model_names.items() if same_name(name, published["baseline"])), None)
     mask = games_against(board.entries, baseline)
     if not mask.any():
         return None
@@ -213,9 +208,12 @@ def _longgenbench(board: Leaderboard, published: Published, printed_of: Mapping[
         }
         few = judged_in_part({model: shares.n for model, shares in found.items() if shares}, whole)
         for name, what in (
-            ("completion", gettext("completion rate")), ("stic_1", "STIC-1"), ("stic_2", "STIC-2"),
-            ("words", gettext("words")), ("average", gettext("weighted average")),
-        ):  # fmt: skip
+            ("completion", gettext("completion rate")),
+            ("stic_1", "STIC-1"),
+            ("stic_2", "STIC-2"),
+            ("words", gettext("words")),
+            ("average", gettext("weighted average")),
+        ):
             ours = {model: getattr(shares, name, None) for model, shares in found.items()}
             column = f"{version}_{name}"
             columns.append(
@@ -282,9 +280,15 @@ def _llmeval1_pairs(board: Leaderboard, published: Published, printed_of: Mappin
 
 
 def _judge_and_people(
-    board: Leaderboard, published: Published, name: str, printed_of: Mapping[str, str],
-    score: Callable[[Leaderboard, BoardEntries], Numbers], each: int, *, on_axis: bool = False,
-) -> Quantities:  # fmt: skip
+    board: Leaderboard,
+    published: Published,
+    name: str,
+    printed_of: Mapping[str, str],
+    score: Callable[[Leaderboard, BoardEntries], Numbers],
+    each: int,
+    *,
+    on_axis: bool = False,
+) -> Quantities:
     table = published[name]
     whole = table["instructions"] * each
     columns: list[Quantity] = []
@@ -293,20 +297,22 @@ def _judge_and_people(
         ("people", board.people, (gettext("by people"), gettext("rank by people"))),
     ):
         ours = score(board, entries) if entries is not None else {}
-        few = (
-            judged_in_part(counts_by_model(entries, board.model_names), whole)
-            if entries is not None
-            else frozenset()
-        )
+        few = judged_in_part(counts_by_model(entries, board.model_names), whole) if entries is not None else frozenset()
         ranks = places(ours, table["rows"], printed_of)
         judged = who == "judge"
         columns += [
             Quantity(
-                who, heads[0], ours, table["digits"], few,
-                compared=bool(ours), on_axis=on_axis and judged, by_judge=judged,
+                who,
+                heads[0],
+                ours,
+                table["digits"],
+                few,
+                compared=bool(ours),
+                on_axis=on_axis and judged,
+                by_judge=judged,
             ),
             Quantity(f"{who}_rank", heads[1], ranks, 0, few, compared=bool(ranks), by_judge=judged),
-        ]  # fmt: skip
+        ]
     return Quantities(name, columns)
 
 
@@ -338,9 +344,7 @@ def _points_a_game(board: Leaderboard, entries: BoardEntries) -> Numbers:
     return means_by_model(entries, entries.response > 0, board.model_names)[0]
 
 
-READERS: Mapping[
-    tuple[str, str], Callable[[Leaderboard, Published, Mapping[str, str]], Quantities | None]
-] = {
+READERS: Mapping[tuple[str, str], Callable[[Leaderboard, Published, Mapping[str, str]], Quantities | None]] = {
     ("hellobench", POINTS): _hellobench,
     ("wildbench", GRADED): _wildbench_score,
     ("wildbench", REWARD): _wildbench_reward,

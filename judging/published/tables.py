@@ -102,9 +102,7 @@ class PrintedTable:
     @property
     def other_judge(self) -> int:
         """Differing cells that another judge gave than the paper's, on the whole benchmark."""
-        return sum(
-            cell.other_judge and cell.differs and not (cell.known or cell.partial) for cell in self._cells
-        )
+        return sum(cell.other_judge and cell.differs and not (cell.known or cell.partial) for cell in self._cells)
 
     @property
     def unexplained(self) -> int:
@@ -156,12 +154,8 @@ def printed_beside(board: Leaderboard) -> PrintedTable | None:
         if printed_name not in table["rows"]:
             continue
         values = table["rows"][printed_name]
-        cells = [
-            _cell(column, one.model, values[places[column.column]], same_judge) for column in found.columns
-        ]
-        overall = next(
-            (cell for cell, column in zip(cells, found.columns, strict=True) if column.on_axis), None
-        )
+        cells = [_cell(column, one.model, values[places[column.column]], same_judge) for column in found.columns]
+        overall = next((cell for cell, column in zip(cells, found.columns, strict=True) if column.on_axis), None)
         rows.append(PrintedRow(one.model, printed_name, tuple(cells), overall))
     if not rows:
         return None
@@ -179,12 +173,7 @@ def printed_beside(board: Leaderboard) -> PrintedTable | None:
 
 def _printed_names(published: Mapping[str, Any], models: Iterable[str]) -> dict[str, str]:
     """The paper's name of each of our models that it has, by the name there or in the authors' data."""
-    known = {
-        plain_name(name): name
-        for key in published
-        if key.startswith("table_")
-        for name in _rows(published[key])
-    }
+    known = {plain_name(name): name for key in published if key.startswith("table_") for name in _rows(published[key])}
     known |= {plain_name(folder): name for name, folder in published["model_folders"].items()}
     return {model: known[plain_name(model)] for model in models if plain_name(model) in known}
 

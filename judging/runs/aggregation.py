@@ -122,15 +122,11 @@ def unscored_of(reason: str) -> Unscored:
     """From a stored reason such as 'off_scale: item ...'."""
     why, _colon, detail = reason.partition(": ")
     return (
-        Unscored(Why(why), detail)
-        if why in set(Why)
-        else Unscored(Why.MISSING, reason or reply_messages.NO_VERDICT())
+        Unscored(Why(why), detail) if why in set(Why) else Unscored(Why.MISSING, reason or reply_messages.NO_VERDICT())
     )
 
 
-def _store(
-    rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], questions: Questions, clock: Clock
-) -> int:
+def _store(rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], questions: Questions, clock: Clock) -> int:
     """Derived assignments with their scores, of tasks that have none yet."""
     known = set(
         Assignment.objects.filter(rater=rater, repeat=0, task__in=[task.pk for task, _said in found])
@@ -143,18 +139,13 @@ def _store(
     try:
         with transaction.atomic():
             Assignment.objects.filter(
-                rater=rater,
-                repeat=0,
-                status=Assignment.Status.UNSCORED,
-                task__in=[task.pk for task, _said in fresh],
+                rater=rater, repeat=0, status=Assignment.Status.UNSCORED, task__in=[task.pk for task, _said in fresh]
             ).delete()
             assignments = Assignment.objects.bulk_create(
                 Assignment(
                     task=task,
                     rater=rater,
-                    status=Assignment.Status.DERIVED
-                    if isinstance(said, Verdict)
-                    else Assignment.Status.UNSCORED,
+                    status=Assignment.Status.DERIVED if isinstance(said, Verdict) else Assignment.Status.UNSCORED,
                     reason="" if isinstance(said, Verdict) else said.reason,
                     submitted_at=now,
                 )
@@ -220,9 +211,7 @@ def rehabilitate(run: JudgeRun) -> None:
         run.believed_canaries = None
         run.save(update_fields=["believed_canaries"])
         elsewhere = PlannedItem.objects.filter(run__believed_canaries__isnull=False).values("assignment")
-        verdicts_of_run(run).exclude(pk__in=elsewhere.filter(assignment__isnull=False)).update(
-            discredited=None
-        )
+        verdicts_of_run(run).exclude(pk__in=elsewhere.filter(assignment__isnull=False)).update(discredited=None)
 
 
 def verdicts_of_run(run: JudgeRun) -> AssignmentQuerySet:
@@ -244,9 +233,7 @@ def _pairs(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscor
     for item in items:
         by_key[item.canary][item.shown_first] = outcomes[item.pk]
     lost = Unscored(Why.MISSING, reply_messages.NOT_ASKED())
-    return [
-        PairCanary(key, "b", orders.get("a", lost), orders.get("b", lost)) for key, orders in by_key.items()
-    ]
+    return [PairCanary(key, "b", orders.get("a", lost), orders.get("b", lost)) for key, orders in by_key.items()]
 
 
 def ordinary_shares(run: JudgeRun, juror: int) -> list[float]:

@@ -65,9 +65,7 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
         chosen = composite.choose(agreements_of(run.study, verdicts), seed=run.seed)
-        return lambda item: composite.verdict_of(
-            chosen, category_of(item.task), dict(verdicts.get(item.task_id, {}))
-        )
+        return lambda item: composite.verdict_of(chosen, category_of(item.task), dict(verdicts.get(item.task_id, {})))
 
     def decide(item: PlannedItem) -> Verdict | Unscored:
         question = shown(item, questions.about(item.task))
@@ -106,8 +104,7 @@ def agreements_of(study: Study, verdicts: Verdicts) -> list[Agreement]:
     people: dict[int, list[int]] = defaultdict(list)
     tasks: dict[int, Task] = {}
     answered = _preferences(study).filter(
-        assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT],
-        assignment__status=Assignment.Status.SUBMITTED,
+        assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT], assignment__status=Assignment.Status.SUBMITTED
     )
     for score in answered:
         people[score.assignment.task_id].append(_sign(score.value))
@@ -121,9 +118,7 @@ def agreements_of(study: Study, verdicts: Verdicts) -> list[Agreement]:
             if verdict is not None:
                 value = fmean(side == _sign(verdict.answers[0].value) for side in sides)
             task = tasks[pk]
-            found.append(
-                Agreement(str(pk), str(task.response_a.instruction_id), category_of(task), method, value)
-            )
+            found.append(Agreement(str(pk), str(task.response_a.instruction_id), category_of(task), method, value))
     return found
 
 
@@ -136,9 +131,7 @@ def _preferences(study: Study) -> QuerySet[Score]:
             criterion__role=Criterion.Role.PREFERENCE,
             value__isnull=False,
         )
-        .select_related(
-            "criterion", "assignment__rater", "assignment__task__response_a__instruction__category"
-        )
+        .select_related("criterion", "assignment__rater", "assignment__task__response_a__instruction__category")
         .order_by("assignment", "revision")
     )
 

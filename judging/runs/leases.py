@@ -4,15 +4,7 @@ from django.db.models import Q
 
 from core.clock import Clock
 from generation.execution import leases
-from generation.execution.leases import (
-    LEASE,
-    ended_here,
-    live_leases,
-    new_worker_name,
-    release,
-    release_dead,
-    renew,
-)
+from generation.execution.leases import LEASE, ended_here, live_leases, new_worker_name, release, release_dead, renew
 from judging.models import JudgeRun, Preparation
 
 __all__ = [

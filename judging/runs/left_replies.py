@@ -22,18 +22,13 @@ def store_replies(run: JudgeRun, replies: Sequence[Kept]) -> int:
         fresh = [
             one
             for one in replies
-            if one.item in items
-            and (one.item, one.request_hash, storable(one.text), one.seconds) not in known
+            if one.item in items and (one.item, one.request_hash, storable(one.text), one.seconds) not in known
         ]
         for one in fresh:
             item = items[one.item]
             store_reply(
                 reply_row(
-                    item,
-                    one.reply,
-                    request_hash=one.request_hash,
-                    attempt=item.attempts_before,
-                    cost=Decimal(one.cost),
+                    item, one.reply, request_hash=one.request_hash, attempt=item.attempts_before, cost=Decimal(one.cost)
                 )
             )
     return len(fresh)

@@ -136,9 +136,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
         lately=Count("pk", filter=Q(created_at__gte=clock() - A_MINUTE)),
         failed=Count("pk", filter=~Q(error="")),
     )
-    scored, unscored = (
-        counts.get(status, 0) for status in (PlannedItem.Status.SCORED, PlannedItem.Status.UNSCORED)
-    )
+    scored, unscored = (counts.get(status, 0) for status in (PlannedItem.Status.SCORED, PlannedItem.Status.UNSCORED))
     return Progress(
         total=sum(counts.values()),
         settled=scored + unscored,

@@ -34,9 +34,7 @@ def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How)
         "repeats": repeats,
         "combine": str(how),
     }
-    known = Judge.objects.filter(
-        workspace=first.workspace, method=first.method, parameters=parameters
-    ).first()
+    known = Judge.objects.filter(workspace=first.workspace, method=first.method, parameters=parameters).first()
     if known is not None:
         return known
     with transaction.atomic():
@@ -73,8 +71,8 @@ def _label(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -
 def _free_label(judge: Judge, plain: str) -> str:
     plain = plain[: LONGEST_LABEL - 6]
     taken = set(
-        Rater.objects.filter(
-            workspace=judge.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain
-        ).values_list("label", flat=True)
+        Rater.objects.filter(workspace=judge.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain).values_list(
+            "label", flat=True
+        )
     )
     return next(label for label in (plain, *(f"{plain} {n}" for n in range(2, 1000))) if label not in taken)

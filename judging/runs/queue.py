@@ -279,10 +279,7 @@ class Worklist:
                     self.ledger.close(held.item, unscored)
                     return True
                 first = held.messages[: _first_turn(held.messages)]
-                said = {
-                    "role": "assistant",
-                    "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)",
-                }
+                said = {"role": "assistant", "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)"}
                 held.messages = [*first, said, dict(self.way.correction(unscored))]
         return False
 
@@ -294,11 +291,7 @@ class Worklist:
             if error.came is None:
                 return
         row = failure_row(
-            held.item,
-            error,
-            request_hash=held.asked.request_hash,
-            attempt=held.attempts,
-            prices=self.prices,
+            held.item, error, request_hash=held.asked.request_hash, attempt=held.attempts, prices=self.prices
         )
         self.ledger.replies.append(row)
         held.attempts += 1

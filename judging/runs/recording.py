@@ -48,9 +48,7 @@ def cost_of(reply: ChatReply, prices: Prices) -> Decimal:
     return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
 
 
-def reply_row(
-    item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt: int, cost: Decimal
-) -> Reply:
+def reply_row(item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt: int, cost: Decimal) -> Reply:
     """One attempt that brought a text, not yet stored."""
     return Reply(
         item=item,
@@ -66,9 +64,7 @@ def reply_row(
     )
 
 
-def failure_row(
-    item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices
-) -> Reply:
+def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices) -> Reply:
     """One attempt that brought none, not yet stored; the endpoint's words are kept, and what it cost all the same."""
     words = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
     if error.came is None:
@@ -134,9 +130,7 @@ class Ledger:
 
     def _assignments(self, items: Sequence[PlannedItem]) -> QuerySet[Assignment]:
         return Assignment.objects.filter(
-            rater=self.rater,
-            task__in={one.task_id for one in items},
-            repeat__in={one.repeat for one in items},
+            rater=self.rater, task__in={one.task_id for one in items}, repeat__in={one.repeat for one in items}
         )
 
     def _store_verdicts(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
@@ -207,9 +201,7 @@ class Ledger:
                 assignment.shown_first = shown_first_of(item)
                 assignment.submitted_at = self.clock()
                 assignment.discredited = None
-                assignment.save(
-                    update_fields=["status", "reason", "shown_first", "submitted_at", "discredited"]
-                )
+                assignment.save(update_fields=["status", "reason", "shown_first", "submitted_at", "discredited"])
         except IntegrityError:
             return
 
@@ -226,21 +218,13 @@ class Ledger:
         assignment.conditions = _conditions_of(item)
         assignment.submitted_at = self.clock()
         assignment.discredited = None
-        assignment.save(
-            update_fields=["status", "reason", "shown_first", "conditions", "submitted_at", "discredited"]
-        )
+        assignment.save(update_fields=["status", "reason", "shown_first", "conditions", "submitted_at", "discredited"])
         PlannedItem.objects.filter(pk=item.pk).update(
-            status=PlannedItem.Status.UNSCORED,
-            reason=reason,
-            assignment=assignment,
-            leased_until=None,
-            leased_by="",
+            status=PlannedItem.Status.UNSCORED, reason=reason, assignment=assignment, leased_until=None, leased_by=""
         )
 
     def _assignment_of(self, item: PlannedItem) -> Assignment:
-        assignment, _made = Assignment.objects.get_or_create(
-            task_id=item.task_id, rater=self.rater, repeat=item.repeat
-        )
+        assignment, _made = Assignment.objects.get_or_create(task_id=item.task_id, rater=self.rater, repeat=item.repeat)
         return Assignment.objects.select_for_update().get(pk=assignment.pk)
 
     def _close(self, items: Sequence[PlannedItem]) -> None:
@@ -249,11 +233,7 @@ class Ledger:
             task_id=OuterRef("task_id"), rater=self.rater, repeat=OuterRef("repeat")
         ).values("pk")[:1]
         PlannedItem.objects.filter(pk__in=[item.pk for item in items]).update(
-            status=PlannedItem.Status.SCORED,
-            reason="",
-            assignment=Subquery(mine),
-            leased_until=None,
-            leased_by="",
+            status=PlannedItem.Status.SCORED, reason="", assignment=Subquery(mine), leased_until=None, leased_by=""
         )
 
     def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str]:
@@ -295,8 +275,7 @@ def _store_replies(replies: Sequence[Reply]) -> None:
     try:
         with transaction.atomic():
             NEW_REPLIES.insert(
-                [[getattr(reply, name) for name in REPLY_COLUMNS] for reply in replies],
-                created_at=timezone.now(),
+                [[getattr(reply, name) for name in REPLY_COLUMNS] for reply in replies], created_at=timezone.now()
             )
     except IntegrityError:
         # Another worker had the item meanwhile and used the number: what was paid for is kept all the same.

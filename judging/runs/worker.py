@@ -63,9 +63,9 @@ def work_on(
 
 
 def _read(run: JudgeRun) -> JudgeRun:
-    return JudgeRun.objects.select_related(
-        "judge__rater", "judge__language_model__endpoint", "study__guideline"
-    ).get(pk=run.pk)
+    return JudgeRun.objects.select_related("judge__rater", "judge__language_model__endpoint", "study__guideline").get(
+        pk=run.pk
+    )
 
 
 def prepared(run: JudgeRun, shift: Shift, clock: Clock) -> bool:

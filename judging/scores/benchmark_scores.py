@@ -50,9 +50,7 @@ def llmeval2_total(subject: Sequence[str], stars: FloatArray, full_marks: FloatA
         )
     names, place = np.unique(np.asarray(subject), return_inverse=True)
     shares = 100 * np.bincount(place, weights=stars) / np.bincount(place, weights=full_marks)
-    return SubjectTotal(
-        float(shares.mean()), dict(zip(map(str, names), map(float, shares), strict=True)), len(subject)
-    )
+    return SubjectTotal(float(shares.mean()), dict(zip(map(str, names), map(float, shares), strict=True)), len(subject))
 
 
 def llmeval1_mean(criterion: Sequence[str], stars: FloatArray) -> float:
@@ -72,9 +70,7 @@ def wildbench_score(scores: FloatArray) -> float:
     """
     _expect_some(scores.size)
     if (scores < 1).any() or (scores > 10).any():
-        raise NotOnScale(
-            worded("WildBench's scores lie between 1 and 10; correct the scale of the criterion.")
-        )
+        raise NotOnScale(worded("WildBench's scores lie between 1 and 10; correct the scale of the criterion."))
     return float((scores.mean() - 5) * 20)
 
 
@@ -91,9 +87,7 @@ def wildbench_rewards(
     this off. Raises NotOnScale. WildBench (arXiv 2406.04770), 3.2; the text prints the losses without a sign.
     """
     if not np.isin(grade, list(REWARDS)).all():
-        raise NotOnScale(
-            worded("A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so.")
-        )
+        raise NotOnScale(worded("A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so."))
     rewards = np.asarray([REWARDS[int(one)] for one in grade], dtype=np.float64)
     if margin is None:
         return rewards
@@ -224,14 +218,10 @@ def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> Ins
         for one in outputs.values()
     ):
         raise NotOnScale(
-            worded(
-                "More is present or fulfilled than was asked for; count every sub-task and instruction once."
-            )
+            worded("More is present or fulfilled than was asked for; count every sub-task and instruction once.")
         )
     if not counts.asked or not counts.answered:
-        raise NothingScored(
-            worded("No sub-task with an instruction is present, so that no share of them is defined.")
-        )
+        raise NothingScored(worded("No sub-task with an instruction is present, so that no share of them is defined."))
     completion = counts.present / counts.asked
     stic_2 = counts.fulfilled / counts.instructions
     return InstructionCompletion(

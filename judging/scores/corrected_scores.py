@@ -14,11 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.prediction_powered import (
-    EstimateInterval,
-    ModelScores,
-    prediction_powered_mean,
-)
+from calibration.statistics.judges.prediction_powered import EstimateInterval, ModelScores, prediction_powered_mean
 from calibration.statistics.resampling import FloatArray, IntArray
 from judging.scores.points import PointsRule
 
@@ -86,9 +82,17 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
     value, low, high = sorted_ends(rule, powered.value, powered.low, powered.high)
     people_value, people_low, people_high = sorted_ends(rule, own.value, own.low, own.high)
     return Corrected(
-        value, low, high, powered.interval_kind, found.power, found.n, found.effective_n,
-        people_value, people_low, people_high,
-    )  # fmt: skip
+        value,
+        low,
+        high,
+        powered.interval_kind,
+        found.power,
+        found.n,
+        found.effective_n,
+        people_value,
+        people_low,
+        people_high,
+    )
 
 
 def _helps(judge_only: Entries, wanted: IntArray, rule: PointsRule) -> bool:
@@ -110,9 +114,7 @@ def strata_of(parts: Sequence[Entries], rule: PointsRule) -> list[IntArray]:
     _, whole = np.unique(np.concatenate([part.instruction for part in parts]), return_inverse=True)
     columns, wholes = int(column.max()) + 1, int(whole.max()) + 1
     pairs = (column.reshape(-1), columns + whole.reshape(-1))
-    _, group = connected_components(
-        csr_array((np.ones(column.size), pairs), shape=(columns + wholes,) * 2), False
-    )
+    _, group = connected_components(csr_array((np.ones(column.size), pairs), shape=(columns + wholes,) * 2), False)
     return np.split(group[column.reshape(-1)].astype(np.int64), np.cumsum([len(part) for part in parts])[:-1])
 
 

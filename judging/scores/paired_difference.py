@@ -67,11 +67,15 @@ def paired_difference(
     values, ends = cluster_intervals(statistic, n, draws=draws, seed=seed)
     found = [
         Difference(
-            float(values[spot]), Interval(float(ends.low[spot]), float(ends.high[spot])),
-            own.size, int((own > 0).sum()), int((own < 0).sum()), int((own == 0).sum()),
+            float(values[spot]),
+            Interval(float(ends.low[spot]), float(ends.high[spot])),
+            own.size,
+            int((own > 0).sum()),
+            int((own < 0).sum()),
+            int((own == 0).sum()),
         )
         for spot, own in enumerate([gap, *(gap[place == code] for code in range(k))])
-    ]  # fmt: skip
+    ]
     weight = np.ones(n) if rule.pooled else n / (k * np.bincount(place.reshape(-1)))[place.reshape(-1)]
     return PairedDifference(
         found[0],

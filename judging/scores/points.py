@@ -158,8 +158,7 @@ def model_scores(
         found.append(ModelScores(model_names[pk], scores, missing, average))
     averages = settle_ties(np.array([one.average or 0.0 for one in found]))
     ordered = sorted(
-        zip(averages.tolist(), found, strict=True),
-        key=lambda pair: (pair[1].average is None, -pair[0], pair[1].model),
+        zip(averages.tolist(), found, strict=True), key=lambda pair: (pair[1].average is None, -pair[0], pair[1].model)
     )
     return [one for _average, one in ordered]
 
@@ -230,9 +229,7 @@ def average_intervals(
         else:
             averages = means.reshape(groups).mean(axis=2)
         leads = [(averages[:, [place]] - averages) * rule.stretch for place in ahead]
-        return np.concatenate(
-            [rule.scaled(np.concatenate([averages, means], axis=1)), *leads], axis=1
-        ), usable
+        return np.concatenate([rule.scaled(np.concatenate([averages, means], axis=1)), *leads], axis=1), usable
 
     try:
         _, ends = cluster_intervals(statistic, len(instructions), draws=draws, seed=seed)

@@ -100,9 +100,7 @@ def responses_without_task(benchmark: Benchmark, experiment: str, study: Study |
         return responses
     # By the key, which one index holds with the study: by the response, SQLite reads the whole study for each of them.
     key = Concat(Value(KEY), Cast("pk", CharField()))
-    return responses.annotate(task_key=key).exclude(
-        Exists(Task.objects.filter(study=study, key=OuterRef("task_key")))
-    )
+    return responses.annotate(task_key=key).exclude(Exists(Task.objects.filter(study=study, key=OuterRef("task_key"))))
 
 
 class NearestRubrics:

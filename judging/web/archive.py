@@ -30,10 +30,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "provenance": provenance_of(study),
         "scores": scores,
-        "raters": study.tasks.values("assignments__rater")
-        .exclude(assignments__rater=None)
-        .distinct()
-        .count(),
+        "raters": study.tasks.values("assignments__rater").exclude(assignments__rater=None).distinct().count(),
         "tasks": study.tasks.count(),
         "fits": study.fits.count(),
         "reports": [_report_name(one.kind) for one in current_reports(study)],
@@ -58,9 +55,12 @@ def export_file(request: HttpRequest, slug: str) -> FileResponse:
 
 def _report_name(kind: str) -> str:
     names = {
-        "agreement": gettext("agreement"), "agreement by group": gettext("agreement by group"),
-        "raters": gettext("raters"), "rankings": gettext("rankings"),
+        "agreement": gettext("agreement"),
+        "agreement by group": gettext("agreement by group"),
+        "raters": gettext("raters"),
+        "rankings": gettext("rankings"),
         "judge against people": gettext("judge against people"),
-        "weights in depth": gettext("weights in depth"), "judges in depth": gettext("judges in depth"),
-    }  # fmt: skip
+        "weights in depth": gettext("weights in depth"),
+        "judges in depth": gettext("judges in depth"),
+    }
     return names.get(kind, kind)

@@ -79,9 +79,7 @@ def test_a_fault_is_said_in_json_and_its_words_stay_here(program, run, monkeypat
     assert ("Retry-After" in answer) == (status == 503)
 
 
-@pytest.mark.parametrize(
-    ("verb", "status"), [("start", "running"), ("pause", "paused"), ("cancel", "cancelled")]
-)
+@pytest.mark.parametrize(("verb", "status"), [("start", "running"), ("pause", "paused"), ("cancel", "cancelled")])
 def test_what_is_told_a_run_twice_is_done_once(program, run, monkeypatch, verb, status):
     """A program that lost the answer to the network sends the same again."""
     monkeypatch.setattr(api, "enqueue", lambda run: None)

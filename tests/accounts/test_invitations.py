@@ -50,12 +50,7 @@ def members(workspace):
 
 def test_a_link_is_made_on_the_page_shown_once_and_kept_as_a_digest(client, lab, lead):
     client.force_login(lead)
-    sent = {
-        "do": "invite",
-        "invite-note": "Ana of the second floor",
-        "invite-role": "analyst",
-        "invite-days": "3",
-    }
+    sent = {"do": "invite", "invite-note": "Ana of the second floor", "invite-role": "analyst", "invite-days": "3"}
     html = markup(client.post("/people/lab/", sent))
     (address,) = re.findall(r'value="(http://testserver/invitation/([\w-]{43})/)"', html)
     again = markup(client.get("/people/lab/"))
@@ -111,9 +106,7 @@ def test_the_workspace_that_made_an_account_loses_its_power_when_the_account_joi
     html = markup(ann.get(address))
     assert "handed out to you by somebody else" in html
     assert ann.post(address).status_code == 422
-    assert (
-        ann.post(address, {"new_password1": "one thing 12", "new_password2": "another 12"}).status_code == 422
-    )
+    assert ann.post(address, {"new_password1": "one thing 12", "new_password2": "another 12"}).status_code == 422
     assert "ann@lab" not in members(other)
     assert ann.post(address, OWN)["Location"] == "/"
     assert members(other)["ann@lab"] == "lead"
@@ -208,12 +201,7 @@ def test_who_lost_a_role_does_not_come_back_by_an_own_link(client, lab, owner, l
 
 
 def test_who_leads_invites_into_roles_below_and_who_reads_into_none(lab, owner, lead):
-    for by, role in (
-        (lead, "lead"),
-        (lead, "owner"),
-        (make_user("analyst", lab), "rater"),
-        (make_user(), "rater"),
-    ):
+    for by, role in ((lead, "lead"), (lead, "owner"), (make_user("analyst", lab), "rater"), (make_user(), "rater")):
         with pytest.raises(PeopleRefused, match="not yours to give"):
             link(lab, by, role=role)
     stranger = make_user("owner", make_workspace("other"))
@@ -246,11 +234,17 @@ def test_an_invited_person_finds_no_names_out(client, lab, lead):
     assert Client().post(link(lab, lead), {"name": "otto", **OWN}).status_code == 302
 
 
-@pytest.mark.parametrize("sent", [
-    {"name": "two words"}, {"name": "x" * 101}, {"name": ""}, {"new_password1": "123", "new_password2": "123"},
-    {"new_password2": "other 12345"}, {"name": "mypassword99", "new_password1": "mypassword99",
-                                       "new_password2": "mypassword99"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"name": "two words"},
+        {"name": "x" * 101},
+        {"name": ""},
+        {"new_password1": "123", "new_password2": "123"},
+        {"new_password2": "other 12345"},
+        {"name": "mypassword99", "new_password1": "mypassword99", "new_password2": "mypassword99"},
+    ],
+)
 def test_what_cannot_be_makes_no_account_and_leaves_the_link(client, lab, lead, sent):
     address = link(lab, lead)
     assert client.post(address, {"name": "ana", **OWN, **sent}).status_code == 422
@@ -274,10 +268,10 @@ def test_everything_about_an_invitation_is_in_the_log(client, lab, lead):
     Client().post(link(lab, lead, role="rater"), {"name": "ana", **OWN})
     events = Event.objects.order_by("pk")
     assert [event.verb for event in events] == [
-        "invitation made", "invitation withdrawn", "invitation made", "invitation accepted",
-    ]  # fmt: skip
+        "invitation made",
+        "invitation withdrawn",
+        "invitation made",
+        "invitation accepted",
+    ]
     last = events.last()
-    assert (last.actor.username, last.after) == (
-        "ana@lab",
-        {"role": "rater", "invited_by": lead.public_id},
-    )
+    assert (last.actor.username, last.after) == ("ana@lab", {"role": "rater", "invited_by": lead.public_id})

@@ -50,9 +50,7 @@ def test_signing_out(client):
 def test_the_language_is_chosen_and_kept(client):
     client.force_login(make_user("lead"))
     assert '<html lang="en">' in markup(client.get("/"))
-    response = client.post(
-        "/i18n/setlang/", {"language": "zh-hans"}, headers={"Referer": "http://testserver/"}
-    )
+    response = client.post("/i18n/setlang/", {"language": "zh-hans"}, headers={"Referer": "http://testserver/"})
     assert response["Location"] == "http://testserver/"
     assert '<html lang="zh-hans">' in markup(client.get("/"))
 
@@ -175,9 +173,7 @@ def test_admin_shows_scores_and_never_changes_them(admin_client):
     assert admin_client.post(page, {"value": "0"}).status_code == 403
     assert admin_client.get(reverse("admin:annotation_score_add")).status_code == 403
     assert admin_client.post(reverse("admin:annotation_score_delete", args=[score.pk])).status_code == 403
-    assert "item0" in markup(
-        admin_client.get(reverse("admin:annotation_assignment_change", args=[assignment.pk]))
-    )
+    assert "item0" in markup(admin_client.get(reverse("admin:annotation_assignment_change", args=[assignment.pk])))
 
 
 def test_admin_makes_seats(admin_client):
@@ -188,12 +184,7 @@ def test_admin_makes_seats(admin_client):
 
 
 def test_admin_makes_users_and_their_roles(admin_client):
-    new = {
-        "username": "nina",
-        "password1": "plumb line 12",
-        "password2": "plumb line 12",
-        "usable_password": "true",
-    }
+    new = {"username": "nina", "password1": "plumb line 12", "password2": "plumb line 12", "usable_password": "true"}
     new |= {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
     admin_client.post(reverse("admin:accounts_user_add"), new)
     user = User.objects.get(username="nina")

@@ -102,10 +102,7 @@ def test_a_lead_gives_roles_below_and_touches_neither_owners_nor_leads(client, l
     assert not User.objects.filter(username__startswith="new").exists()
     client.force_login(lead)
     assert 'value="owner"' not in markup(client.get("/people/lab/"))
-    for sent in (
-        {"do": "accounts", "accounts-names": "new"},
-        {"do": "invite", "invite-note": "n", "invite-days": "7"},
-    ):
+    for sent in ({"do": "accounts", "accounts-names": "new"}, {"do": "invite", "invite-note": "n", "invite-days": "7"}):
         prefix = "accounts" if sent["do"] == "accounts" else "invite"
         assert client.post("/people/lab/", {**sent, f"{prefix}-role": "owner"}).status_code == 422
     assert client.post("/people/lab/", {"do": "adopt"}).status_code == 404
@@ -147,11 +144,7 @@ def test_a_password_is_renewed_only_where_the_account_was_made_and_belongs_alone
     page = renew(client, ann)
     ((name, password),) = accounts_on(page)
     ann.refresh_from_db()
-    assert (name, ann.check_password(password), ann.check_password(made[0].password)) == (
-        "ann@lab",
-        True,
-        False,
-    )
+    assert (name, ann.check_password(password), ann.check_password(made[0].password)) == ("ann@lab", True, False)
 
     came_in = make_user("rater", lab, username="came-in")
     made_elsewhere = make_user("rater", lab, username="away", made_in=make_workspace("other"))
@@ -187,9 +180,7 @@ def test_an_account_that_did_anything_elsewhere_is_never_renewed_again(lab, lead
         case "rater":
             make_rater(make_checklist_study(workspace=elsewhere), user=user)
         case "event":
-            Event.objects.create(
-                workspace=elsewhere, actor=user, verb="made", object_type="study", object_id="1"
-            )
+            Event.objects.create(workspace=elsewhere, actor=user, verb="made", object_type="study", object_id="1")
         case "study":
             study = make_checklist_study(workspace=elsewhere)
             study.created_by = user
@@ -280,11 +271,7 @@ def test_a_handed_out_password_is_changed_before_its_account_leads(client, lab, 
     _token, secret = issue_token(user=ann, name="kept by whoever knew the password")
     client.login(username="ann@lab", password=account.password)
     assert "handed out to you by somebody else" in markup(client.get("/account/"))
-    own = {
-        "old_password": account.password,
-        "new_password1": "my own words 5",
-        "new_password2": "my own words 5",
-    }
+    own = {"old_password": account.password, "new_password1": "my own words 5", "new_password2": "my own words 5"}
     assert client.post("/account/password/", own).status_code == 302
     assert "handed out to you by somebody else" not in markup(client.get("/account/"))
     assert Client().get("/api/v1/studies/", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
@@ -321,9 +308,7 @@ def test_everything_is_in_the_log_without_a_password(lab, owner):
     again = new_password(membership=membership(user, lab), by=owner)
     remove_person(membership=membership(user, lab), by=owner)
     events = Event.objects.order_by("pk")
-    assert [event.verb for event in events] == [
-        "person added", "role changed", "password renewed", "person removed",
-    ]  # fmt: skip
+    assert [event.verb for event in events] == ["person added", "role changed", "password renewed", "person removed"]
     assert (events[1].before, events[1].after) == ({"role": "analyst"}, {"role": "reviewer"})
     said = str(list(events.values()))
     assert password not in said and again not in said

@@ -7,15 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, User
-from core.db.prepared import (
-    EXAMPLE_ID,
-    EXAMPLE_NAME,
-    EXAMPLE_TIME,
-    OTHER_ID,
-    Prepared,
-    PreparedChange,
-    PreparedInsert,
-)
+from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, OTHER_ID, Prepared, PreparedChange, PreparedInsert
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -129,11 +129,7 @@ def test_what_stopped_several_models_is_told_one_by_one():
 
 
 def test_in_english_nothing_changes():
-    for text in (
-        "no reply in 60 seconds",
-        "401: no such key",
-        str(reply_messages.JUDGE_FELL(n=1, which="null: x")),
-    ):
+    for text in ("no reply in 60 seconds", "401: no such key", str(reply_messages.JUDGE_FELL(n=1, which="null: x"))):
         assert for_reader(text) == text
 
 
@@ -173,9 +169,7 @@ def test_a_text_cut_on_a_page_is_read_only_to_where_it_is_cut(monkeypatch):
     seen = []
     normalize = cutting.unicodedata.normalize
     monkeypatch.setattr(
-        cutting.unicodedata,
-        "normalize",
-        lambda form, text: (seen.append(len(text)), normalize(form, text))[1],
+        cutting.unicodedata, "normalize", lambda form, text: (seen.append(len(text)), normalize(form, text))[1]
     )
     shown = Template("{{ text|truncatechars:90 }}").render(Context({"text": "a" + "\u0301\u0323" * 50_000}))
     assert shown and max(seen) <= 900

@@ -38,12 +38,7 @@ def test_the_words_and_the_work_are_the_same_whether_a_name_exists():
     locked.save()
     answers, work = [], []
     encode = MD5PasswordHasher.encode
-    for name, password in (
-        ("lena", "wrong one 12"),
-        ("nobody", "wrong one 12"),
-        ("gone", RIGHT),
-        ("locked", RIGHT),
-    ):
+    for name, password in (("lena", "wrong one 12"), ("nobody", "wrong one 12"), ("gone", RIGHT), ("locked", RIGHT)):
         hashed = []
         with patch.object(
             MD5PasswordHasher, "encode", lambda *parts, hashed=hashed: hashed.append(1) or encode(*parts)

@@ -35,9 +35,7 @@ def fields_of(answer):
     """What the page's own form would send: the browser drops a line break right after <textarea>."""
     form = re.search(r"<main.*?(<form.*?</form>)", answer.content.decode(), re.DOTALL)
     assert form, markup(answer)
-    inputs = re.findall(
-        r'<input\s+type="(?:hidden|text)"[^>]*\sname="([^"]*)"[^>]*\svalue="([^"]*)"', form[1]
-    )
+    inputs = re.findall(r'<input\s+type="(?:hidden|text)"[^>]*\sname="([^"]*)"[^>]*\svalue="([^"]*)"', form[1])
     token = re.findall(r'name="(csrfmiddlewaretoken)" value="([^"]*)"', form[1])
     areas = re.findall(r'<textarea[^>]*\sname="([^"]*)"[^>]*>\n(.*?)</textarea>', form[1], re.DOTALL)
     sent = {}
@@ -145,9 +143,7 @@ def test_after_a_session_that_had_ended_the_form_is_offered_once_signed_in(brows
 
 def test_who_signs_in_elsewhere_meanwhile_finds_the_form_too(browser):
     browser.get("/sign-in/")
-    asked = browser.post(
-        ADDRESS, {**TYPED, "csrfmiddlewaretoken": browser.cookies["csrftoken"].value}, headers=OWN
-    )
+    asked = browser.post(ADDRESS, {**TYPED, "csrfmiddlewaretoken": browser.cookies["csrftoken"].value}, headers=OWN)
     signed_in(browser)
     again = fields_of(sign_in(browser, asked))
     assert {name: again[name] for name in TYPED} == TYPED

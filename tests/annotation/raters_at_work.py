@@ -36,9 +36,7 @@ def make_pairs(tasks=30, overlap=1, **policies):
     """`tasks` pairs of two models' responses, with one preference from -1 to 1."""
     study = make_checklist_study(instructions=tasks, models=2)
     rubric = Rubric.objects.create(workspace=study.workspace, key="better")
-    levels = [
-        {"key": key, "value": value, "label": {"en": key}} for key, value in (("a", 1), ("tie", 0), ("b", -1))
-    ]
+    levels = [{"key": key, "value": value, "label": {"en": key}} for key, value in (("a", 1), ("tie", 0), ("b", -1))]
     Criterion.objects.create(rubric=rubric, key="better", position=0, role="preference", levels=levels)
     Response.objects.filter(tasks_as_a__study=study).update(text=TEXT, words=60)
     singles = list(study.tasks.order_by("pk").select_related("response_a"))
@@ -66,9 +64,7 @@ def answers_to(assignment, share=0.5):
         low, high = criterion.ends
         wanted = low + share * (high - low)
         if criterion.levels:
-            wanted = min(
-                (float(level["value"]) for level in criterion.levels), key=lambda value: abs(value - wanted)
-            )
+            wanted = min((float(level["value"]) for level in criterion.levels), key=lambda value: abs(value - wanted))
         else:
             wanted = float(round(wanted))
         given[criterion.key] = Answer(wanted)

@@ -6,9 +6,19 @@ from django.apps import apps
 from django.core.management import call_command
 
 RATINGS = (
-    "--study", "s", "--column", "item=item", "--column", "rater=rater", "--column", "criterion=criterion",
-    "--column", "value=value", "--scale", "*=1:6",
-)  # fmt: skip
+    "--study",
+    "s",
+    "--column",
+    "item=item",
+    "--column",
+    "rater=rater",
+    "--column",
+    "criterion=criterion",
+    "--column",
+    "value=value",
+    "--scale",
+    "*=1:6",
+)
 
 
 def written(folder, content, name="r.csv"):

@@ -14,14 +14,7 @@ from annotation.monitoring.disagreements import disagreements, widest_spreads
 from annotation.monitoring.progress import study_rows, tally_of
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -85,9 +78,7 @@ def test_spreads_by_hand(study):
 
 def test_changed_answers_count_as_they_are_now(study):
     first = tasks_of(study)[0]
-    score = Score.objects.get(
-        assignment__task=first, assignment__rater__label="bob", criterion__key="overall"
-    )
+    score = Score.objects.get(assignment__task=first, assignment__rater__label="bob", criterion__key="overall")
     Score.objects.create(assignment=score.assignment, criterion=score.criterion, revision=1, value=0)
     assert first.pk not in [task for task, _spread, _n in widest_spreads(study, least=0.0, most=10)]
 
@@ -128,9 +119,7 @@ def test_a_decision_is_a_keys_and_counts_in_no_result(study, lead):
         tally_of(study).categories,
         study_rows([study])[0].people,
     )
-    made = adjudicate(
-        first, answers(8), criteria=first.answer_rubric.criteria.all(), by=lead, clock=timezone.now
-    )
+    made = adjudicate(first, answers(8), criteria=first.answer_rubric.criteria.all(), by=lead, clock=timezone.now)
     assert (made.rater.kind, made.seat, made.rater.user) == (Rater.Kind.KEY, None, None)
     assert (
         len(score_frame(kinds=EVERY_KIND, study=study)),
@@ -156,9 +145,7 @@ def test_a_changed_decision_is_a_revision(study, lead):
     criteria = list(first.answer_rubric.criteria.all())
     for overall in (8, 8, 3):
         adjudicate(first, answers(overall), criteria=criteria, by=lead, clock=timezone.now)
-    scores = Score.objects.filter(assignment__rater__kind="key", criterion__key="overall").order_by(
-        "revision"
-    )
+    scores = Score.objects.filter(assignment__rater__kind="key", criterion__key="overall").order_by("revision")
     assert [score.value for score in scores] == [8, 3]
     assert Assignment.objects.filter(rater__kind="key").count() == 1
     assert Event.objects.filter(verb="adjudicate", actor=lead).count() == 2
@@ -182,11 +169,7 @@ def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
     first = tasks_of(study)[0]
     for label, discredited in (("sound", None), ("misled", True)):
         make_answer(
-            first,
-            make_judge_rater(study.workspace, label),
-            values(9),
-            status="derived",
-            discredited=discredited,
+            first, make_judge_rater(study.workspace, label), values(9), status="derived", discredited=discredited
         )
     notes = {one.name: one.note for one in comparison_of(first, []).columns}
     assert notes["misled"] == "failed its planted texts" != notes["sound"]
@@ -214,17 +197,14 @@ def test_a_decision_in_the_browser(as_lead, study, django_assert_max_num_queries
         html = markup(as_lead.get(to("task", study, task.public_id)))
     assert "2 answers to this task." in html and "model0" in html and "Some words about it" in html
     assert as_lead.post(to("task", study, task.public_id), {}).status_code == 422
-    assert as_lead.post(to("task", study, task.public_id), sent())["Location"] == to(
-        "task", study, task.public_id
-    )
+    assert as_lead.post(to("task", study, task.public_id), sent())["Location"] == to("task", study, task.public_id)
     html = markup(as_lead.get(to("task", study, task.public_id)))
     assert "Your own answer stands beside them." in html and "3 answers to this task." in html
     assert "decided" in markup(as_lead.get(to("disagreements", study)))
 
 
 @pytest.mark.parametrize(
-    ("role", "seen", "decided"),
-    [("lead", 200, 302), ("analyst", 200, 404), ("rater", 403, 403), (None, 403, 403)],
+    ("role", "seen", "decided"), [("lead", 200, 302), ("analyst", 200, 404), ("rater", 403, 403), (None, 403, 403)]
 )
 def test_who_reads_and_who_decides(client, study, role, seen, decided):
     client.force_login(make_user(role, study.workspace) if role else make_user())

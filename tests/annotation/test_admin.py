@@ -15,25 +15,14 @@ from tests.factories import make_user
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
-FIXED = [
-    "rateridentity",
-    "standing",
-    "checkoutcome",
-    "timecorrection",
-    "doorknock",
-    "desktally",
-    "score",
-    "assignment",
-]
+FIXED = ["rateridentity", "standing", "checkoutcome", "timecorrection", "doorknock", "desktally", "score", "assignment"]
 
 
 @pytest.fixture
 def rater():
     study = make_study(tasks=4, overlap=2)
     cohort = make_cohort(study, "prolific", "crowd")
-    rater = join(
-        cohort, consent="yes", clock=clock(), crowd=CrowdId("prolific", "prolific:5f1a", {"STUDY_ID": "s1"})
-    )
+    rater = join(cohort, consent="yes", clock=clock(), crowd=CrowdId("prolific", "prolific:5f1a", {"STUDY_ID": "s1"}))
     work(rater, study, most=2)
     assignment = Assignment.objects.filter(status="submitted").first()
     CheckOutcome.objects.create(assignment=assignment, purpose="gold", passed=True)

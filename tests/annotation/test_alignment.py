@@ -79,8 +79,11 @@ def test_only_near_copies_are_worth_a_diff():
 def test_a_diff_by_hand():
     changes = word_diff("The red fox ran.\nIt slept.", "The brown fox ran.\nIt slept.")
     assert [(change.kind, change.text) for change in changes] == [
-        ("same", "The "), ("only_a", "red"), ("only_b", "brown"), ("same", " fox ran.\nIt slept."),
-    ]  # fmt: skip
+        ("same", "The "),
+        ("only_a", "red"),
+        ("only_b", "brown"),
+        ("same", " fox ran.\nIt slept."),
+    ]
 
 
 def test_chinese_is_compared_sign_by_sign():

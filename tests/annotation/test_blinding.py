@@ -40,8 +40,7 @@ from tests.screen_studies import make_pair_study, make_review_study, make_stars_
 pytestmark = pytest.mark.django_db(transaction=True)
 FIRST_ID = 81_000_000
 TEXT = "\n\n".join(
-    f"## Week {n}\n\nIt rained on the harbour, and nobody minded, not even the {n} gulls."
-    for n in range(1, 9)
+    f"## Week {n}\n\nIt rained on the harbour, and nobody minded, not even the {n} gulls." for n in range(1, 9)
 )
 SECRETS = {
     "a model": ["zephyrine-9b", "quokkalm-70b", "zephyr-family"],
@@ -51,9 +50,24 @@ SECRETS = {
     "a judge's reason": ["verdict of the stern one"],
 }
 ROWS = [
-    Workspace, User, Benchmark, Instruction, LanguageModel, Response, Rubric, Criterion, Study, Task, Seat, Rater,
-    Assignment, Score, Draft, Flag, Cohort,
-]  # fmt: skip
+    Workspace,
+    User,
+    Benchmark,
+    Instruction,
+    LanguageModel,
+    Response,
+    Rubric,
+    Criterion,
+    Study,
+    Task,
+    Seat,
+    Rater,
+    Assignment,
+    Score,
+    Draft,
+    Flag,
+    Cohort,
+]
 ID = re.compile(r"(?<![0-9A-Za-z_-])8[1-9][,.\u202f ]?0\d\d[,.\u202f ]?\d{3}(?![0-9A-Za-z_-])")
 
 
@@ -72,9 +86,7 @@ class WatchedClient(Client):
     def request(self, **environment):
         response = super().request(**environment)
         body = b"".join(response) if getattr(response, "streaming", False) else response.content
-        sent = body.decode("utf-8", "replace") + "\n".join(
-            f"{key}: {value}" for key, value in response.items()
-        )
+        sent = body.decode("utf-8", "replace") + "\n".join(f"{key}: {value}" for key, value in response.items())
         place = f"{environment.get('REQUEST_METHOD')} {environment.get('PATH_INFO')} ({response.status_code})"
         for what, words in SECRETS.items():
             for word in words:
@@ -109,9 +121,13 @@ def make_check_study():
     study.save()
     rubric = Rubric.objects.create(workspace=study.workspace, key="rain")
     Criterion.objects.create(
-        rubric=rubric, key="rain", position=0, role="check", questions={"en": "Does it rain?"},
+        rubric=rubric,
+        key="rain",
+        position=0,
+        role="check",
+        questions={"en": "Does it rain?"},
         levels=[{"key": "no", "value": 0, "label": {"en": "No"}}, {"key": "yes", "value": 1, "label": {"en": "Yes"}}],
-    )  # fmt: skip
+    )
     part = subtasks_in(TEXT, "Week")[3]
     where = {"number": 3, "start": part.start, "end": part.end, "mark": "Week", "kind": "single"}
     study.tasks.update(kind="check", answer_rubric=rubric, part=where)
@@ -143,12 +159,8 @@ def dress(study):
     near = iter(count())
     for response in Response.objects.order_by("pk"):
         # Near-copies, so that a pair offers its differences.
-        Response.objects.filter(pk=response.pk).update(
-            text=f"{TEXT}\n\nThe end, number {next(near)}.", words=90
-        )
-    for model, name in zip(
-        LanguageModel.objects.order_by("pk"), ("zephyrine-9b", "quokkalm-70b"), strict=False
-    ):
+        Response.objects.filter(pk=response.pk).update(text=f"{TEXT}\n\nThe end, number {next(near)}.", words=90)
+    for model, name in zip(LanguageModel.objects.order_by("pk"), ("zephyrine-9b", "quokkalm-70b"), strict=False):
         LanguageModel.objects.filter(pk=model.pk).update(name=name, family="zephyr-family")
     Instruction.objects.update(hint="Look at the gulls.")
     account = make_user("rater", study.workspace, username="wombat-account")
@@ -171,8 +183,14 @@ def dress(study):
 def study(request, distinct_ids):
     study = KINDS[request.param]()
     dress(study)
-    study.policies = {"overlap": 3, "hints": "shown", "probe_gap": 1, "show_gold": True, "training": True,
-                      "mask_self_naming": True}  # fmt: skip
+    study.policies = {
+        "overlap": 3,
+        "hints": "shown",
+        "probe_gap": 1,
+        "show_gold": True,
+        "training": True,
+        "mask_self_naming": True,
+    }
     study.status = "open"
     study.save()
     gold = Task.objects.filter(study=study).first()
@@ -238,9 +256,7 @@ def test_nothing_in_a_raters_work_names_model_rater_or_judge(rosa, study, langua
             rosa.post(to["skip_task"], {"reason": "no reason at all"})
             rosa.post(to["skip_task"], {"reason": "broken"}, follow=True)
             continue
-        sent = rosa.post(
-            to["rate"], rated(assignment), headers={"HX-Request": "true"} if turn else {}, follow=True
-        )
+        sent = rosa.post(to["rate"], rated(assignment), headers={"HX-Request": "true"} if turn else {}, follow=True)
         assert sent.status_code == 200
         assignment.refresh_from_db()
         assert assignment.status in ("submitted", "checked", "surplus")
@@ -263,11 +279,16 @@ def test_nothing_in_a_raters_work_names_model_rater_or_judge(rosa, study, langua
 def addresses(study):
     """Every address of the program, filled in with what the study has of each kind."""
     values = {
-        "slug": study.slug, "assignment_id": Assignment.objects.exclude(rater__user=None).first().public_id,
-        "study_id": study.public_id, "number": 1, "token": Cohort.objects.first().entry_token,
-        "task_id": study.tasks.first().public_id, "rater_id": Rater.objects.get(label="wombat-label").public_id,
-        "flag_id": Flag.objects.first().pk, "cohort_id": Cohort.objects.first().pk,
-    }  # fmt: skip
+        "slug": study.slug,
+        "assignment_id": Assignment.objects.exclude(rater__user=None).first().public_id,
+        "study_id": study.public_id,
+        "number": 1,
+        "token": Cohort.objects.first().entry_token,
+        "task_id": study.tasks.first().public_id,
+        "rater_id": Rater.objects.get(label="wombat-label").public_id,
+        "flag_id": Flag.objects.first().pk,
+        "cohort_id": Cohort.objects.first().pk,
+    }
 
     def walk(patterns, before=""):
         for pattern in patterns:
@@ -321,13 +342,9 @@ def test_who_comes_by_a_link_learns_no_more(study):
 @pytest.mark.parametrize(
     "leak",
     [
-        lambda task: Instruction.objects.filter(pk=task.response_a.instruction_id).update(
-            hint="As zephyrine-9b said."
-        ),
+        lambda task: Instruction.objects.filter(pk=task.response_a.instruction_id).update(hint="As zephyrine-9b said."),
         lambda task: (
-            Rubric.objects.filter(pk=task.answer_rubric_id)
-            .first()
-            .criteria.update(questions={"en": "R-wombat?"})
+            Rubric.objects.filter(pk=task.answer_rubric_id).first().criteria.update(questions={"en": "R-wombat?"})
         ),
         lambda task: Instruction.objects.update(hint=f"See {task.pk}."),
         lambda task: Study.objects.update(names={"en": "stern-judge-4's"}),

@@ -20,8 +20,20 @@ from annotation.web.rating.screens import panes_of
 from tests.hostile_families import FAMILIES, prose
 
 SIZE = 100_000
-HOSTILE = ("headings", "empty headings", "open image", "images in images", "nested square", "square table", "rules",
-           "references used", "big formulas", "lone CR", "emphasis mixed", "noise")  # fmt: skip
+HOSTILE = (
+    "headings",
+    "empty headings",
+    "open image",
+    "images in images",
+    "nested square",
+    "square table",
+    "rules",
+    "references used",
+    "big formulas",
+    "lone CR",
+    "emphasis mixed",
+    "noise",
+)
 
 
 def hostile(family, size=SIZE):
@@ -73,9 +85,7 @@ def test_an_outline_lists_a_bounded_number_of_headings():
     assert (len(found.outline), found.unlisted) == (MOST_HEADINGS, 1_000 - MOST_HEADINGS)
 
 
-@pytest.mark.parametrize(
-    "text", ["# Heading\n" * 5_000, "Heading\n===\n" * 4_000, "[ " * 20_000, "**a** " * 5_000]
-)
+@pytest.mark.parametrize("text", ["# Heading\n" * 5_000, "Heading\n===\n" * 4_000, "[ " * 20_000, "**a** " * 5_000])
 def test_headings_and_marks_that_take_longest_cost_most(text):
     """Each of these fitted while every mark cost one step."""
     found = _rendered(text)
@@ -117,9 +127,41 @@ class Words(HTMLParser):
             self.formula.extend(data.split())
 
 
-PARTS = ["a", "b c", "*", "**", "_", "`", "$x^2$", "$$y<1$$", "$", "[l](http://a \"t>i'\")", "[", "](", "<", "&amp;", "&",
-         "&#65;", ">", "\n", "\n\n", "# ", "- ", "|a|b|\n|-|-|\n|c|d|\n", "\\(", "\\)", "城", "'", '"', "![i](u)",
-         '<http://x?a=1&b="2">', "```x\n", "~~", "🙂", "&lt"]  # fmt: skip
+PARTS = [
+    "a",
+    "b c",
+    "*",
+    "**",
+    "_",
+    "`",
+    "$x^2$",
+    "$$y<1$$",
+    "$",
+    '[l](http://a "t>i\'")',
+    "[",
+    "](",
+    "<",
+    "&amp;",
+    "&",
+    "&#65;",
+    ">",
+    "\n",
+    "\n\n",
+    "# ",
+    "- ",
+    "|a|b|\n|-|-|\n|c|d|\n",
+    "\\(",
+    "\\)",
+    "城",
+    "'",
+    '"',
+    "![i](u)",
+    '<http://x?a=1&b="2">',
+    "```x\n",
+    "~~",
+    "🙂",
+    "&lt",
+]
 
 
 def test_words_of_a_block_are_those_the_library_for_html_finds():
@@ -136,9 +178,7 @@ def test_places_are_filled_as_one_after_the_other():
     for _ in range(500):
         length = drawn.randrange(1, 30)
         starts = [drawn.randrange(length) for _ in range(drawn.randrange(12))]
-        places = [
-            None if drawn.random() < 0.3 else (at, min(length, at + drawn.choice((1, 1, 4)))) for at in starts
-        ]
+        places = [None if drawn.random() < 0.3 else (at, min(length, at + drawn.choice((1, 1, 4)))) for at in starts]
         firsts, lasts, known = [], [], 0
         for place in places:
             known = max(known, place[0]) if place else known
@@ -180,8 +220,14 @@ def test_long_near_copies_of_what_models_wrote_are_compared_word_by_word(shared_
     assert not any(change.coarse for change in changes)
 
 
-@pytest.mark.parametrize("text", [prose(random.Random(1), 65_000), "- five words in this item\n" * 1_990,
-                                  "|one|two|three|four|\n|-|-|-|-|\n" + "| a b | c d | e f | g h |\n" * 900])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        prose(random.Random(1), 65_000),
+        "- five words in this item\n" * 1_990,
+        "|one|two|three|four|\n|-|-|-|-|\n" + "| a b | c d | e f | g h |\n" * 900,
+    ],
+)
 def test_ten_thousand_words_of_ordinary_markdown_are_rendered(text):
     assert len(text.split()) >= 8_000
     assert not _rendered(text).plain
@@ -215,15 +261,12 @@ def test_comparisons_are_counted_before_they_are_made(monkeypatch):
 def test_runs_that_each_text_holds_once_are_found_as_by_counting():
     drawn = random.Random(5)
     for _ in range(500):
-        a, b = (
-            [str(drawn.randrange(drawn.choice((1, 3, 20)))) for _ in range(drawn.randrange(60))] for _ in "ab"
+        a, b = ([str(drawn.randrange(drawn.choice((1, 3, 20)))) for _ in range(drawn.randrange(60))] for _ in "ab")
+        runs_a, runs_b = (
+            [tuple(one[at : at + alignment.ANCHOR]) for at in range(len(one) - alignment.ANCHOR + 1)] for one in (a, b)
         )
-        runs_a, runs_b = ([tuple(one[at : at + alignment.ANCHOR]) for at in range(len(one) - alignment.ANCHOR + 1)]
-                          for one in (a, b))  # fmt: skip
         times_a, times_b = Counter(runs_a), Counter(runs_b)
-        expected = [
-            (at, runs_b.index(run)) for at, run in enumerate(runs_a) if times_a[run] == times_b[run] == 1
-        ]
+        expected = [(at, runs_b.index(run)) for at, run in enumerate(runs_a) if times_a[run] == times_b[run] == 1]
         assert alignment._single_runs(a, b) == expected
 
 
@@ -245,8 +288,11 @@ def test_lines_beyond_the_bound_are_not_held_against_each_other_one_by_one(monke
     monkeypatch.setattr(alignment, "MOST_LINES", 39)
     whole = word_diff("".join(lines), "".join(other))
     assert [(change.kind, change.coarse) for change in whole] == [
-        ("same", False), ("only_a", True), ("only_b", True), ("same", False)
-    ]  # fmt: skip
+        ("same", False),
+        ("only_a", True),
+        ("only_b", True),
+        ("same", False),
+    ]
     assert "".join(change.text for change in whole if change.kind != "only_a") == "".join(other)
 
 
@@ -267,8 +313,10 @@ def test_runs_of_marks_are_read_once(family, monkeypatch):
     spans = []
     before = subtasks._line_start
     monkeypatch.setattr(
-        subtasks, "_line_start", lambda text, start, end, run: (spans.append((start, end)), before(text, start, end, run))[1]
-    )  # fmt: skip
+        subtasks,
+        "_line_start",
+        lambda text, start, end, run: (spans.append((start, end)), before(text, start, end, run))[1],
+    )
     text = hostile(family)[:50_000] + "\nWeek 1\n" + hostile(family)[:50_000] + "\nWeek 2\nb"
     assert list(subtasks_in(text, "Week")) == [1, 2]
     assert sum(end - start for start, end in spans) <= 2 * len(text)

@@ -11,14 +11,7 @@ FIVE = [{"key": key, "value": value} for key, value in VALUES.items()]
 
 @pytest.mark.parametrize(
     ("key", "opposite"),
-    [
-        ("a_much", "b_much"),
-        ("a", "b"),
-        ("tie", "tie"),
-        ("both_bad", "both_bad"),
-        ("b", "a"),
-        ("b_much", "a_much"),
-    ],
+    [("a_much", "b_much"), ("a", "b"), ("tie", "tie"), ("both_bad", "both_bad"), ("b", "a"), ("b_much", "a_much")],
 )
 def test_levels_and_their_opposites(key, opposite):
     assert mirrored_level(FIVE, key)["key"] == opposite

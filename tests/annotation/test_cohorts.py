@@ -52,9 +52,7 @@ def crowd(study):
 
 
 def enter(cohort, pid="5f1a", **fields):
-    return join(
-        cohort, consent="yes", clock=clock(), crowd=CrowdId("prolific", f"prolific:{pid}", {}), **fields
-    )
+    return join(cohort, consent="yes", clock=clock(), crowd=CrowdId("prolific", f"prolific:{pid}", {}), **fields)
 
 
 def test_parameters_of_both_platforms_are_read():
@@ -447,9 +445,15 @@ class TestTheLeadsPage:
         lead.post(person, {"do": "erase"})
         events = Event.objects.filter(object_type__in=["cohort", "rater"]).order_by("pk")
         assert [event.verb for event in events] == [
-            "make_cohort", "revoke_link", "renew_link", "change_codes", "make_accounts", "pause_rater", "resume_rater",
+            "make_cohort",
+            "revoke_link",
+            "renew_link",
+            "change_codes",
+            "make_accounts",
+            "pause_rater",
+            "resume_rater",
             "erase_identity",
-        ]  # fmt: skip
+        ]
         made, revoked, renewed, codes, accounts, paused, resumed, erased = events
         assert (made.before, made.after["name"], made.after["kind"]) == (None, "Prolific", "crowd")
         assert revoked.before["revoked_at"] is None and revoked.after["revoked_at"]
@@ -470,16 +474,11 @@ class TestTheLeadsPage:
 
     @pytest.mark.parametrize("role", ["rater", "analyst", None])
     def test_nobody_but_leads_comes_here(self, client, study, crowd, role):
-        client.force_login(
-            make_user(role, study.workspace) if role else make_user("lead", make_workspace("far"))
-        )
+        client.force_login(make_user(role, study.workspace) if role else make_user("lead", make_workspace("far")))
         rater = enter(crowd)
         expected = 403 if role == "rater" else 404
         assert client.get(self.address(study)).status_code == expected
-        assert (
-            client.post(self.address(study, "change_cohort", crowd.pk), {"do": "revoke"}).status_code
-            == expected
-        )
+        assert client.post(self.address(study, "change_cohort", crowd.pk), {"do": "revoke"}).status_code == expected
         assert client.post(self.address(study, "change_minimum"), {"answers": "1"}).status_code == expected
         erase = client.post(self.address(study, "change_rater", rater.public_id), {"do": "erase"})
         assert erase.status_code == expected

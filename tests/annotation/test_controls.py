@@ -39,15 +39,7 @@ def test_not_applicable_may_be_what_is_expected():
 
 @pytest.mark.parametrize(
     ("value", "original", "seen"),
-    [
-        (7, None, True),
-        (7.1, None, False),
-        (8, 9, True),
-        (9, 9, False),
-        (4, 3, False),
-        (0, 0, True),
-        (1, 0, True),
-    ],
+    [(7, None, True), (7.1, None, False), (8, 9, True), (9, 9, False), (4, 3, False), (0, 0, True), (1, 0, True)],
 )
 def test_damage_is_seen_where_the_copy_is_rated_below_the_original(value, original, seen):
     """Without a rating of the original, 7 of 10 is the most; at the bottom nothing can be lower."""
@@ -188,9 +180,7 @@ class TestMarking:
         mark_gold(task, {"overall": [4, 6]})
         _rater, assignment = self.hand(study, task, "gold")
         record_answer(
-            assignment=assignment,
-            answers=answers_to(assignment) | {"overall": Answer(float(overall))},
-            clock=clock(),
+            assignment=assignment, answers=answers_to(assignment) | {"overall": Answer(float(overall))}, clock=clock()
         )
         outcome = CheckOutcome.objects.get()
         assert (outcome.passed, outcome.missed) == (passed, [] if passed else ["overall"])
@@ -223,9 +213,7 @@ class TestMarking:
             ((0.75, 0.75, 0.75), 2, False),
         ],
     )
-    def test_a_control_without_an_overall_score_is_judged_by_the_mean_of_its_items(
-        self, values, rated, passed
-    ):
+    def test_a_control_without_an_overall_score_is_judged_by_the_mean_of_its_items(self, values, rated, passed):
         study = make_study(tasks=1)
         Criterion.objects.filter(key="overall").delete()
         control = make_controls(study, 1)[0]

@@ -6,15 +6,7 @@ from random import Random
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from annotation.rules.degrading import (
-    Damage,
-    TooShort,
-    cut_end,
-    degrade,
-    double_paragraph,
-    paragraphs,
-    swap_sections,
-)
+from annotation.rules.degrading import Damage, TooShort, cut_end, degrade, double_paragraph, paragraphs, swap_sections
 
 words = st.text(alphabet="abcdefgh", min_size=2, max_size=9)
 sentences = st.lists(words, min_size=4, max_size=12).map(lambda some: " ".join(some).capitalize() + ".")

@@ -13,14 +13,7 @@ from annotation.models import Flag, Rater, Study
 from annotation.studies.provenance import provenance_of
 from annotation.web.monitoring.dashboard import category_rows, rater_rows, study_rows
 from generation.models import Category
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -72,12 +65,8 @@ def test_categories_stand_in_the_benchmarks_order(study):
         benchmark=essay.benchmark, parent=essay.parent, key="letter", names={"en": "Letter"}, position=0
     )
     Category.objects.filter(pk=essay.pk).update(position=2)
-    study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-0").update(
-        category=letter
-    )
-    study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-1").update(
-        category=None
-    )
+    study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-0").update(category=letter)
+    study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-1").update(category=None)
     rows = category_rows(study)
     assert [row.name for row in rows] == ["Writing", "Letter", "Essay", "Without a category"]
     assert [row.tasks for row in rows] == [6, 2, 4, 2]
@@ -98,9 +87,7 @@ def test_provenance_is_that_of_who_answered(study):
 
 
 def test_the_desk_of_a_lead(client, study, lead):
-    Flag.objects.create(
-        task=study.tasks.first(), rater=Rater.objects.get(label="ann"), kind="note", text="Ends early"
-    )
+    Flag.objects.create(task=study.tasks.first(), rater=Rater.objects.get(label="ann"), kind="note", text="Ends early")
     client.force_login(lead)
     html = markup(client.get(desk_of(study)))
     assert "3 of 16 places in 8 tasks are answered, by 1 rater." in html

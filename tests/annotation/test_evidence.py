@@ -109,8 +109,9 @@ def test_a_pair_shown_the_other_way_round_is_stored_by_its_own_letters():
     read = Quotations.read(written(("a", 3, 8), ("b", *span(texts[1], "second"))), texts)
     assert read.quoted() == ("first", "second")
     assert read.as_stored(mirrored=False) == (
-        {"response": "a", "start": 4, "end": 9}, {"response": "b", "start": 5, "end": 11},
-    )  # fmt: skip
+        {"response": "a", "start": 4, "end": 9},
+        {"response": "b", "start": 5, "end": 11},
+    )
     stored = read.as_stored(mirrored=True)
     assert [piece["response"] for piece in stored] == ["b", "a"]
     assert Quotations.stored(stored, texts, mirrored=True) == read
@@ -122,11 +123,18 @@ def test_a_pair_shown_the_other_way_round_is_stored_by_its_own_letters():
 @pytest.mark.parametrize(
     "bad",
     [
-        "no json", "7", "[7]", "{}x", '[{"pane": "c", "start": 0, "end": 1}]', '[{"pane": "b", "start": 0, "end": 1}]',
-        '[{"pane": "a", "start": 0, "end": 999}]', '[{"pane": "a", "start": "0", "end": 1}]', '[{"start": 0}]',
+        "no json",
+        "7",
+        "[7]",
+        "{}x",
+        '[{"pane": "c", "start": 0, "end": 1}]',
+        '[{"pane": "b", "start": 0, "end": 1}]',
+        '[{"pane": "a", "start": 0, "end": 999}]',
+        '[{"pane": "a", "start": "0", "end": 1}]',
+        '[{"start": 0}]',
         written(*[("a", n, n + 1) for n in range(21)]),
     ],
-)  # fmt: skip
+)
 def test_what_lies_in_no_text_is_refused(bad):
     with pytest.raises(UnreadableQuotation):
         Quotations.read(bad, ("one text of more than twenty signs",))

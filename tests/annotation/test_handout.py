@@ -501,9 +501,7 @@ def test_dropped_tasks_get_no_seats(study):
     assert make_seats(study) == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"), [((4000, 6000), 10_000), ((4000, None), 5000), ((10**6, 10**6), 10**7)]
-)
+@pytest.mark.parametrize(("words", "expected"), [((4000, 6000), 10_000), ((4000, None), 5000), ((10**6, 10**6), 10**7)])
 def test_a_pairs_lease_is_of_both_its_texts(words, expected):
     study = make_pairs(tasks=1)
     task = study.tasks.get()
@@ -525,9 +523,7 @@ def test_tasks_come_by_the_drawn_keys_and_not_by_their_ids(study):
         keys.append(assignment.seat.draw_key)
         submit(assignment)
     assert keys == sorted(keys)
-    assert keys != list(
-        Seat.objects.filter(draw_key__in=keys).order_by("pk").values_list("draw_key", flat=True)
-    )
+    assert keys != list(Seat.objects.filter(draw_key__in=keys).order_by("pk").values_list("draw_key", flat=True))
 
 
 @pytest.mark.parametrize("status", ["draft", "paused", "closed"])
@@ -563,8 +559,7 @@ def test_a_claim_that_is_lost_again_and_again_holds_no_seat(study, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("policies", "purpose"),
-    [({"gold_rate": 0.25, "probe_rate": 0}, "gold"), ({"training": True}, "training")],
+    ("policies", "purpose"), [({"gold_rate": 0.25, "probe_rate": 0}, "gold"), ({"training": True}, "training")]
 )
 def test_a_check_lost_to_another_tab_costs_the_rater_nothing(monkeypatch, policies, purpose):
     study = make_checklist_study(instructions=6, models=1)

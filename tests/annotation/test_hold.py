@@ -93,9 +93,7 @@ def test_an_answer_sent_alone_claims_nothing(page):
     client, assignment = page
     response = client.post(url_of("rate", assignment), GOOD | {"alone": "1"})
     assert response.json() == {"stored": assignment.public_id}
-    assert client.post(url_of("rate", assignment), GOOD | {"alone": "1"}).json() == {
-        "stored": assignment.public_id
-    }
+    assert client.post(url_of("rate", assignment), GOOD | {"alone": "1"}).json() == {"stored": assignment.public_id}
     assert assignment.scores.count() == 4
     assert not Assignment.objects.filter(status="open").exists()
     assert client.post(url_of("rate", assignment), {"alone": "1"}).status_code == 422
@@ -157,9 +155,7 @@ def test_a_skip_shows_the_held_task(page):
     client, assignment = page
     hold(client, assignment)
     held = held_one()
-    skipped = client.post(
-        url_of("skip_task", assignment), {"reason": "broken", "held": held.public_id}, headers=HTMX
-    )
+    skipped = client.post(url_of("skip_task", assignment), {"reason": "broken", "held": held.public_id}, headers=HTMX)
     assert skipped.status_code == 204
     held.refresh_from_db()
     assert held.shown_at is not None

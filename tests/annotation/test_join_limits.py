@@ -11,13 +11,7 @@ from django.utils import timezone
 from accounts.models import Event
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing
 from annotation.recruitment.cohorts import make_cohort
-from annotation.recruitment.join_limits import (
-    NoSeatFree,
-    TooManyFromAddress,
-    check_address,
-    check_room,
-    note_join,
-)
+from annotation.recruitment.join_limits import NoSeatFree, TooManyFromAddress, check_address, check_room, note_join
 from tests.annotation.raters_at_work import NOON, clock, make_study
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
@@ -292,11 +286,7 @@ class TestHonestPeople:
         assert re.search(r'id="id_joins"[^>]*value="30"', markup(lead.get(page)))
         for name, kind, limit in (("a", "public", "12"), ("b", "crowd", ""), ("c", "onsite", "12")):
             lead.post(page, {"name": name, "kind": kind, "joins_per_hour": limit})
-        assert list(Cohort.objects.order_by("name").values_list("joins_per_hour", flat=True)) == [
-            12,
-            None,
-            None,
-        ]
+        assert list(Cohort.objects.order_by("name").values_list("joins_per_hour", flat=True)) == [12, None, None]
         assert lead.post(page, {"name": "d", "kind": "crowd", "joins_per_hour": "0"}).status_code == 422
 
     def test_another_workspaces_lead_changes_nothing(self, crowd, study):

@@ -44,9 +44,7 @@ def study():
 
 @pytest.fixture
 def crowd(study):
-    return make_cohort(
-        study, "prolific", "crowd", consents={"en": "We **ask** you.", "zh-hans": "我们请求您。"}
-    )
+    return make_cohort(study, "prolific", "crowd", consents={"en": "We **ask** you.", "zh-hans": "我们请求您。"})
 
 
 @pytest.fixture
@@ -134,9 +132,7 @@ def test_a_worker_on_another_device_goes_on(client, study, crowd):
     other = Client()
     assert "You began this study in another browser." in markup(other.get(link(crowd)))
     assert other.get(rate_url(assignment)).status_code == 302  # looking alone makes the browser nobody's
-    assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse(
-        "annotation:done", args=[study.slug]
-    )
+    assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse("annotation:done", args=[study.slug])
     assert start(other, study)["Location"] == rate_url(assignment)
     assert Rater.objects.count() == 1
 
@@ -352,9 +348,7 @@ class TestTime:
         assert assignment.active_seconds == 90
         assert list(TimeCorrection.objects.values_list("seconds", flat=True)) == [420, 720]
 
-    @pytest.mark.parametrize(
-        "fields", [{"minutes": "5"}, {"minutes": "-1", "reason": "why"}, {"reason": "why"}]
-    )
+    @pytest.mark.parametrize("fields", [{"minutes": "5"}, {"minutes": "-1", "reason": "why"}, {"reason": "why"}])
     def test_nonsense_changes_nothing(self, answered, fields):
         client, _assignment, address = answered
         client.post(address, fields)

@@ -15,17 +15,7 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import RaterStopped, next_assignment
 from annotation.assignment.rater_status import pause, resume
-from annotation.models import (
-    Assignment,
-    CheckOutcome,
-    LateChange,
-    Rater,
-    Score,
-    Seat,
-    Standing,
-    Task,
-    latest_scores,
-)
+from annotation.models import Assignment, CheckOutcome, LateChange, Rater, Score, Seat, Standing, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate
 from annotation.recruitment.cohorts import make_cohort
 from annotation.recruitment.minimum import part_of

@@ -47,9 +47,7 @@ def test_versions_lead_to_one_another(reader):
 
 def test_a_guideline_is_read_as_raters_read_it(reader):
     guideline = Guideline.objects.create(
-        workspace=make_workspace(),
-        key="pairs",
-        texts={"en": "# Read both\n\n<script>x</script> **First** this."},
+        workspace=make_workspace(), key="pairs", texts={"en": "# Read both\n\n<script>x</script> **First** this."}
     )
     assert "pairs" in markup(reader.get(url("guidelines")))
     page = markup(reader.get(url("guideline", guideline.pk)))

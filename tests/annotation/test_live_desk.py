@@ -12,30 +12,14 @@ from accounts.models import Event
 from annotation.answers.recording import Answer, record_answer, skip
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import next_assignment
-from annotation.models import (
-    Assignment,
-    CheckOutcome,
-    Cohort,
-    DeskTally,
-    Flag,
-    Seat,
-    Standing,
-    Study,
-)
+from annotation.models import Assignment, CheckOutcome, Cohort, DeskTally, Flag, Seat, Standing, Study
 from annotation.monitoring import stored_progress as desk_tallies
 from annotation.monitoring.progress import cohort_rows, rater_rows, tally_of
 from annotation.monitoring.stored_progress import counted, keep_tally
 from annotation.policies.quality_checks import CONTROL
 from annotation.tasks import count_desk
 from annotation.web.monitoring.rater import habits_of
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -56,9 +40,7 @@ def study():
     bob = make_rater(study, label="bob", pseudonym="R2")
     for _number in range(3):
         assignment, _progress = next_assignment(ann, study, clock=timezone.now)
-        record_answer(
-            assignment=assignment, answers={k: Answer(v) for k, v in VALUES.items()}, clock=timezone.now
-        )
+        record_answer(assignment=assignment, answers={k: Answer(v) for k, v in VALUES.items()}, clock=timezone.now)
     assignment, _progress = next_assignment(bob, study, clock=timezone.now)
     skip(assignment=assignment, reason="broken", clock=timezone.now)
     control = study.tasks.exclude(assignments__rater=ann).first()
@@ -159,9 +141,7 @@ def test_a_small_study_is_counted_now(study):
     assert not DeskTally.objects.exists()
 
 
-def test_a_large_studys_counts_are_kept_and_asked_for_again(
-    study, monkeypatch, django_capture_on_commit_callbacks
-):
+def test_a_large_studys_counts_are_kept_and_asked_for_again(study, monkeypatch, django_capture_on_commit_callbacks):
     monkeypatch.setattr(desk_tallies, "LARGE", 1)
     asked, now = [], timezone.now()
     keep_tally(study, clock=lambda: now)
@@ -361,9 +341,7 @@ def test_figures_of_a_small_study_are_there_at_once(as_lead, study):
     assert "Agreement" in html and "As of" in html
 
 
-def test_figures_of_a_large_study_come_from_a_worker(
-    as_lead, study, monkeypatch, django_capture_on_commit_callbacks
-):
+def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch, django_capture_on_commit_callbacks):
     sent = []
     for task in ("report_agreement", "build_report"):
         monkeypatch.setattr(f"calibration.tasks.{task}.delay", lambda *given: sent.append(given))

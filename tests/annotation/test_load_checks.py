@@ -39,9 +39,7 @@ def test_checks_are_loaded_once_and_asked_of_their_parts(benchmark, tmp_path, ca
     assert Rubric.objects.filter(benchmark=benchmark, instruction__isnull=False).count() == 2
     first = Rubric.objects.get(instruction__external_id="diary-0")
     assert [one.subtasks["kind"] for one in first.criteria.all()] == ["single", "periodic"]
-    study = Study.objects.create(
-        workspace=benchmark.workspace, slug="checks", kind="check", benchmark=benchmark
-    )
+    study = Study.objects.create(workspace=benchmark.workspace, slug="checks", kind="check", benchmark=benchmark)
     planned = planned_tasks(study)
     assert [one.part and one.part["number"] for one in planned.tasks] == [19, 25, 13, 26, 39, 52, None]
     assert planned.absent == 0
@@ -80,13 +78,9 @@ def test_the_published_numbers_make_checks(benchmark, tmp_path, shared_data):
             if place == 2:
                 break
             for column in ("once_ids", "range_ids", "periodic_ids"):
-                rows.append(
-                    f"diary-{place},Is {column} there?,,{item[column]},{item['type']},,{item['number']}"
-                )
+                rows.append(f"diary-{place},Is {column} there?,,{item[column]},{item['type']},,{item['number']}")
     call_command("load_checks", benchmark.slug, table(tmp_path, *rows))
     kinds = (
-        Criterion.objects.filter(role="check")
-        .order_by("rubric", "position")
-        .values_list("subtasks__kind", flat=True)
+        Criterion.objects.filter(role="check").order_by("rubric", "position").values_list("subtasks__kind", flat=True)
     )
     assert list(kinds) == ["single", "range", "periodic"] * 2

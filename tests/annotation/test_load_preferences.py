@@ -7,9 +7,7 @@ from generation.models import Response
 from tests.annotation.tables import everything, load, written
 
 pytestmark = pytest.mark.django_db
-PAIRS = (
-    "--study", "s", "--column", "item=item", "--column", "model_a=one", "--column", "model_b=two",
-)  # fmt: skip
+PAIRS = ("--study", "s", "--column", "item=item", "--column", "model_a=one", "--column", "model_b=two")
 TIDY = (*PAIRS, "--column", "rater=rater", "--column", "choice=choice")
 HEADER = "item,one,two,rater,choice\n"
 
@@ -24,11 +22,7 @@ def test_a_choice_becomes_a_score_for_the_first_response(table):
     assert load("preferences", path, *TIDY) == "Study s: 3 created (answers).\n"
     task = Task.objects.get()
     assert (task.kind, task.response_a.model.name, task.response_b.model.name) == ("pair", "m", "n")
-    assert dict(Score.objects.values_list("assignment__rater__label", "value")) == {
-        "p0": 1,
-        "p1": -1,
-        "p2": 0,
-    }
+    assert dict(Score.objects.values_list("assignment__rater__label", "value")) == {"p0": 1, "p1": -1, "p2": 0}
     assert set(Score.objects.values_list("level", flat=True)) == {"a", "b", "tie"}
     criterion = Criterion.objects.get()
     assert (criterion.key, criterion.role) == ("preference", "preference")
@@ -49,15 +43,26 @@ def test_the_order_in_which_models_are_named_does_not_matter(table):
 def test_labels_of_the_file_and_wide_columns_with_judges(table):
     path = table("item,one,two,ann,bob,gpt\nx,m,n,1,2,0\ny,m,n,1,,\nz,m,n,3,1,oops\n")
     arguments = (
-        "preferences", path, *PAIRS, "--wide", "ann,bob,gpt", "--judge", "gpt", "--map", "1=A", "--map", "2=B",
-        "--map", "0=tie", "--map", "3=both_bad", "--off-scale", "unscored",
-    )  # fmt: skip
+        "preferences",
+        path,
+        *PAIRS,
+        "--wide",
+        "ann,bob,gpt",
+        "--judge",
+        "gpt",
+        "--map",
+        "1=A",
+        "--map",
+        "2=B",
+        "--map",
+        "0=tie",
+        "--map",
+        "3=both_bad",
+        "--off-scale",
+        "unscored",
+    )
     assert load(*arguments) == "Study s: 6 created, 2 unscored, 1 empty (answers).\n"
-    assert dict(Rater.objects.values_list("label", "kind")) == {
-        "ann": "person",
-        "bob": "person",
-        "gpt": "judge",
-    }
+    assert dict(Rater.objects.values_list("label", "kind")) == {"ann": "person", "bob": "person", "gpt": "judge"}
     unscored = Assignment.objects.filter(status="unscored").order_by("task__position")
     assert list(unscored.values_list("reason", flat=True)) == ["no usable answer", "'oops' is no choice"]
     both_bad = Score.objects.get(level="both_bad")

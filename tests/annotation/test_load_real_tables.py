@@ -15,14 +15,41 @@ from tests.conftest import shared_path
 
 pytestmark = pytest.mark.django_db
 RECIPES = (
-    "--study", "recipes", "--column", "item=item_id", "--column", "rater=annotator", "--column", "criterion=criterion",
-    "--column", "value=score", "--column", "model=system", "--column", "order=order", "--column", "seconds=time_s",
-    "--scale", "*=1:6", "--overall", "overall",
-)  # fmt: skip
+    "--study",
+    "recipes",
+    "--column",
+    "item=item_id",
+    "--column",
+    "rater=annotator",
+    "--column",
+    "criterion=criterion",
+    "--column",
+    "value=score",
+    "--column",
+    "model=system",
+    "--column",
+    "order=order",
+    "--column",
+    "seconds=time_s",
+    "--scale",
+    "*=1:6",
+    "--overall",
+    "overall",
+)
 HANNA = (
-    "--study", "hanna", "--column", "item=item_id", "--column", "criterion=criterion", "--column", "value=score",
-    "--column", "model=system", "--scale", "*=1:5",
-)  # fmt: skip
+    "--study",
+    "hanna",
+    "--column",
+    "item=item_id",
+    "--column",
+    "criterion=criterion",
+    "--column",
+    "value=score",
+    "--column",
+    "model=system",
+    "--scale",
+    "*=1:5",
+)
 
 
 def test_recipes():
@@ -44,33 +71,54 @@ def test_recipes_without_the_fillers():
 def test_pandalm():
     path = shared_path("pandalm_wide.csv")
     arguments = (
-        "--study", "pandalm", "--column", "item=item_id", "--column", "model_a=model1", "--column", "model_b=model2",
-        "--wide", "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_",
-        "--map", "1=A", "--map", "2=B", "--map", "0=tie",
-    )  # fmt: skip
+        "--study",
+        "pandalm",
+        "--column",
+        "item=item_id",
+        "--column",
+        "model_a=model1",
+        "--column",
+        "model_b=model2",
+        "--wide",
+        "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b",
+        "--judge-prefix",
+        "judge_",
+        "--map",
+        "1=A",
+        "--map",
+        "2=B",
+        "--map",
+        "0=tie",
+    )
     assert load("preferences", path, *arguments) == "Study pandalm: 4,970 created, 25 unscored (answers).\n"
     assert (Task.objects.count(), Study.objects.get().kind) == (999, "pair")
     assert dict(Rater.objects.values_list("label", "kind")) == {
-        "annotator1": "person", "annotator2": "person", "annotator3": "person", "gpt35": "judge", "pandalm7b": "judge",
-    }  # fmt: skip
+        "annotator1": "person",
+        "annotator2": "person",
+        "annotator3": "person",
+        "gpt35": "judge",
+        "pandalm7b": "judge",
+    }
     assert Assignment.objects.filter(status="unscored", rater__label="gpt35").count() == 25
     with path.open(encoding="utf-8", newline="") as file:
         expected = Counter(row["annotator1"] for row in csv.DictReader(file))
-    scores = Counter(
-        Score.objects.filter(assignment__rater__label="annotator1").values_list("value", flat=True)
-    )
+    scores = Counter(Score.objects.filter(assignment__rater__label="annotator1").values_list("value", flat=True))
     assert scores == {1: expected["1"], -1: expected["2"], 0: expected["0"]}
     assert "Nothing has changed." in load("preferences", path, *arguments)
 
 
 def test_hanna_people_and_judges_share_their_stories():
-    load("ratings", shared_path("hanna_human.csv.gz"), *HANNA, "--column", "rater=annotator_slot", "--slots",
-         "--overall", "Engagement")  # fmt: skip
-    assert (Response.objects.count(), Assignment.objects.count(), Score.objects.count()) == (
-        1056,
-        3168,
-        19008,
+    load(
+        "ratings",
+        shared_path("hanna_human.csv.gz"),
+        *HANNA,
+        "--column",
+        "rater=annotator_slot",
+        "--slots",
+        "--overall",
+        "Engagement",
     )
+    assert (Response.objects.count(), Assignment.objects.count(), Score.objects.count()) == (1056, 3168, 19008)
     assert set(Rater.objects.values_list("kind", flat=True)) == {"slot"}
     judges = (*HANNA, "--judge", "judge", "--column", "variant=prompt", "--off-scale", "unscored")
     output = load("ratings", shared_path("hanna_judges.csv.gz"), *judges, "--where", "judge=Beluga-13B")
@@ -82,12 +130,18 @@ def test_hanna_people_and_judges_share_their_stories():
 
 
 def test_dices():
-    crowd = ("--study", "dices", "--column", "item=item_id", "--column", "rater=annotator_pos", "--column",
-             "value=label", "--slots")  # fmt: skip
-    assert (
-        load("ratings", shared_path("dices350_crowd.csv.gz"), *crowd)
-        == "Study dices: 43,050 created (answers).\n"
+    crowd = (
+        "--study",
+        "dices",
+        "--column",
+        "item=item_id",
+        "--column",
+        "rater=annotator_pos",
+        "--column",
+        "value=label",
+        "--slots",
     )
+    assert load("ratings", shared_path("dices350_crowd.csv.gz"), *crowd) == "Study dices: 43,050 created (answers).\n"
     assert (Instruction.objects.count(), Rater.objects.count()) == (350, 123)
     criterion = Criterion.objects.get()
     assert {level["key"] for level in criterion.levels} == {"No", "Yes", "Unsure"}
@@ -99,10 +153,24 @@ def test_dices():
 def test_hellobench_judgements():
     call_command("load_library", stdout=StringIO())
     arguments = (
-        "--study", "hellobench-12", "--benchmark", "hellobench", "--create-items", "--judge-name", "gpt-4o",
-        "--column", "item=id", "--column", "model=model", "--column", "category=subcategory",
-        "--column", "item_index=item_index", "--column", "value=score",
-    )  # fmt: skip
+        "--study",
+        "hellobench-12",
+        "--benchmark",
+        "hellobench",
+        "--create-items",
+        "--judge-name",
+        "gpt-4o",
+        "--column",
+        "item=id",
+        "--column",
+        "model=model",
+        "--column",
+        "category=subcategory",
+        "--column",
+        "item_index=item_index",
+        "--column",
+        "value=score",
+    )
     path = shared_path("hellobench/judgements.csv.gz")
     assert load("judgements", path, *arguments) == "Study hellobench-12: 46,321 created (answers).\n"
     assert (Assignment.objects.count(), LanguageModel.objects.count()) == (7683, 12)
@@ -111,12 +179,13 @@ def test_hellobench_judgements():
     assert set(Response.objects.values_list("run__experiment", flat=True)) == {"main"}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         expected = {
-            (row["model"], row["id"], int(row["item_index"])): float(row["score"])
-            for row in csv.DictReader(file)
+            (row["model"], row["id"], int(row["item_index"])): float(row["score"]) for row in csv.DictReader(file)
         }
     stored = Score.objects.values_list(
-        "assignment__task__response_a__model__name", "assignment__task__response_a__instruction__external_id",
-        "criterion__position", "value",
-    )  # fmt: skip
+        "assignment__task__response_a__model__name",
+        "assignment__task__response_a__instruction__external_id",
+        "criterion__position",
+        "value",
+    )
     assert {(model, item, position): value for model, item, position, value in stored.iterator()} == expected
     assert "Nothing has changed." in load("judgements", path, *arguments)

@@ -59,11 +59,7 @@ def test_another_sample_is_another_run_and_other_columns_are_named(tmp_path):
         ([{"instruction": "a", "response": "x"}], (), "Say who wrote"),
         ([ROWS[0], ROWS[0]], (), "line 2: m has answered 'a' in an earlier row"),
         ([{"instruction": " ", "model": "m", "response": "x"}], (), "line 1: it names no instruction"),
-        (
-            [{"instruction": "a", "model": "m", "response": "x", "words_asked": "many"}],
-            (),
-            "no number of words",
-        ),
+        ([{"instruction": "a", "model": "m", "response": "x", "words_asked": "many"}], (), "no number of words"),
         ([{"instruction": "a", "model": "m"}], (), "no column 'response'"),
         ([{**ROWS[0], "words_asked": "²"}], (), "no number of words"),
         ([{**ROWS[0], "words_asked": 10**30}], (), "no number of words"),
@@ -87,9 +83,7 @@ def test_what_cannot_be_taken_is_told_and_nothing_is_kept(tmp_path, rows, words,
 
 def test_bad_rows_can_be_left_out_with_a_report(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    said = load(
-        write(tmp_path, [*ROWS, {"instruction": "", "model": "m", "response": "x"}]), "--on-error", "skip"
-    )
+    said = load(write(tmp_path, [*ROWS, {"instruction": "", "model": "m", "response": "x"}]), "--on-error", "skip")
     assert "3 created, 1 skipped" in said and "skipped-made" in said
 
 
@@ -101,15 +95,7 @@ def test_a_run_that_was_generated_here_takes_no_imports(tmp_path):
 
 def test_samples_and_what_is_known_of_each_come_along_where_their_columns_are_named(tmp_path):
     rows = [
-        {
-            "instruction": "a",
-            "model": "m",
-            "response": f"Text {n}.",
-            "n": n,
-            "end": "stop",
-            "out": 3,
-            "t": 1.5,
-        }
+        {"instruction": "a", "model": "m", "response": f"Text {n}.", "n": n, "end": "stop", "out": 3, "t": 1.5}
         for n in range(2)
     ]
     named = [f"--column={one}" for one in ("sample=n", "finish_reason=end", "tokens=out", "seconds=t")]
@@ -130,10 +116,7 @@ def test_instructions_may_come_as_parts_and_other_texts_than_the_stored_are_told
 def test_a_response_that_says_who_wrote_it_is_told_once(tmp_path):
     rows = [*ROWS, {"instruction": "b", "model": "Zephyr-7B", "response": "Well, I am Zephyr and I like it."}]
     said = load(write(tmp_path, rows))
-    assert (
-        "In 1 responses the text says which model wrote it, such as 'Well, I am Zephyr and I like it.'"
-        in said
-    )
+    assert "In 1 responses the text says which model wrote it, such as 'Well, I am Zephyr and I like it.'" in said
     assert "says which model" not in load(write(tmp_path, rows))
 
 

@@ -10,10 +10,24 @@ from tests.factories import make_rubric, make_workspace
 
 pytestmark = pytest.mark.django_db
 STARS = (
-    "--study", "stars", "--benchmark", "llmeval2", "--create-items", "--column", "item=question",
-    "--column", "model=model", "--column", "category=subject", "--column", "criterion=criterion",
-    "--wide", "people,gpt", "--judge", "gpt",
-)  # fmt: skip
+    "--study",
+    "stars",
+    "--benchmark",
+    "llmeval2",
+    "--create-items",
+    "--column",
+    "item=question",
+    "--column",
+    "model=model",
+    "--column",
+    "category=subject",
+    "--column",
+    "criterion=criterion",
+    "--wide",
+    "people,gpt",
+    "--judge",
+    "gpt",
+)
 SCALES = ("--scale", "Correctness=1,3", "--scale", "Accuracy=1,3,5", "--scale", "*=1:3")
 TABLE = """subject,question,model,criterion,people,gpt
 Law,law_1,m1,Correctness,3,1
@@ -43,12 +57,14 @@ def test_stars_are_loaded_beside_the_librarys_two_rubrics(library, tmp_path, sca
     }
     scores = Score.objects.filter(assignment__in=given)
     assert dict(scores.values_list("criterion__key", "value")) == {
-        "correctness": 3, "explanation_correctness": 1, "accuracy": 5, "fluency": 2, "informativeness": 1,
+        "correctness": 3,
+        "explanation_correctness": 1,
+        "accuracy": 5,
+        "fluency": 2,
+        "informativeness": 1,
         "logicality": 3,
-    }  # fmt: skip
-    assert set(scores.values_list("assignment__task__response_a__instruction__category__key", flat=True)) == {
-        "law"
     }
+    assert set(scores.values_list("assignment__task__response_a__instruction__category__key", flat=True)) == {"law"}
     before = everything()
     assert "12 already there" in load("ratings", path, *STARS, *scales)
     assert everything() == before
@@ -84,9 +100,7 @@ def test_the_newest_version_of_each_rubric_counts(tmp_path):
     Rubric.objects.get(key="closed", version=2).criteria.filter(role="item").update(key="right")
     table = "question,model,criterion,people,gpt\nq1,m1,right,1,0\nq2,m1,item0,0,1\n"
     load("ratings", written(tmp_path, table), *STARS, drop="category")
-    assert set(
-        Assignment.objects.values_list("task__response_a__external_id", "task__answer_rubric__key")
-    ) == {
+    assert set(Assignment.objects.values_list("task__response_a__external_id", "task__answer_rubric__key")) == {
         ("q1", "closed"),
         ("q2", "open"),
     }

@@ -26,10 +26,33 @@ def test_ratings_become_items_raters_assignments_and_scores(table):
         "x,m1,ann,clear,3,1,12.5\nx,m1,ann,overall,5,1,12.5\nx,m1,bob,clear,2,,\ny,m2,ann,clear,1,2,8\n"
     )
     output = load(
-        "ratings", path, "--study", "tea", "--name", "Tea", "--column", "item=item", "--column", "model=system",
-        "--column", "rater=who", "--column", "criterion=criterion", "--column", "value=score", "--column", "order=nr",
-        "--column", "seconds=time", "--scale", "clear=1:6", "--scale", "overall=0:10:1", "--overall", "overall",
-    )  # fmt: skip
+        "ratings",
+        path,
+        "--study",
+        "tea",
+        "--name",
+        "Tea",
+        "--column",
+        "item=item",
+        "--column",
+        "model=system",
+        "--column",
+        "rater=who",
+        "--column",
+        "criterion=criterion",
+        "--column",
+        "value=score",
+        "--column",
+        "order=nr",
+        "--column",
+        "seconds=time",
+        "--scale",
+        "clear=1:6",
+        "--scale",
+        "overall=0:10:1",
+        "--overall",
+        "overall",
+    )
     assert output == "Study tea: 4 created (answers).\n"
     study = Study.objects.get(slug="tea")
     assert (study.kind, study.status, study.name, study.source) == ("checklist", "closed", "Tea", "r.csv")
@@ -37,11 +60,13 @@ def test_ratings_become_items_raters_assignments_and_scores(table):
     assert study.policies == {"clusters": "items"}
     assert list(Instruction.objects.values_list("external_id", "messages")) == [("x", None), ("y", None)]
     assert set(Response.objects.values_list("external_id", "model__name", "text")) == {
-        ("x", "m1", None), ("y", "m2", None),
-    }  # fmt: skip
+        ("x", "m1", None),
+        ("y", "m2", None),
+    }
     assert set(Criterion.objects.values_list("key", "role", "position", "minimum", "maximum", "step")) == {
-        ("clear", "item", 0, 1, 6, None), ("overall", "overall", 1, 0, 10, 1),
-    }  # fmt: skip
+        ("clear", "item", 0, 1, 6, None),
+        ("overall", "overall", 1, 0, 10, 1),
+    }
     first = Assignment.objects.get(rater__label="ann", task__response_a__external_id="x")
     assert (first.status, first.order, first.active_seconds) == ("submitted", 1, 12.5)
     assert {score.criterion.key: score.value for score in first.scores.all()} == {"clear": 3, "overall": 5}
@@ -69,13 +94,20 @@ def test_a_longer_file_adds_only_what_is_new(table):
 
 def test_items_belong_to_the_instruction_a_column_names(table):
     path = table("item,rater,value,prompt,model\nx1,p0,1,x,m\nx2,p0,2,x,m\n")
-    load("ratings", path, *RATINGS[:-2], "--scale", "*=1:6", "--column", "instruction=prompt", "--column",
-         "model=model", drop="criterion")  # fmt: skip
+    load(
+        "ratings",
+        path,
+        *RATINGS[:-2],
+        "--scale",
+        "*=1:6",
+        "--column",
+        "instruction=prompt",
+        "--column",
+        "model=model",
+        drop="criterion",
+    )
     assert Instruction.objects.get().external_id == "x"
-    assert list(Response.objects.order_by("external_id").values_list("external_id", "sample")) == [
-        ("x1", 0),
-        ("x2", 1),
-    ]
+    assert list(Response.objects.order_by("external_id").values_list("external_id", "sample")) == [("x1", 0), ("x2", 1)]
     assert Study.objects.get().policies == {"clusters": "instructions"}
     assert Criterion.objects.get().key == "value"
 
@@ -84,14 +116,13 @@ def test_labels_become_levels_in_the_order_in_which_they_come(table):
     path = table("item,rater,value\nx,p0,No\nx,p1,Yes\ny,p0,no\ny,p1,Unsure\n")
     load("ratings", path, *RATINGS[:-2], drop="criterion")
     criterion = Criterion.objects.get()
-    assert [(level["key"], level["value"]) for level in criterion.levels] == [
-        ("No", 0),
-        ("Yes", 1),
-        ("Unsure", 2),
-    ]
+    assert [(level["key"], level["value"]) for level in criterion.levels] == [("No", 0), ("Yes", 1), ("Unsure", 2)]
     assert list(Score.objects.order_by("pk").values_list("value", "level")) == [
-        (0, "No"), (1, "Yes"), (0, "No"), (2, "Unsure"),
-    ]  # fmt: skip
+        (0, "No"),
+        (1, "Yes"),
+        (0, "No"),
+        (2, "Unsure"),
+    ]
     load("ratings", table("item,rater,value\nz,p0,Unsure\n"), *RATINGS[:-2], drop="criterion")
     assert len(Criterion.objects.get().levels) == 3
 
@@ -100,8 +131,9 @@ def test_levels_given_by_the_user_keep_their_values(table):
     path = table("item,rater,criterion,value\nx,p0,a,5\nx,p0,b,good\n")
     load("ratings", path, *RATINGS[:-2], "--scale", "a=1,3,5", "--scale", "b=bad,good")
     assert list(Score.objects.order_by("pk").values_list("criterion__key", "value", "level")) == [
-        ("a", 5, "5"), ("b", 1, "good"),
-    ]  # fmt: skip
+        ("a", 5, "5"),
+        ("b", 1, "good"),
+    ]
 
 
 def test_where_keeps_the_rows_that_have_one_of_the_values(table):
@@ -111,17 +143,26 @@ def test_where_keeps_the_rows_that_have_one_of_the_values(table):
 
 
 def test_judges_by_prefix_by_column_and_by_name(table):
-    load("ratings", table("item,rater,criterion,value\nx,p0,a,1\nx,judge:gpt,a,2\n"), *RATINGS,
-         "--judge-prefix", "judge:")  # fmt: skip
+    load(
+        "ratings",
+        table("item,rater,criterion,value\nx,p0,a,1\nx,judge:gpt,a,2\n"),
+        *RATINGS,
+        "--judge-prefix",
+        "judge:",
+    )
     flagged = table("item,rater,criterion,value,machine\nx,p1,a,1,no\nx,claude,a,2,yes\n")
     load("ratings", flagged, *RATINGS, "--judge", "machine")
     named = table("item,criterion,value,model\nx,a,3,mixtral\n")
     load("ratings", named, *RATINGS, "--judge", "model", drop="rater")
     load("ratings", table("item,criterion,value\nx,a,4\n"), *RATINGS, "--judge-name", "qwen", drop="rater")
     assert set(Rater.objects.values_list("label", "kind", "study__slug")) == {
-        ("p0", "person", "s"), ("p1", "person", "s"), ("gpt", "judge", None), ("claude", "judge", None),
-        ("mixtral", "judge", None), ("qwen", "judge", None),
-    }  # fmt: skip
+        ("p0", "person", "s"),
+        ("p1", "person", "s"),
+        ("gpt", "judge", None),
+        ("claude", "judge", None),
+        ("mixtral", "judge", None),
+        ("qwen", "judge", None),
+    }
 
 
 def test_a_judgements_judge_may_bear_the_prefix_too(table):
@@ -150,8 +191,10 @@ def test_wanted_duplicates_become_repeats(table):
     path = table("item,rater,criterion,value\nx,p0,a,1\nx,p0,a,2\nx,p0,b,3\n")
     load("ratings", path, *RATINGS, "--duplicates", "repeat")
     assert sorted(Score.objects.values_list("assignment__repeat", "criterion__key", "value")) == [
-        (0, "a", 1), (0, "b", 3), (1, "a", 2),
-    ]  # fmt: skip
+        (0, "a", 1),
+        (0, "b", 3),
+        (1, "a", 2),
+    ]
     assert "Nothing has changed" in load("ratings", path, *RATINGS, "--duplicates", "repeat")
 
 
@@ -187,11 +230,23 @@ def test_a_person_without_a_value_gave_no_answer(table):
 
 def test_wide_ratings_have_a_column_for_each_rater(table):
     path = table("item,criterion,ann,bob,gpt\nx,a,1,2,3\n")
-    load("ratings", path, *RATINGS[:-2], "--scale", "a=1:6", "--wide", "ann,bob,gpt", "--judge", "gpt",
-         drop=("rater", "value"))  # fmt: skip
+    load(
+        "ratings",
+        path,
+        *RATINGS[:-2],
+        "--scale",
+        "a=1:6",
+        "--wide",
+        "ann,bob,gpt",
+        "--judge",
+        "gpt",
+        drop=("rater", "value"),
+    )
     assert set(Score.objects.values_list("assignment__rater__label", "assignment__rater__kind", "value")) == {
-        ("ann", "person", 1), ("bob", "person", 2), ("gpt", "judge", 3),
-    }  # fmt: skip
+        ("ann", "person", 1),
+        ("bob", "person", 2),
+        ("gpt", "judge", 3),
+    }
 
 
 def test_bad_rows_may_be_skipped_into_a_report(table, settings, tmp_path):
@@ -227,24 +282,40 @@ class TestNamedBenchmark:
         load("ratings", path, *RATINGS[:-2], "--benchmark", "bench", "--column", "model=model")
         assert Task.objects.get().answer_rubric == rubric
         assert set(Score.objects.values_list("criterion__key", "value", "level")) == {
-            ("item1", 0.75, "3"), ("overall", 8, ""),
-        }  # fmt: skip
+            ("item1", 0.75, "3"),
+            ("overall", 8, ""),
+        }
 
     def test_judgements_name_items_by_their_place(self, table):
         make_rubric(self.workspace, 2, benchmark=self.benchmark)
-        path = table(
-            "item,model,item_index,value,why\nq1,m1,0,1.0,fine\nq1,m1,1,0.5,half\nq2,m1,0,0.25,poor\n"
-        )
+        path = table("item,model,item_index,value,why\nq1,m1,0,1.0,fine\nq1,m1,1,0.5,half\nq2,m1,0,0.25,poor\n")
         arguments = (
-            "judgements", path, "--study", "judged", "--benchmark", "bench", "--create-items", "--judge-name", "gpt",
-            "--column", "item=item", "--column", "model=model", "--column", "item_index=item_index",
-            "--column", "value=value", "--column", "reason=why",
-        )  # fmt: skip
+            "judgements",
+            path,
+            "--study",
+            "judged",
+            "--benchmark",
+            "bench",
+            "--create-items",
+            "--judge-name",
+            "gpt",
+            "--column",
+            "item=item",
+            "--column",
+            "model=model",
+            "--column",
+            "item_index=item_index",
+            "--column",
+            "value=value",
+            "--column",
+            "reason=why",
+        )
         assert load(*arguments) == "Study judged: 3 created (answers).\n"
         whole = Assignment.objects.get(task__response_a=self.response)
         assert {s.criterion.key: (s.value, s.reason) for s in whole.scores.all()} == {
-            "item0": (1.0, "fine"), "item1": (0.5, "half"),
-        }  # fmt: skip
+            "item0": (1.0, "fine"),
+            "item1": (0.5, "half"),
+        }
         short = Assignment.objects.get(task__response_a__instruction__external_id="q2")
         assert (short.status, short.reason) == ("unscored", "1 of 2 items answered")
         assert short.task.response_a.run.experiment == "main"
@@ -255,9 +326,7 @@ class TestNamedBenchmark:
     def test_another_judge_of_another_study_shares_the_responses(self, table):
         path = table("item,model,rater,criterion,value\nq1,m1,p0,a,3\n")
         for study in ("one", "two"):
-            load(
-                "ratings", path, *RATINGS, "--study", study, "--benchmark", "bench", "--column", "model=model"
-            )
+            load("ratings", path, *RATINGS, "--study", study, "--benchmark", "bench", "--column", "model=model")
         assert Task.objects.filter(response_a=self.response).count() == 2
 
 

@@ -77,10 +77,7 @@ def refused(tmp_path):
             "r.csv line 3: p0 answers the same for the second time; remove one of the two rows or say "
             "--duplicates repeat.",
         ),
-        (
-            GOOD.encode() + b"y,p\xe9,a,1\n",
-            "r.csv line 3: byte 4 of the line is not UTF-8; save the file as UTF-8.",
-        ),
+        (GOOD.encode() + b"y,p\xe9,a,1\n", "r.csv line 3: byte 4 of the line is not UTF-8; save the file as UTF-8."),
         (GOOD + ",p0,a,1\n", "r.csv line 3: item is empty; every row needs its item."),
         (GOOD + "y,,a,1\n", "r.csv line 3: rater is empty; every row needs its rater."),
         (GOOD + "y,p0,,1\n", "r.csv line 3: criterion is empty; every row needs its criterion."),
@@ -192,10 +189,7 @@ def test_odd_numbers_of_order_and_seconds(refused):
         (("--scale", "a=0:1e308"), "'0:1e308' is not a range; write it as 1:6, or 1:6:1 with its step."),
         (("--scale", "b=1:6"), "r.csv has no criterion 'b' for --scale; its criteria are a."),
         (("--column", "item=rater"), "--column says twice which column is the item; say it once."),
-        (
-            ("--map", "1=A"),
-            "--map says what the choices of preferences mean; these are ratings, leave it out.",
-        ),
+        (("--map", "1=A"), "--map says what the choices of preferences mean; these are ratings, leave it out."),
         (("--experiment", "e" * 51), "--experiment is too long; keep it to 50 characters."),
         (("--name", "n" * 201), "The study's title is too long; keep it to 200 characters."),
         (("--scale", "a=1"), "'1' is not a scale; write a range as 1:6 or at least two levels as 1,3,5."),
@@ -227,13 +221,9 @@ def test_a_row_that_names_neither_judge_nor_rater(refused):
 
 
 def test_columns_that_must_be_named(refused):
+    assert refused("ratings", GOOD, *RATINGS, drop="item") == "Say which column is the item with --column item=COLUMN."
     assert (
-        refused("ratings", GOOD, *RATINGS, drop="item")
-        == "Say which column is the item with --column item=COLUMN."
-    )
-    assert (
-        refused("ratings", GOOD, *RATINGS, drop="rater")
-        == "Say which column is the rater with --column rater=COLUMN."
+        refused("ratings", GOOD, *RATINGS, drop="rater") == "Say which column is the rater with --column rater=COLUMN."
     )
     judgements = ("--study", "s", "--column", "item=item", "--column", "value=value")
     assert "the judge with" in refused("judgements", GOOD, *judgements)
@@ -325,11 +315,7 @@ def test_skipping_every_row_is_no_load(refused):
             "r.csv line 4: p0 answers the same for the second time; remove one of "
             "the two rows or say --duplicates repeat.",
         ),
-        (
-            "x,m,n,p0,A",
-            ("--column", "first=rater"),
-            "r.csv line 2: rater is 'p0'; say A or B, or the model's name.",
-        ),
+        ("x,m,n,p0,A", ("--column", "first=rater"), "r.csv line 2: rater is 'p0'; say A or B, or the model's name."),
     ],
 )
 def test_bad_preferences(refused, row, arguments, message):

@@ -22,9 +22,7 @@ def last_words(request, client):
         page = client.post(reverse("annotation:start", args=[study.slug]))
         for _turn in range(2):
             response = client.post(page["Location"], ANSWER, headers=request.param)
-            page = (
-                response if response.has_header("Location") else {"Location": response.get("HX-Push-Url", "")}
-            )
+            page = response if response.has_header("Location") else {"Location": response.get("HX-Push-Url", "")}
         return markup(client.get(reverse("annotation:done", args=[study.slug])))
 
     return answer_two

@@ -42,11 +42,17 @@ def address(study):
 
 
 CHECKS = {
-    "rows": "3", "mark": "Week", "asked": "9",
-    "q0-question_en": "Does Mei move house?", "q0-numbers": "3",
-    "q1-question_en": "Does it rain?", "q1-question_zh": "下雨了吗？", "q1-numbers": "5-9/2",
-    "q2-question_en": "Is it a diary?", "q2-numbers": "",
-}  # fmt: skip
+    "rows": "3",
+    "mark": "Week",
+    "asked": "9",
+    "q0-question_en": "Does Mei move house?",
+    "q0-numbers": "3",
+    "q1-question_en": "Does it rain?",
+    "q1-question_zh": "下雨了吗？",
+    "q1-numbers": "5-9/2",
+    "q2-question_en": "Is it a diary?",
+    "q2-numbers": "",
+}
 
 
 def test_a_check_is_asked_of_each_part_that_it_names(client, draft, lead):
@@ -73,9 +79,7 @@ def test_a_check_is_asked_of_each_part_that_it_names(client, draft, lead):
     assert study.tasks.filter(part__isnull=True).count() == 2
 
 
-def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of_the_response(
-    client, draft, lead
-):
+def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of_the_response(client, draft, lead):
     study = draft("check")
     client.force_login(lead)
     client.post(address(study), CHECKS | {"rows": "1"})
@@ -103,8 +107,14 @@ def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of
 def test_a_changed_list_is_the_next_version_and_an_unchanged_one_is_none(client, draft, lead):
     study = draft("checklist")
     client.force_login(lead)
-    sent = {"rows": "2", "q0-question_en": "Is it clear?", "q0-scale": "fulfilment", "q0-may_not_apply": "on",
-            "q1-question_en": "Overall?", "q1-scale": "overall10"}  # fmt: skip
+    sent = {
+        "rows": "2",
+        "q0-question_en": "Is it clear?",
+        "q0-scale": "fulfilment",
+        "q0-may_not_apply": "on",
+        "q1-question_en": "Overall?",
+        "q1-scale": "overall10",
+    }
     client.post(address(study), sent)
     client.post(address(study), sent | {"q0-origin": "is_it_clear", "q1-origin": "overall"})
     assert Rubric.objects.filter(study=study).count() == 1
@@ -126,12 +136,7 @@ def test_a_library_rubric_is_copied_and_stays_as_it_is(client, draft, source, le
     page = markup(client.get(address(study)))
     assert "Is quality 0 there?" in page
     # The factory's levels are none of the offered scales: they stay.
-    sent = {
-        "rows": "1",
-        "q0-origin": "item0",
-        "q0-question_en": "Is quality 0 really there?",
-        "q0-scale": "as-it-is",
-    }
+    sent = {"rows": "1", "q0-origin": "item0", "q0-question_en": "Is quality 0 really there?", "q0-scale": "as-it-is"}
     client.post(address(study), sent)
     study.refresh_from_db()
     [criterion] = study.rubric.criteria.all()
@@ -206,9 +211,16 @@ def test_launching_saves_what_stands_in_the_form(client, draft, lead):
     study = draft("checklist")
     client.force_login(lead)
     sent = {
-        "name_en": "Draft", "overlap": "4", "order": "spread", "hints": "hidden", "samples": "first", "probe_gap": "10",
-        "checks_failed": "3", "checks_window": "10", "do": "launch",
-    }  # fmt: skip
+        "name_en": "Draft",
+        "overlap": "4",
+        "order": "spread",
+        "hints": "hidden",
+        "samples": "first",
+        "probe_gap": "10",
+        "checks_failed": "3",
+        "checks_window": "10",
+        "do": "launch",
+    }
     response = client.post(reverse("annotation:setup", args=[study.slug]), sent)
     assert response["Location"] == reverse("annotation:desk", args=[study.slug])
     study.refresh_from_db()

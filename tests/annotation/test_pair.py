@@ -17,10 +17,7 @@ from tests.screen_studies import make_pair_study
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
-TEXTS = (
-    "# Shade\n\nAlpha speaks of trees.\n\n# Costs\n\nThey are low.",
-    "# Shades\n\nBeta is about water.\n\n# Other",
-)
+TEXTS = ("# Shade\n\nAlpha speaks of trees.\n\n# Costs\n\nThey are low.", "# Shades\n\nBeta is about water.\n\n# Other")
 
 
 def opened(client, study, shown_first):
@@ -108,13 +105,7 @@ def test_preferences_by_criterion(client, shown_first):
     client.post(url, {f"c-{key}": level for key, level in given.items()})
     sign = 1 if shown_first == "a" else -1
     stored = dict(assignment.scores.values_list("criterion__key", "value"))
-    assert stored == {
-        "content": 2 * sign,
-        "structure": -sign,
-        "language": 0,
-        "requirements": sign,
-        "preference": sign,
-    }
+    assert stored == {"content": 2 * sign, "structure": -sign, "language": 0, "requirements": sign, "preference": sign}
 
 
 @pytest.mark.parametrize("shown_first", ["a", "b"])
@@ -163,9 +154,7 @@ def test_the_place_in_both_texts_is_kept_apart_from_answers(four, client):
 
 def test_a_place_alone_makes_a_draft_without_answers(four, client):
     assignment, url = four
-    client.post(
-        reverse("annotation:save_draft", args=[assignment.public_id]), {"place": "1", "paragraph": "2"}
-    )
+    client.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"place": "1", "paragraph": "2"})
     assert Draft.objects.get().answers == {}
     assert "Your draft is back</span>" not in markup(client.get(url))
 
@@ -173,9 +162,7 @@ def test_a_place_alone_makes_a_draft_without_answers(four, client):
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_near_copies_are_compared_word_by_word(client, headers):
     long = "A plain sentence about trees in the city. " * 20
-    _assignment, url = opened(
-        client, make_pair_study("four", texts=(long, long.replace("city", "town", 1))), "a"
-    )
+    _assignment, url = opened(client, make_pair_study("four", texts=(long, long.replace("city", "town", 1))), "a")
     assert "differences/" in markup(client.get(url))
     html = markup(client.get(f"{url}differences/", headers=headers))
     assert "<del>city</del><ins>town</ins>" in html
@@ -190,9 +177,7 @@ def test_different_texts_offer_no_word_diff(four, client):
 
 def test_nothing_names_the_models_or_their_order(client):
     study = make_pair_study("four", texts=TEXTS)
-    for model, name in zip(
-        LanguageModel.objects.order_by("pk"), ("Zephyrion-70B", "Quillmaster-2"), strict=True
-    ):
+    for model, name in zip(LanguageModel.objects.order_by("pk"), ("Zephyrion-70B", "Quillmaster-2"), strict=True):
         model.name = name
         model.save()
     assignment, url = opened(client, study, "b")

@@ -177,9 +177,7 @@ def test_answers_at_once_that_differ_are_kept_in_some_order(study, browser, at_o
 
     def revisions():
         overall = Score.objects.filter(criterion__key="overall").order_by("revision")
-        return list(overall.values_list("revision", flat=True)), len(
-            set(overall.values_list("value", flat=True))
-        )
+        return list(overall.values_list("revision", flat=True)), len(set(overall.values_list("value", flat=True)))
 
     ((numbers, values),) = at_once(revisions)
     assert numbers == list(range(8))
@@ -233,11 +231,7 @@ def test_a_submit_against_the_end_of_its_lease_keeps_the_answer(study, browser, 
 
     def ended():
         found = Assignment.objects.get(pk=first.pk)
-        return (
-            found.status,
-            found.scores.count(),
-            Seat.objects.filter(task=found.task_id, state="taken").count(),
-        )
+        return (found.status, found.scores.count(), Seat.objects.filter(task=found.task_id, state="taken").count())
 
     assert at_once(ended) == [("submitted", 4, 1)]
     open_, held = at_once(held_and_open)[0]

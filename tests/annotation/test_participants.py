@@ -46,9 +46,7 @@ def private():
 @pytest.fixture
 def study():
     study = make_study(tasks=6, overlap=3, probe_rate=0, quota=4)
-    study.guideline = Guideline.objects.create(
-        workspace=study.workspace, key="fair", texts={"en": "# Be fair"}
-    )
+    study.guideline = Guideline.objects.create(workspace=study.workspace, key="fair", texts={"en": "# Be fair"})
     study.save()
     return study
 
@@ -128,13 +126,7 @@ class TestAStrangerWithTheId:
         assert "Ask the lead" in html and 'name="code"' in html
         assert "R1" not in html
         assert not any(code in html for code in crowd.codes.values())
-        for fields in (
-            {"answer": "yes"},
-            {"answer": "no"},
-            {"read": "1"},
-            {"do": "continue"},
-            {"do": "anew"},
-        ):
+        for fields in ({"answer": "yes"}, {"answer": "no"}, {"read": "1"}, {"do": "continue"}, {"do": "anew"}):
             assert stranger.post(link(crowd, session=session), fields).status_code == 403
         assert COOKIE not in stranger.cookies
         for assignment in Assignment.objects.all():
@@ -528,20 +520,13 @@ class TestSignedLinks:
             "sub": session,
             "iat": now,
             "exp": now + timedelta(minutes=5),
-            "prolific": {
-                "PROLIFIC_PID": pid,
-                "STUDY_ID": "s1",
-                "SESSION_ID": session,
-                "workspace_id": "w0rkspace",
-            },
+            "prolific": {"PROLIFIC_PID": pid, "STUDY_ID": "s1", "SESSION_ID": session, "workspace_id": "w0rkspace"},
         }
         return jwt.encode(claims | changed, private, algorithm=algorithm, headers={"kid": kid})
 
     def test_whom_the_signature_names_comes_in_and_goes_on_anywhere(self, client, study, signed, private):
         go_in(client, link(signed, prolific_token=self.token(private)), study)
-        address = link(
-            signed, session=OTHER_SESSION, prolific_token=self.token(private, session=OTHER_SESSION)
-        )
+        address = link(signed, session=OTHER_SESSION, prolific_token=self.token(private, session=OTHER_SESSION))
         laptop = Client()
         assert "Continue as R1" in text_of(laptop.get(address))
         laptop.post(address, {"do": "continue"})
@@ -573,15 +558,11 @@ class TestSignedLinks:
             {"aud": "https://testserver/join/another/"},
             {"exp": timezone.now() - timedelta(hours=1)},
             {"prolific": {"PROLIFIC_PID": "5f1a", "SESSION_ID": SESSION, "STUDY_ID": "s1"}},
-            {
-                "prolific": {
-                    "PROLIFIC_PID": "5f1a", "SESSION_ID": SESSION, "STUDY_ID": "s1", "workspace_id": "attacker",
-                }
-            },
+            {"prolific": {"PROLIFIC_PID": "5f1a", "SESSION_ID": SESSION, "STUDY_ID": "s1", "workspace_id": "attacker"}},
             {"prolific": "5f1a"},
         ],
         ids=lambda changed: next(iter(changed)),
-    )  # fmt: skip
+    )
     def test_a_token_of_something_else_is_none(self, client, signed, private, changed):
         token = self.token(private, **changed)
         assert client.get(link(signed, prolific_token=token)).status_code == 403
@@ -613,9 +594,7 @@ class TestSignedLinks:
         file.write_text(json.dumps({"keys": keys}), encoding="utf-8")
         assert client.get(address).status_code == 200
 
-    def test_the_lead_asks_for_signatures_once_the_operator_has_the_keys(
-        self, study, crowd, signed, settings
-    ):
+    def test_the_lead_asks_for_signatures_once_the_operator_has_the_keys(self, study, crowd, signed, settings):
         lead = Client()
         lead.force_login(make_user("lead", study.workspace))
         change = reverse("annotation:change_cohort", args=[study.slug, crowd.pk])
@@ -631,10 +610,7 @@ class TestSignedLinks:
         assert crowd.platform_workspace == "w0rkspace"
         lead.post(change, {"do": "signed", "workspace": ""})
         event = Event.objects.filter(verb="change_platform_workspace").latest("pk")
-        assert (event.before, event.after) == (
-            {"prolific_workspace": "w0rkspace"},
-            {"prolific_workspace": ""},
-        )
+        assert (event.before, event.after) == ({"prolific_workspace": "w0rkspace"}, {"prolific_workspace": ""})
 
 
 class TestMTurk:
@@ -648,9 +624,7 @@ class TestMTurk:
 
     def test_the_assignment_is_the_submission(self, client, study):
         cohort = make_cohort(study, "mturk", "crowd")
-        address = (
-            reverse("annotation:join", args=[cohort.entry_token]) + "?workerId=A1&hitId=C3&assignmentId="
-        )
+        address = reverse("annotation:join", args=[cohort.entry_token]) + "?workerId=A1&hitId=C3&assignmentId="
         mine = "3" + "A" * 29
         go_in(client, address + mine, study)
         assert Client().get(address + mine).status_code == 200
@@ -663,13 +637,7 @@ def test_a_revoked_link_answers_nobody(client, study, crowd):
     crowd.revoked_at = timezone.now()
     crowd.save()
     for browser in (client, Client()):
-        for fields in (
-            None,
-            {"answer": "yes"},
-            {"do": "continue"},
-            {"do": "ask"},
-            {"do": "code", "code": "x"},
-        ):
+        for fields in (None, {"answer": "yes"}, {"do": "continue"}, {"do": "ask"}, {"do": "code", "code": "x"}):
             response = browser.post(link(crowd), fields) if fields else browser.get(link(crowd))
             assert response.status_code == 410
     assert client.get(done(study)).status_code == 200

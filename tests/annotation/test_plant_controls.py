@@ -101,9 +101,7 @@ def test_a_pair_is_named_by_both_models(tmp_path):
     task = study.tasks.get()
     file = tmp_path / "gold.csv"
     instruction = task.response_a.instruction.external_id
-    file.write_text(
-        f"instruction,model,model_b,criterion,value\n{instruction},model1,model0,preference,both_bad\n"
-    )
+    file.write_text(f"instruction,model,model_b,criterion,value\n{instruction},model1,model0,preference,both_bad\n")
     call_command("plant_controls", study.slug, gold=file)
     task.refresh_from_db()
     assert task.gold["expected"] == {"preference": 0.0}
@@ -127,9 +125,13 @@ def test_it_says_when_texts_run_out(study, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["essays"], "Say what to plant"), (["essays", "--degraded", "-1"], "1 or more"), (["nothing", "--degraded", "1"],
-     "no study 'nothing'"), (["essays", "--gold", "missing.csv"], "cannot be opened")],
-)  # fmt: skip
+    [
+        (["essays"], "Say what to plant"),
+        (["essays", "--degraded", "-1"], "1 or more"),
+        (["nothing", "--degraded", "1"], "no study 'nothing'"),
+        (["essays", "--gold", "missing.csv"], "cannot be opened"),
+    ],
+)
 def test_what_cannot_be_done_is_said(study, arguments, said):
     with pytest.raises(CommandError, match=said):
         call_command("plant_controls", *arguments)

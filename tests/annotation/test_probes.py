@@ -88,13 +88,7 @@ def test_phases_of_a_studys_raters_fill_the_unit_evenly():
     assert abs(sum(due(25, Rate(Fraction(1, 50), phase)) for phase in phases_) - 50) <= 2
 
 
-@given(
-    st.integers(0, 50),
-    st.integers(0, 50),
-    st.integers(0, 9),
-    st.integers(0, 9),
-    st.randoms(use_true_random=False),
-)
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 9), st.integers(0, 9), st.randoms(use_true_random=False))
 def test_a_raters_sides_stay_balanced_whatever_the_tasks_have_had(a, b, task_a, task_b, random):
     side = draw_side(ShownSide(a, b), ShownSide(task_a, task_b), random)
     if abs(a - b) >= 3:
@@ -156,9 +150,7 @@ class TestProbes:
         done = work(make_rater(study), study)
         assert max(a.repeat for a in done) in (2, 3)
         for task in study.tasks.all():
-            orders = list(
-                Assignment.objects.filter(task=task).order_by("repeat").values_list("repeat", "order")
-            )
+            orders = list(Assignment.objects.filter(task=task).order_by("repeat").values_list("repeat", "order"))
             assert [repeat for repeat, _ in orders] == list(range(len(orders)))
             assert all(later - earlier >= 2 for (_, earlier), (_, later) in itertools.pairwise(orders))
 
@@ -218,23 +210,17 @@ class TestProbes:
         ordinary = Assignment.objects.filter(rater=rater, repeat=0)
         for probe in probes:
             for _ in range(3):
-                Assignment.objects.create(
-                    task=probe.task, rater=make_rater(study), shown_first=probe.shown_first
-                )
+                Assignment.objects.create(task=probe.task, rater=make_rater(study), shown_first=probe.shown_first)
             first = ordinary.get(task=probe.task)
             counts = {"shown_a": 0, "shown_b": 0, "handed": probe.order - 1}
             coming = Coming(counts, {}, clock())
             redrawn = {
-                _first_side(rater, replace_seed(study, seed), probe.task_id, coming, "probe")
-                for seed in range(20)
+                _first_side(rater, replace_seed(study, seed), probe.task_id, coming, "probe") for seed in range(20)
             }
             assert redrawn == {"a", "b"}
             other = "b" if probe.shown_first == "a" else "a"
             for seed in range(5):
-                assert (
-                    _first_side(make_rater(study), replace_seed(study, seed), probe.task_id, coming, "")
-                    == other
-                )
+                assert _first_side(make_rater(study), replace_seed(study, seed), probe.task_id, coming, "") == other
             # Without the three, what counts is the first answers: the probe itself moves nothing.
             Assignment.objects.filter(task=probe.task).exclude(rater=rater).delete()
             even = "b" if first.shown_first == "a" else "a"
@@ -265,13 +251,7 @@ class TestProbes:
 
     @pytest.mark.parametrize(
         "policies",
-        [
-            {"probe_rate": 0.5},
-            {"probe_rate": -0.1},
-            {"probe_rate": "2%"},
-            {"probe_gap": 0},
-            {"probe_times": 1.5},
-        ],
+        [{"probe_rate": 0.5}, {"probe_rate": -0.1}, {"probe_rate": "2%"}, {"probe_gap": 0}, {"probe_times": 1.5}],
     )
     def test_nonsense_is_named(self, policies):
         study = make_study(tasks=1, seats=False, **policies)

@@ -41,9 +41,7 @@ def make_qualifying(training=2, qualification=4, needed=3, **policies):
     )
     tasks = list(study.tasks.order_by("pk"))
     for task in tasks[:training]:
-        mark_gold(
-            task, {"overall": [4, 6], "item0": 0.5}, purpose="training", why={"en": "It is *middling*."}
-        )
+        mark_gold(task, {"overall": [4, 6], "item0": 0.5}, purpose="training", why={"en": "It is *middling*."})
     for task in tasks[training : training + qualification]:
         mark_gold(task, {"overall": 5}, purpose="qualification")
     make_seats(study)
@@ -171,9 +169,7 @@ def test_neither_practice_nor_what_others_answer_qualifies():
     assert "not the ones agreed on" in why_stopped(Rater.objects.get(pk=rater.pk))
 
 
-@pytest.mark.parametrize(
-    "rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}, {"of": 10, "pass": True}, {"of": 8}]
-)
+@pytest.mark.parametrize("rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}, {"of": 10, "pass": True}, {"of": 8}])
 def test_a_senseless_pass_mark_is_named(rule):
     study = make_study(tasks=1, qualification=rule)
     with pytest.raises(BadPolicy, match="qualification"):
@@ -189,9 +185,7 @@ def test_nine_of_ten_is_the_usual_mark():
 class TestPausing:
     @pytest.fixture
     def study(self):
-        study = make_study(
-            tasks=60, seats=False, probe_rate=0, gold_rate=0.25, checks={"window": 4, "failed": 2}
-        )
+        study = make_study(tasks=60, seats=False, probe_rate=0, gold_rate=0.25, checks={"window": 4, "failed": 2})
         for task in study.tasks.order_by("pk")[:20]:
             mark_gold(task, {"overall": 5})
         make_seats(study)
@@ -251,9 +245,7 @@ class TestPausing:
         assert event.after == {"state": "paused", "cause": "checks"}
 
     def test_practice_neither_pauses_nor_counts_among_the_checks(self):
-        study = make_qualifying(
-            training=3, qualification=0, gold_rate=0.25, checks={"window": 4, "failed": 2}
-        )
+        study = make_qualifying(training=3, qualification=0, gold_rate=0.25, checks={"window": 4, "failed": 2})
         for task in study.tasks.filter(gold__isnull=True).order_by("pk")[:5]:
             mark_gold(task, {"overall": 5})
         rater = make_rater(study)
@@ -354,9 +346,7 @@ class TestPages:
         client, _study, _user = rosa
         assignment = Assignment.objects.get()
         told = client.post(
-            reverse("annotation:rate", args=[assignment.public_id]),
-            GOOD | {"c-overall": "9"},
-            headers=headers,
+            reverse("annotation:rate", args=[assignment.public_id]), GOOD | {"c-overall": "9"}, headers=headers
         )
         address = reverse("annotation:feedback", args=[assignment.public_id])
         assert (told["HX-Redirect"] if headers else told["Location"]) == address

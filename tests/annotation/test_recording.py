@@ -97,9 +97,7 @@ def test_not_applicable_is_no_number_where_the_rubric_allows_it(assignment):
 def test_not_applicable_has_no_value(assignment):
     assignment.task.answer_rubric.criteria.filter(key="item1").update(may_not_apply=True)
     with pytest.raises(AnswerRefused, match="item1"):
-        record_answer(
-            assignment=assignment, answers=GOOD | {"item1": Answer(0.5, not_applicable=True)}, clock=noon
-        )
+        record_answer(assignment=assignment, answers=GOOD | {"item1": Answer(0.5, not_applicable=True)}, clock=noon)
 
 
 def test_levels_that_share_a_value_are_told_apart(assignment):
@@ -116,10 +114,7 @@ def test_levels_that_share_a_value_are_told_apart(assignment):
     assert record_answer(assignment=assignment, answers=none, clock=noon) == "unchanged"
     low = GOOD | {"item1": Answer(0.0, level="low")}
     assert record_answer(assignment=assignment, answers=low, clock=noon) == "revised"
-    assert list(Score.objects.filter(criterion__key="item1").values_list("level", flat=True)) == [
-        "none",
-        "low",
-    ]
+    assert list(Score.objects.filter(criterion__key="item1").values_list("level", flat=True)) == ["none", "low"]
 
 
 @pytest.mark.parametrize(
@@ -152,10 +147,7 @@ def test_a_revision_that_another_came_before_is_tried_again(assignment, monkeypa
     monkeypatch.setattr(recording, "latest_scores", late)
     changed = GOOD | {"item0": Answer(0.25)}
     assert record_answer(assignment=assignment, answers=changed, clock=noon) == "revised"
-    assert list(Score.objects.filter(criterion__key="item0").values_list("revision", "value")) == [
-        (0, 0.0),
-        (1, 0.25),
-    ]
+    assert list(Score.objects.filter(criterion__key="item0").values_list("revision", "value")) == [(0, 0.0), (1, 0.25)]
     assert Score.objects.count() == 5
 
 
@@ -185,10 +177,7 @@ def test_a_change_is_a_revision_and_the_first_answer_stays(assignment):
     record_answer(assignment=assignment, answers=GOOD, clock=noon)
     changed = GOOD | {"item0": Answer(0.25)}
     assert record_answer(assignment=assignment, answers=changed, clock=noon) == "revised"
-    assert list(Score.objects.filter(criterion__key="item0").values_list("revision", "value")) == [
-        (0, 0.0),
-        (1, 0.25),
-    ]
+    assert list(Score.objects.filter(criterion__key="item0").values_list("revision", "value")) == [(0, 0.0), (1, 0.25)]
     assert Score.objects.count() == 5
     assert values(assignment)["item0"] == 0.25
     assert record_answer(assignment=assignment, answers=GOOD, clock=noon) == "revised"
@@ -305,9 +294,7 @@ def test_a_skip_keeps_when_and_how_long(assignment):
 @pytest.mark.parametrize(("begun", "shown"), [(60, 20), (5, 5)])
 def test_an_answer_given_offline_began_as_long_ago_as_it_took(assignment, begun, shown):
     """15 s of work and 5 s of rest, but never before the task was handed out."""
-    Assignment.objects.filter(pk=assignment.pk).update(
-        shown_at=None, created_at=NOON - timedelta(seconds=begun)
-    )
+    Assignment.objects.filter(pk=assignment.pk).update(shown_at=None, created_at=NOON - timedelta(seconds=begun))
     stored = Assignment.objects.get(pk=assignment.pk)
     timing = Timing(active_seconds=15, idle_seconds=5)
     record_answer(assignment=stored, answers=GOOD, clock=noon, timing=timing)

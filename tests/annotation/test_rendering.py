@@ -21,9 +21,7 @@ def test_markdown_with_tables_and_code():
     assert "style=" not in html
 
 
-@pytest.mark.parametrize(
-    "formula", [r"$a^2 + b^2$", r"\(a^2 + b^2\)", r"$$\frac{1}{2}$$", "\\[\n\\sum_{i=1}^n i\n\\]"]
-)
+@pytest.mark.parametrize("formula", [r"$a^2 + b^2$", r"\(a^2 + b^2\)", r"$$\frac{1}{2}$$", "\\[\n\\sum_{i=1}^n i\n\\]"])
 def test_latex_becomes_mathml(formula):
     html = html_of(f"Before {formula} after.")
     assert "<math" in html

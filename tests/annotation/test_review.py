@@ -49,9 +49,7 @@ def test_verdicts_reasons_and_quotations_are_shown(page):
 def test_findings_and_their_reasons_are_stored(page, headers):
     client, assignment, url = page
     client.post(url, GOOD, headers=headers)
-    stored = {
-        score.criterion.key: (score.level, score.value, score.reason) for score in assignment.scores.all()
-    }
+    stored = {score.criterion.key: (score.level, score.value, score.reason) for score in assignment.scores.all()}
     assert stored == {
         "item0": ("reasonable", 1.0, ""),
         "item1": ("not-reasonable", 0.0, "It says no such thing."),
@@ -107,12 +105,7 @@ def test_a_judges_reason_is_text_not_markup(page):
     verdict = assignment.task.reviews
     criterion = verdict.scores.first().criterion
     Score.objects.create(
-        assignment=verdict,
-        criterion=criterion,
-        revision=1,
-        value=0.25,
-        level="1",
-        reason="<script>alert(1)</script>",
+        assignment=verdict, criterion=criterion, revision=1, value=0.25, level="1", reason="<script>alert(1)</script>"
     )
     html = markup(client.get(url))
     assert "&lt;script&gt;alert(1)" in html
@@ -133,9 +126,14 @@ def test_a_verdict_on_a_pair_is_shown_as_the_judge_saw_it(client):
     Score.objects.create(assignment=verdict, criterion=criterion, value=-1, level="b", reason="A says more.")
     study = Study.objects.create(workspace=pairs.workspace, slug="pair-reviews", kind="review", status="open")
     Task.objects.create(
-        study=study, kind="review", key=f"v:{verdict.pk}", reviews=verdict,
-        answer_rubric=review_rubric(task.answer_rubric), response_a=task.response_a, response_b=task.response_b,
-    )  # fmt: skip
+        study=study,
+        kind="review",
+        key=f"v:{verdict.pk}",
+        reviews=verdict,
+        answer_rubric=review_rubric(task.answer_rubric),
+        response_a=task.response_a,
+        response_b=task.response_b,
+    )
     make_seats(study)
     client.force_login(make_user("rater", study.workspace))
     response = client.post(reverse("annotation:start", args=[study.slug]))

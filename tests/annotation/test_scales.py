@@ -47,9 +47,7 @@ def test_descriptions(scale, words):
     assert describe(on(scale)) == words
 
 
-@pytest.mark.parametrize(
-    "scale", ["", "1", "6:1", "1:1", "1:6:0", "1:6:1:1", "a:b", "1,1", "a,,b", "1:", "nan:1"]
-)
+@pytest.mark.parametrize("scale", ["", "1", "6:1", "1:1", "1:6:0", "1:6:1:1", "a:b", "1,1", "a,,b", "1:", "nan:1"])
 def test_scales_that_make_no_sense(scale):
     with pytest.raises(BadScale):
         parse_scale(scale)

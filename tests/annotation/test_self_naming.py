@@ -93,9 +93,14 @@ def test_masked_names_are_not_sent_and_offsets_hold(study, client):
         sent += client.get(response["Location"]).content
         client.post(
             response["Location"],
-            {"c-item0": "1", "c-item1": "1", "c-item2": "1", "c-overall": "3",
-             "e-item0": '[{"pane": "a", "start": 2, "end": 6}]'},
-        )  # fmt: skip
+            {
+                "c-item0": "1",
+                "c-item1": "1",
+                "c-item2": "1",
+                "c-overall": "3",
+                "e-item0": '[{"pane": "a", "start": 2, "end": 6}]',
+            },
+        )
     assert b"Claude" not in sent
     assert "██████".encode() in sent
     assert "I am Claude" in Response.objects.get(text__contains="Claude").text
@@ -175,11 +180,7 @@ def test_every_finding_is_reached_by_pages(client, study, lead):
     task = study.tasks.first()
     for number in range(120):
         Task.objects.create(
-            study=study,
-            kind="single",
-            key=f"x{number}",
-            response_a=task.response_a,
-            answer_rubric=task.answer_rubric,
+            study=study, kind="single", key=f"x{number}", response_a=task.response_a, answer_rubric=task.answer_rubric
         )
     scan_study(study)
     client.force_login(lead)
@@ -200,9 +201,13 @@ def test_a_table_of_ratings_is_looked_through_when_it_is_loaded(study, tmp_path,
     rows = [f"essays-{n},model0,ann,item0,0.5" for n in range(3)]
     file.write_text("\n".join(["item,model,rater,criterion,value", *rows]))
     call_command(
-        "load_table", "ratings", str(file), study="rated", benchmark=study.benchmark.slug,
+        "load_table",
+        "ratings",
+        str(file),
+        study="rated",
+        benchmark=study.benchmark.slug,
         column=[f"{name}={name}" for name in ("item", "model", "rater", "criterion", "value")],
-    )  # fmt: skip
+    )
     assert "In 1 tasks a response says which model wrote it" in capsys.readouterr().err
     assert Flag.objects.get(task__study__slug="rated").kind == SELF_NAMING
 

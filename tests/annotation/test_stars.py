@@ -1,6 +1,5 @@
 """The stars screen, as rater and stranger, with and without HTMX."""
 
-
 import pytest
 from django.urls import reverse
 

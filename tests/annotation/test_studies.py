@@ -58,9 +58,7 @@ def draft_of(source, lead, kind="checklist", **policies):
     study.policies = {**study.policies, **policies}
     if kind == "pair":
         rubric = Rubric.objects.create(workspace=source.workspace, key=f"pair-{study.slug}")
-        Criterion.objects.create(
-            rubric=rubric, key="preference", role="preference", position=0, levels=COMPARES
-        )
+        Criterion.objects.create(rubric=rubric, key="preference", role="preference", position=0, levels=COMPARES)
         study.rubric = rubric
     study.save()
     return study
@@ -123,9 +121,7 @@ def test_all_pairs_and_pairs_against_a_baseline(source, lead):
     everything = planned_tasks(draft_of(source, lead, kind="pair")).tasks
     assert len(everything) == 4 * 3
     assert all(task.response_a < task.response_b for task in everything)
-    against = planned_tasks(
-        draft_of(source, lead, kind="pair", **selection(pairs="baselines", baselines=[model(0)]))
-    )
+    against = planned_tasks(draft_of(source, lead, kind="pair", **selection(pairs="baselines", baselines=[model(0)])))
     assert len(against) == 4 * 2
     base = set(Response.objects.filter(model=model(0)).values_list("pk", flat=True))
     assert all((task.response_a in base) != (task.response_b in base) for task in against.tasks)
@@ -216,9 +212,7 @@ def test_controls_are_made_at_launch(source, lead):
 
 def test_a_study_without_tasks_is_not_launched(source, lead):
     empty = Benchmark.objects.create(workspace=source.workspace, slug="empty")
-    study = create_study(
-        workspace=source.workspace, names={"en": "E"}, kind="stars", benchmark=empty, by=lead
-    )
+    study = create_study(workspace=source.workspace, names={"en": "E"}, kind="stars", benchmark=empty, by=lead)
     with pytest.raises(StudyRefused, match="make no task"):
         request_launch(study, by=lead)
 
@@ -328,9 +322,6 @@ def test_hints_are_split_between_raters(source, lead):
     seen = [sees_hint(study, number) for number in range(2, 42)]
     assert sum(seen) == 20
     assert seen == [sees_hint(study, number) for number in range(2, 42)]
-    assert [sees_hint(Study(policies={"hints": policy}), 3) for policy in ("shown", "hidden")] == [
-        True,
-        False,
-    ]
+    assert [sees_hint(Study(policies={"hints": policy}), 3) for policy in ("shown", "hidden")] == [True, False]
     assert not sees_hint(Study(), 3)
     assert Rater.objects.count() == 0 and Task.objects.filter(study=study).count() == 0

@@ -28,11 +28,7 @@ def lead(source):
 @pytest.fixture
 def study(source, lead):
     return create_study(
-        workspace=source.workspace,
-        names={"en": "Draft"},
-        kind="checklist",
-        benchmark=source.benchmark,
-        by=lead,
+        workspace=source.workspace, names={"en": "Draft"}, kind="checklist", benchmark=source.benchmark, by=lead
     )
 
 
@@ -49,10 +45,18 @@ def to(name, study, *more):
 def entered(**fields):
     """A set-up form as the browser sends it."""
     usual = {
-        "name_en": "Draft", "overlap": "2", "order": "spread", "hints": "hidden", "samples": "first",
-        "probe_percent": "2", "gold_percent": "5", "control_percent": "5", "probe_gap": "10",
-        "checks_failed": "3", "checks_window": "10",
-    }  # fmt: skip
+        "name_en": "Draft",
+        "overlap": "2",
+        "order": "spread",
+        "hints": "hidden",
+        "samples": "first",
+        "probe_percent": "2",
+        "gold_percent": "5",
+        "control_percent": "5",
+        "probe_gap": "10",
+        "checks_failed": "3",
+        "checks_window": "10",
+    }
     return usual | fields
 
 
@@ -91,9 +95,12 @@ def test_a_study_is_made_in_the_browser(as_lead, source):
     page = as_lead.get(reverse("annotation:new_study"))
     assert "6 responses" in markup(page)
     sent = {
-        "workspace": source.workspace_id, "name_en": "Poems", "name_zh": "诗", "kind": "pair",
+        "workspace": source.workspace_id,
+        "name_en": "Poems",
+        "name_zh": "诗",
+        "kind": "pair",
         "benchmark": source.benchmark_id,
-    }  # fmt: skip
+    }
     response = as_lead.post(reverse("annotation:new_study"), sent)
     study = Study.objects.get(slug="poems")
     assert response["Location"] == to("setup", study)
@@ -111,19 +118,38 @@ def test_a_new_study_needs_a_name_and_a_benchmark_of_its_workspace(as_lead, lead
 def test_the_set_up_keeps_every_choice(as_lead, study):
     model = study.benchmark.instructions.first().responses.first().model
     sent = entered(
-        models=[model.pk], quota="20", hints="split", qualification_of="10", qualification_pass="9",
-        probe_percent="4", consent_en="I agree.", payment_zh="报酬", raters="7", hourly_pay="12.50", currency="€",
-        last_day="2030-05-01", training="on", pace_words="800", pace_told="4",
-    )  # fmt: skip
+        models=[model.pk],
+        quota="20",
+        hints="split",
+        qualification_of="10",
+        qualification_pass="9",
+        probe_percent="4",
+        consent_en="I agree.",
+        payment_zh="报酬",
+        raters="7",
+        hourly_pay="12.50",
+        currency="€",
+        last_day="2030-05-01",
+        training="on",
+        pace_words="800",
+        pace_told="4",
+    )
     assert as_lead.post(to("setup", study), sent)["Location"] == to("setup", study)
     study.refresh_from_db()
     wanted = {
-        "overlap": 2, "quota": 20, "hints": "split", "qualification": {"of": 10, "pass": 9}, "probe_rate": 0.04,
-        "consent": {"en": "I agree."}, "payment": {"zh-hans": "报酬"}, "last_day": "2030-05-01", "training": True,
+        "overlap": 2,
+        "quota": 20,
+        "hints": "split",
+        "qualification": {"of": 10, "pass": 9},
+        "probe_rate": 0.04,
+        "consent": {"en": "I agree."},
+        "payment": {"zh-hans": "报酬"},
+        "last_day": "2030-05-01",
+        "training": True,
         "reading_pace": {"words": 800, "told": 4, "paused": 5},
         "plan": {"raters": 7, "hourly_pay": "12.50", "currency": "€"},
         "selection": {"models": [model.pk], "samples": "first"},
-    }  # fmt: skip
+    }
     assert {key: study.policies.get(key) for key in wanted} == wanted
     html = markup(as_lead.get(to("setup", study)))
     assert "I agree." in html
@@ -271,8 +297,14 @@ def test_a_task_is_marked_and_made_ordinary_again(as_lead, study):
     task = study.tasks.first()
     address = to("mark_task", study, task.public_id)
     assert "Some words about it" in markup(as_lead.get(address))
-    sent = {"purpose": "training", "low-overall": "4", "high-overall": "7", "low-item0": "1", "high-item0": "1",
-            "why_en": "Because."}  # fmt: skip
+    sent = {
+        "purpose": "training",
+        "low-overall": "4",
+        "high-overall": "7",
+        "low-item0": "1",
+        "high-item0": "1",
+        "why_en": "Because.",
+    }
     assert as_lead.post(address, sent)["Location"] == to("known_answers", study)
     task.refresh_from_db()
     expected = {"overall": [4.0, 7.0], "item0": 1.0}
@@ -285,9 +317,7 @@ def test_a_task_is_marked_and_made_ordinary_again(as_lead, study):
     assert sorted(verbs) == ["mark_known_answer", "unmark_known_answer"]
 
 
-@pytest.mark.parametrize(
-    "sent", [{"purpose": "gold"}, {"purpose": "gold", "low-overall": "8", "high-overall": "2"}]
-)
+@pytest.mark.parametrize("sent", [{"purpose": "gold"}, {"purpose": "gold", "low-overall": "8", "high-overall": "2"}])
 def test_a_mark_without_a_sound_answer_is_refused(as_lead, study, sent):
     make_tasks(study)
     task = study.tasks.first()
@@ -341,11 +371,7 @@ def test_tasks_to_mark_are_told_apart_by_their_models_and_come_in_pages(as_lead,
     task = study.tasks.first()
     for number in range(40):
         Task.objects.create(
-            study=study,
-            kind="single",
-            key=f"x{number}",
-            response_a=task.response_a,
-            answer_rubric=task.answer_rubric,
+            study=study, kind="single", key=f"x{number}", response_a=task.response_a, answer_rubric=task.answer_rubric
         )
     first = markup(as_lead.get(to("known_answers", study)))
     second = markup(as_lead.get(to("known_answers", study), {"page": 2}))

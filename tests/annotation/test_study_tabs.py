@@ -10,12 +10,29 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 READ = [
-    "annotation:desk", "annotation:disagreements", "annotation:attention", "annotation:self_naming", "calibration:weights",
-    "calibration:agreement", "calibration:raters", "calibration:rankings", "calibration:planner", "judging:judges",
-    "judging:judges_depth", "judging:export",
-]  # fmt: skip
-LED = ["annotation:setup", "annotation:cohorts", "annotation:history", "annotation:preview", "annotation:write_rubric",
-       "annotation:known_answers", "annotation:edit_guideline", "judging:start_run"]  # fmt: skip
+    "annotation:desk",
+    "annotation:disagreements",
+    "annotation:attention",
+    "annotation:self_naming",
+    "calibration:weights",
+    "calibration:agreement",
+    "calibration:raters",
+    "calibration:rankings",
+    "calibration:planner",
+    "judging:judges",
+    "judging:judges_depth",
+    "judging:export",
+]
+LED = [
+    "annotation:setup",
+    "annotation:cohorts",
+    "annotation:history",
+    "annotation:preview",
+    "annotation:write_rubric",
+    "annotation:known_answers",
+    "annotation:edit_guideline",
+    "judging:start_run",
+]
 TABS = re.compile(r'<nav class="tabs".*?</nav>', re.DOTALL)
 
 

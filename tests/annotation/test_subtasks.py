@@ -35,9 +35,7 @@ def test_a_number_in_a_sentence_opens_nothing():
 
 
 def test_a_table_of_contents_hides_nothing_and_nothing_follows_the_end():
-    text = (
-        "Week 1\nWeek 2\n\nWeek 1\nlong words here\nWeek 2\nmore words here\n*** finished\nWeek 3\nnot asked"
-    )
+    text = "Week 1\nWeek 2\n\nWeek 1\nlong words here\nWeek 2\nmore words here\n*** finished\nWeek 3\nnot asked"
     assert parts(text, "Week") == {1: "Week 1\nlong words here", 2: "Week 2\nmore words here"}
 
 

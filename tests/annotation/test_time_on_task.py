@@ -106,10 +106,7 @@ class TestClaimedTime:
         client.post(reverse("annotation:start", args=[study.slug]))
         assignment = Assignment.objects.get()
         answers = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
-        client.post(
-            reverse("annotation:rate", args=[assignment.public_id]),
-            answers | {"active": sent, "idle": sent},
-        )
+        client.post(reverse("annotation:rate", args=[assignment.public_id]), answers | {"active": sent, "idle": sent})
         assignment.refresh_from_db()
         assert assignment.status == "submitted"
         assert assignment.active_seconds is None
@@ -160,9 +157,7 @@ class TestPace:
     """Every rater answers every long text in a second, so that nobody is fast beside the others."""
 
     def test_17_long_texts_in_a_second_each_are_noticed_though_everybody_does_so(self):
-        study = make_study(
-            tasks=17, overlap=3, probe_rate=0, reading_pace={"words": 1000, "told": 99, "paused": 99}
-        )
+        study = make_study(tasks=17, overlap=3, probe_rate=0, reading_pace={"words": 1000, "told": 99, "paused": 99})
         texts(study, LONG)
         raters = [make_rater(study) for _ in range(3)]
         for rater in raters:

@@ -14,14 +14,7 @@ from django.urls import reverse
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Draft, Flag, Guideline, Rater, Score, Seat
 from generation.models import LanguageModel
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -37,9 +30,7 @@ def study():
         model.name = name
         model.save()
     study.guideline = Guideline.objects.create(
-        workspace=study.workspace,
-        key="checklist",
-        texts={"en": "# Be fair\n\nRead it all.", "zh-hans": "# 要公平"},
+        workspace=study.workspace, key="checklist", texts={"en": "# Be fair\n\nRead it all.", "zh-hans": "# 要公平"}
     )
     study.save()
     make_seats(study)
@@ -222,12 +213,7 @@ def test_a_returning_rater_continues_and_finds_the_draft(page, study):
 
 @pytest.mark.parametrize(
     ("fields", "status"),
-    [
-        ({"serial": "x"}, 400),
-        ({}, 400),
-        ({"serial": "1" * 30}, 400),
-        ({"serial": "1", "note": "x" * 100_001}, 413),
-    ],
+    [({"serial": "x"}, 400), ({}, 400), ({"serial": "1" * 30}, 400), ({"serial": "1", "note": "x" * 100_001}, 413)],
 )
 def test_a_bad_draft_is_refused(page, fields, status):
     client, assignment = page
@@ -251,10 +237,7 @@ def test_an_answer_can_be_changed_later(page):
     assert 'name="c-overall" value="7" checked' in html
     assert "Save the change" in html
     client.post(rate_url(assignment), GOOD | {"c-item1": "1"}, headers=HTMX)
-    assert list(Score.objects.filter(criterion__key="item1").values_list("revision", "value")) == [
-        (0, 0.75),
-        (1, 0.25),
-    ]
+    assert list(Score.objects.filter(criterion__key="item1").values_list("revision", "value")) == [(0, 0.75), (1, 0.25)]
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
@@ -300,10 +283,7 @@ def test_a_strangers_view_of_everything_is_not_found(page, client, study, header
         for name in ("save_draft", "skip_task"):
             assert client.post(reverse(f"annotation:{name}", args=[assignment.public_id])).status_code == 404
         for name in ("done", "guideline"):
-            assert (
-                client.get(reverse(f"annotation:{name}", args=[study.slug]), headers=headers).status_code
-                == 404
-            )
+            assert client.get(reverse(f"annotation:{name}", args=[study.slug]), headers=headers).status_code == 404
         assert client.post(reverse("annotation:start", args=[study.slug]), headers=headers).status_code == 404
     assert not Score.objects.exists()
 
@@ -330,10 +310,7 @@ def test_posts_need_a_token(page, study):
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(Rater.objects.get().user)
     assert strict.post(rate_url(assignment), GOOD).status_code == 403
-    assert (
-        strict.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"serial": 1}).status_code
-        == 403
-    )
+    assert strict.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"serial": 1}).status_code == 403
 
 
 @pytest.mark.parametrize("status", ["draft", "paused", "closed"])
@@ -387,11 +364,7 @@ def test_nothing_sent_to_a_rater_names_a_model_a_judge_or_another_rater(page, st
     for round_ in range(6):
         assignment = Assignment.objects.get(status="open", rater__user__isnull=False)
         keep(client.get(rate_url(assignment)))
-        keep(
-            client.post(
-                reverse("annotation:save_draft", args=[assignment.public_id]), {"serial": 1, "c-item0": "1"}
-            )
-        )
+        keep(client.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"serial": 1, "c-item0": "1"}))
         keep(client.post(rate_url(assignment), {}))
         keep(client.post(rate_url(assignment), GOOD, headers=HTMX if round_ % 2 else {}))
         keep(client.get(rate_url(assignment), headers=HTMX))
@@ -400,12 +373,7 @@ def test_nothing_sent_to_a_rater_names_a_model_a_judge_or_another_rater(page, st
     everything = b"".join(sent).lower()
     assert len(everything) > 50_000
     assert b"some words about it" in everything
-    secrets = [
-        *SECRET_MODELS,
-        "stern-judge",
-        "other-person",
-        *study.tasks.values_list("public_id", flat=True),
-    ]
+    secrets = [*SECRET_MODELS, "stern-judge", "other-person", *study.tasks.values_list("public_id", flat=True)]
     for secret in secrets:
         assert secret.lower().encode() not in everything, secret
 
@@ -456,9 +424,7 @@ def test_a_submit_with_its_next_costs_at_most_sixteen_queries(page):
     with CaptureQueriesContext(connection) as captured:
         assert client.post(rate_url(assignment), GOOD, headers=HTMX).status_code == 200
     found = statements(captured)
-    storing = (
-        next(index for index, sql in enumerate(found) if sql.startswith('DELETE FROM "annotation_draft"')) + 1
-    )
+    storing = next(index for index, sql in enumerate(found) if sql.startswith('DELETE FROM "annotation_draft"')) + 1
     assert storing <= 8, found[:storing]
     assert len(found) - storing <= 8, found[storing:]
 

@@ -82,12 +82,9 @@ def build_crowd(workspace) -> None:
     benchmark = Benchmark.objects.create(workspace=workspace, slug="crowd")
     study = Study.objects.create(workspace=workspace, slug="crowd", kind="stars", benchmark=benchmark)
     rubric, criteria = build_rubric(workspace, "stars", CROWD_CRITERIA)
-    models = [
-        LanguageModel.objects.create(workspace=workspace, name=f"crowd model {place}") for place in range(12)
-    ]
+    models = [LanguageModel.objects.create(workspace=workspace, name=f"crowd model {place}") for place in range(12)]
     questions = Instruction.objects.bulk_create(
-        Instruction(benchmark=benchmark, external_id=str(place))
-        for place in range(CROWD_TASKS // len(models))
+        Instruction(benchmark=benchmark, external_id=str(place)) for place in range(CROWD_TASKS // len(models))
     )
     responses = Response.objects.bulk_create(
         Response(instruction=question, model=model) for question in questions for model in models
@@ -130,9 +127,7 @@ def build_judged(workspace) -> None:
         Category.objects.create(benchmark=benchmark, parent=tops[place % TOPS], key=f"leaf{place}")
         for place in range(CATEGORIES)
     ]
-    fit = Fit.objects.create(
-        workspace=workspace, kind="published", benchmark=benchmark, published_name="published"
-    )
+    fit = Fit.objects.create(workspace=workspace, kind="published", benchmark=benchmark, published_name="published")
     for place, leaf in enumerate(leaves):
         part = CategoryFit.objects.create(fit=fit, category=leaf, key=leaf.key, position=place)
         weights = rng.dirichlet(np.full(ITEMS, 5.0)) * 100
@@ -190,12 +185,18 @@ def annotations() -> list:
         overall = np.clip(np.rint(answers @ weights + rng.normal(0, 0.8, len(rows))), 0, 10)
         found.append(
             LabelledRows(
-                key=f"leaf{category}", parent=f"top{category % TOPS}",
-                items=tuple(f"item{item}" for item in range(ITEMS)), answers=answers, overall=overall,
-                instructions=tuple(str(i) for i, _, _ in rows), raters=tuple(str(r) for _, _, r in rows),
-                models=tuple(str(m) for _, m, _ in rows), dropped_not_applicable=0, dropped_incomplete=0,
+                key=f"leaf{category}",
+                parent=f"top{category % TOPS}",
+                items=tuple(f"item{item}" for item in range(ITEMS)),
+                answers=answers,
+                overall=overall,
+                instructions=tuple(str(i) for i, _, _ in rows),
+                raters=tuple(str(r) for _, _, r in rows),
+                models=tuple(str(m) for _, m, _ in rows),
+                dropped_not_applicable=0,
+                dropped_incomplete=0,
             )
-        )  # fmt: skip
+        )
     assert sum(len(rows.overall) for rows in found) == 12_940
     return found
 
@@ -206,9 +207,14 @@ def certify_all(rows: list) -> None:
 
     for one in rows:
         made = certify_weights(
-            one.answers, one.overall, instructions=one.instructions, raters=one.raters, models=one.models,
-            draws=1000, min_clusters=2,
-        )  # fmt: skip
+            one.answers,
+            one.overall,
+            instructions=one.instructions,
+            raters=one.raters,
+            models=one.models,
+            draws=1000,
+            min_clusters=2,
+        )
         assert {ends.interval_kind for ends in made.intervals.values()} == {"bootstrap95"}
 
 

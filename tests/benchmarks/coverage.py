@@ -19,11 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
-from calibration.statistics.agreement.coefficients import (
-    krippendorff_alpha,
-    leave_one_out,
-    outer_leave_one_out,
-)
+from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out, outer_leave_one_out
 from calibration.statistics.agreement.proportions import clustered_proportion, plain_proportion
 from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
 from calibration.statistics.judges.calibration import soft_verdicts
@@ -65,11 +61,7 @@ def held(low, high, truth) -> np.ndarray:
 
 def stated(share, truth) -> np.ndarray:
     """Whether a share's interval held the truth; empty where it states none (under 20 clusters)."""
-    return (
-        held(share.low, share.high, truth)
-        if share.interval_kind in ("wilson95", "bootstrap95")
-        else np.array([])
-    )
+    return held(share.low, share.high, truth) if share.interval_kind in ("wilson95", "bootstrap95") else np.array([])
 
 
 def seed_of(rng: np.random.Generator) -> int:
@@ -89,9 +81,7 @@ def annotations(rng, instructions, weights):
     instruction = rng.uniform(-0.15, 0.15, size=(instructions, 1, 1, len(weights)))
     response = rng.uniform(-0.2, 0.2, size=(instructions, RESPONSES, 1, len(weights)))
     x = 0.5 + instruction + response + rng.uniform(-0.1, 0.1, size=shape)
-    own = rng.normal(scale=0.5, size=(instructions, 1, 1)) + rng.normal(
-        scale=0.4, size=(instructions, RESPONSES, 1)
-    )
+    own = rng.normal(scale=0.5, size=(instructions, 1, 1)) + rng.normal(scale=0.4, size=(instructions, RESPONSES, 1))
     y = x @ weights + own + rng.normal(scale=0.4, size=shape[:3])
     return x.reshape(-1, len(weights)), y.ravel(), np.repeat(np.arange(instructions), RESPONSES * RATERS)
 
@@ -217,9 +207,7 @@ def bradley_terry_design(instructions: int):
         games = as_games(first, second, score, clusters=cluster if clustered else None)
         found = bradley_terry_intervals(games, draws=resamples, seed=seed_of(rng))
         return {
-            "Bradley-Terry differences": held(
-                found.difference_low[upper], found.difference_high[upper], ahead[upper]
-            ),
+            "Bradley-Terry differences": held(found.difference_low[upper], found.difference_high[upper], ahead[upper]),
             "rank intervals": held(found.rank_low, found.rank_high, rank),
         }
 
@@ -247,10 +235,7 @@ def powered_design():
             rng.normal(scale=0.4, size=100 + 3333) if clustered else rng.normal(scale=0.4, size=3433)[labels]
         )
         two = model_scores(rng, 3.1, other_level, own, 300)
-        mean, difference = (
-            prediction_powered_mean(one).powered,
-            prediction_powered_difference(one, two).powered,
-        )
+        mean, difference = (prediction_powered_mean(one).powered, prediction_powered_difference(one, two).powered)
         return {
             "prediction-powered mean": held(mean.low, mean.high, 3.4),
             "prediction-powered difference": held(difference.low, difference.high, 0.3),
@@ -469,9 +454,7 @@ def corrected_design(labelled: int, rule: PointsRule, name: str):
 
 def graded(rng, instructions):
     of_response = np.repeat(np.arange(instructions), TASKS_EACH)
-    level = rng.normal(scale=0.8, size=instructions)[of_response] + rng.normal(
-        scale=0.6, size=of_response.size
-    )
+    level = rng.normal(scale=0.8, size=instructions)[of_response] + rng.normal(scale=0.6, size=of_response.size)
     odd = rng.normal(scale=0.4, size=instructions)[of_response]
     judge = np.digitize(level + odd + rng.normal(scale=0.5, size=level.size), [-1.2, -0.4, 0.4, 1.2]) / 4
     own = level[:, None] + rng.normal(scale=0.7, size=(level.size, 3))
@@ -505,9 +488,16 @@ def advantage(people, judge, clusters, resamples, seed):
     tasks, raters = np.repeat(np.arange(len(people)), 4), np.tile(np.arange(4), len(people))
     verdicts = dict(enumerate(judge.astype(float).tolist()))
     return alternative_annotator_test(
-        tasks, people.ravel().astype(float), raters, verdicts, kind="categorical", epsilon=0.15,
-        clusters=np.repeat(clusters, 4), draws=resamples, seed=seed,
-    )  # fmt: skip
+        tasks,
+        people.ravel().astype(float),
+        raters,
+        verdicts,
+        kind="categorical",
+        epsilon=0.15,
+        clusters=np.repeat(clusters, 4),
+        draws=resamples,
+        seed=seed,
+    )
 
 
 def rated_by_four(rng, instructions):
@@ -571,9 +561,7 @@ def designs() -> list[Design]:
             Design(
                 "6 models, 3 categories x 40 instructions",
                 {
-                    f"lead of the first over the second, {which}": EXACT
-                    if which == "one ahead"
-                    else AT_LEAST,
+                    f"lead of the first over the second, {which}": EXACT if which == "one ahead" else AT_LEAST,
                     f"two models compared, {which}": EXACT,
                     f"two models compared by category, {which}": EXACT,
                 },
@@ -587,9 +575,7 @@ def designs() -> list[Design]:
     for k, clear in ((20, 1.0), (60, 1.0), (60, 4.0)):
         end = f", {k} instructions{', clear pairs' if clear > 1 else ''}"
         promises = {f"{name}{end}": AT_LEAST for name in SHARES}
-        if (
-            k > 20
-        ):  # where both sides, or neither, are of the family, nothing is counted: 20 instructions leave too few
+        if k > 20:  # where both sides, or neither, are of the family, nothing is counted: 20 instructions leave too few
             promises |= {f"{name}{end}": EXACT for name in FAMILY_POINTS}
         promises[f"length bias rate{end}"] = EXACT
         text = f"{k} instructions x {PAIRS_EACH} pairs"
@@ -606,9 +592,7 @@ def designs() -> list[Design]:
     ):
         name = f"corrected score, {what}, {3 * labelled} instructions"
         text = f"3 categories x {labelled} + 200 instructions x 2 answers"
-        promise = (
-            EXACT if labelled >= 20 else AT_LEAST
-        )  # the error of few instructions a category is understated
+        promise = EXACT if labelled >= 20 else AT_LEAST  # the error of few instructions a category is understated
         lines.append(Design(text, {name: promise}, corrected_design(labelled, rule, name)))
     for k in (20, 60):
         end = f", {k} instructions"
@@ -655,9 +639,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=2000, help="data sets a line (2,000 for a promise)")
     parser.add_argument("--resamples", type=int, default=1000, help="bootstrap samples an interval")
-    parser.add_argument(
-        "--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts"
-    )
+    parser.add_argument("--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts")
     arguments = parser.parse_args()
     measured: list[tuple[float, bool]] = []
     for place, design in enumerate(designs()):
@@ -672,15 +654,10 @@ def main() -> None:
             coverage = found[name]
             kept = least <= coverage <= most
             measured.append((coverage, kept))
-            promise = (
-                f"{100 * least:.0f} to {100 * most:.0f} %" if most < 1 else f"at least {100 * least:.0f} %"
-            )
+            promise = f"{100 * least:.0f} to {100 * most:.0f} %" if most < 1 else f"at least {100 * least:.0f} %"
             beside = f", rows {100 * rows[name]:.1f} %" if rows else ""
             verdict = "kept" if kept else "NOT KEPT"
-            print(
-                f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}",
-                flush=True,
-            )
+            print(f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}", flush=True)
         print(f"    {seconds:.0f} s", file=sys.stderr, flush=True)
     print(
         json.dumps(

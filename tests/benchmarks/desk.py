@@ -63,20 +63,14 @@ def make_study(answers: int) -> Study:
     lead = User.objects.create_user("desk-lead", password="desk benchmark lead")
     Membership.objects.create(workspace=workspace, user=lead, role="lead")
     benchmark = Benchmark.objects.create(workspace=workspace, slug=SLUG, names={"en": "Desk benchmark"})
-    groups = [
-        Category.objects.create(benchmark=benchmark, key=f"g{i}", names={"en": f"Group {i}"})
-        for i in range(5)
-    ]
+    groups = [Category.objects.create(benchmark=benchmark, key=f"g{i}", names={"en": f"Group {i}"}) for i in range(5)]
     leaves = [
-        Category.objects.create(
-            benchmark=benchmark, parent=groups[i % 5], key=f"c{i}", names={"en": f"Category {i}"}
-        )
+        Category.objects.create(benchmark=benchmark, parent=groups[i % 5], key=f"c{i}", names={"en": f"Category {i}"})
         for i in range(SUBCATEGORIES)
     ]
     rubric = Rubric.objects.create(workspace=workspace, key=SLUG)
     criteria = [
-        Criterion.objects.create(rubric=rubric, key=f"item{i}", position=i, levels=LEVELS)
-        for i in range(ITEMS)
+        Criterion.objects.create(rubric=rubric, key=f"item{i}", position=i, levels=LEVELS) for i in range(ITEMS)
     ]
     criteria.append(
         Criterion.objects.create(
@@ -84,12 +78,15 @@ def make_study(answers: int) -> Study:
         )
     )
     study = Study.objects.create(
-        workspace=workspace, slug=SLUG, names={"en": "Desk benchmark"}, kind="checklist", status="open",
-        benchmark=benchmark, policies={"overlap": OVERLAP},
-    )  # fmt: skip
-    cohorts = [
-        Cohort.objects.create(study=study, name=name, kind=name) for name in ("onsite", "crowd", "public")
-    ]
+        workspace=workspace,
+        slug=SLUG,
+        names={"en": "Desk benchmark"},
+        kind="checklist",
+        status="open",
+        benchmark=benchmark,
+        policies={"overlap": OVERLAP},
+    )
+    cohorts = [Cohort.objects.create(study=study, name=name, kind=name) for name in ("onsite", "crowd", "public")]
     raters = Rater.objects.bulk_create(
         Rater(workspace=workspace, study=study, label=f"R{i}", pseudonym=f"R{i}", cohort=cohorts[i % 3])
         for i in range(RATERS)
@@ -101,22 +98,21 @@ def make_study(answers: int) -> Study:
     instructions = Instruction.objects.bulk_create(
         (
             Instruction(
-                benchmark=benchmark, external_id=f"i{i}", category=leaves[i % SUBCATEGORIES],
+                benchmark=benchmark,
+                external_id=f"i{i}",
+                category=leaves[i % SUBCATEGORIES],
                 messages=[{"role": "user", "content": f"Question {i}?"}],
             )
             for i in range(-(-tasks_wanted // MODELS))
         ),
         batch_size=1000,
-    )  # fmt: skip
+    )
     now = timezone.now()
     done = 0
     for start in range(0, tasks_wanted, 5000):
         some = [
             Response(
-                instruction=instructions[number // MODELS],
-                model=models[number % MODELS],
-                text="Short.",
-                words=600,
+                instruction=instructions[number // MODELS], model=models[number % MODELS], text="Short.", words=600
             )
             for number in range(start, min(start + 5000, tasks_wanted))
         ]
@@ -131,14 +127,7 @@ def make_study(answers: int) -> Study:
         chosen = [random.sample(raters, OVERLAP) for _task in tasks]
         seats = Seat.objects.bulk_create(
             [
-                Seat(
-                    study=study,
-                    task=task,
-                    place=place,
-                    draw_key=random.getrandbits(62),
-                    state="taken",
-                    holder=rater,
-                )
+                Seat(study=study, task=task, place=place, draw_key=random.getrandbits(62), state="taken", holder=rater)
                 for task, own in zip(tasks, chosen, strict=True)
                 for place, rater in enumerate(own)
             ],
@@ -147,39 +136,48 @@ def make_study(answers: int) -> Study:
         assignments = Assignment.objects.bulk_create(
             [
                 Assignment(
-                    task_id=seat.task_id, rater_id=seat.holder_id, seat=seat, status="submitted", order=1,
+                    task_id=seat.task_id,
+                    rater_id=seat.holder_id,
+                    seat=seat,
+                    status="submitted",
+                    order=1,
                     submitted_at=now - timedelta(seconds=random.randrange(10**6)),
-                    active_seconds=random.uniform(20, 600), idle_seconds=5.0, conditions={"language": "en"},
+                    active_seconds=random.uniform(20, 600),
+                    idle_seconds=5.0,
+                    conditions={"language": "en"},
                 )
                 for seat in seats
             ],
             batch_size=1000,
-        )  # fmt: skip
+        )
         Score.objects.bulk_create(
             [
                 Score(
-                    assignment=one, criterion=criterion,
+                    assignment=one,
+                    criterion=criterion,
                     value=random.randint(0, 4) / 4 if criterion.role == "item" else random.randint(0, 10),
                 )
                 for one in assignments
                 for criterion in criteria
             ],
             batch_size=5000,
-        )  # fmt: skip
+        )
         done += len(assignments)
         print(f"{done} answers", file=sys.stderr)
     controls = [
         Task.objects.create(
-            study=study, kind="single", key=f"control:{i}", response_a=tasks[i].response_a, answer_rubric=rubric,
+            study=study,
+            kind="single",
+            key=f"control:{i}",
+            response_a=tasks[i].response_a,
+            answer_rubric=rubric,
             gold={"purpose": "control", "expected": {}},
         )
         for i in range(20)
-    ]  # fmt: skip
+    ]
     checked = Assignment.objects.bulk_create(
         [
-            Assignment(
-                task=task, rater=rater, status="checked", submitted_at=now, conditions={"control": True}
-            )
+            Assignment(task=task, rater=rater, status="checked", submitted_at=now, conditions={"control": True})
             for task in controls
             for rater in raters
         ],
@@ -208,9 +206,7 @@ def measure(addresses: dict[str, str], times: int) -> dict[str, dict[str, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=250_000)
     parser.add_argument("--times", type=int, default=10)
     arguments = parser.parse_args()

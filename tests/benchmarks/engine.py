@@ -65,9 +65,7 @@ ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]
 WORDS = "The river bends twice before the mill, and each time the path leaves it for a field. " * 12
 
-VERDICT = json.dumps(
-    {f"item{n}": {"reason": f"Seen where item {n} asks for it.", "score": 1} for n in range(ITEMS)}
-)
+VERDICT = json.dumps({f"item{n}": {"reason": f"Seen where item {n} asks for it.", "score": 1} for n in range(ITEMS)})
 
 
 def say(words: str) -> None:
@@ -81,26 +79,13 @@ def make_study(slug: str, tasks: int) -> Study:
     category = Category.objects.create(benchmark=benchmark, key="essay", names={"en": "Essay"})
     rubric = Rubric.objects.create(workspace=workspace, key=slug, benchmark=benchmark, category=category)
     Criterion.objects.bulk_create(
-        Criterion(
-            rubric=rubric,
-            key=f"item{n}",
-            position=n,
-            questions={"en": f"Is quality {n} there?"},
-            levels=LEVELS,
-        )
+        Criterion(rubric=rubric, key=f"item{n}", position=n, questions={"en": f"Is quality {n} there?"}, levels=LEVELS)
         for n in range(ITEMS)
     )
     study = Study.objects.create(
-        workspace=workspace,
-        slug=slug,
-        names={"en": slug},
-        kind="checklist",
-        benchmark=benchmark,
-        status="closed",
+        workspace=workspace, slug=slug, names={"en": slug}, kind="checklist", benchmark=benchmark, status="closed"
     )
-    models = [
-        LanguageModel.objects.get_or_create(workspace=workspace, name=f"writer {n}")[0] for n in range(MODELS)
-    ]
+    models = [LanguageModel.objects.get_or_create(workspace=workspace, name=f"writer {n}")[0] for n in range(MODELS)]
     instructions = Instruction.objects.bulk_create(
         [
             Instruction(
@@ -218,9 +203,7 @@ def work_when_told(pk: int, at_once: int) -> None:
     work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf"), wait=True))
 
 
-async def _loop(
-    bodies: list[dict[str, object]], at_once: int, send: Callable[..., Awaitable[object]]
-) -> float:
+async def _loop(bodies: list[dict[str, object]], at_once: int, send: Callable[..., Awaitable[object]]) -> float:
     slots = asyncio.Semaphore(at_once)
 
     async def one(body: dict[str, object]) -> None:
@@ -272,17 +255,12 @@ def bare_aiohttp(base_url: str, bodies: list[dict[str, object]], at_once: int) -
     return asyncio.run(run())
 
 
-def ratio(
-    study: Study, model: LanguageModel, base_url: str, at_once: int, rounds: int
-) -> tuple[float, float]:
+def ratio(study: Study, model: LanguageModel, base_url: str, at_once: int, rounds: int) -> tuple[float, float]:
     """The median over rounds of ours / bare, and our median throughput."""
     bodies = messages_of(study, model)
     ratios, speeds = [], []
     for turn in range(rounds):
-        measures = {
-            "ours": lambda: ours(study, model, at_once),
-            "bare": lambda: bare(base_url, bodies, at_once),
-        }
+        measures = {"ours": lambda: ours(study, model, at_once), "bare": lambda: bare(base_url, bodies, at_once)}
         found: dict[str, tuple[float, float]] = {}
         for name in sorted(measures, reverse=bool(turn % 2)):
             used = time.process_time()
@@ -330,10 +308,7 @@ def progress_page(slug: str) -> dict[str, float]:
     run = JudgeRun.objects.get(study__slug=slug)
     done = run.items.filter(status="scored").values_list("pk", flat=True)
     Reply.objects.bulk_create(
-        (
-            Reply(item_id=pk, request_hash="h", text=VERDICT, input_tokens=400, output_tokens=120)
-            for pk in done
-        ),
+        (Reply(item_id=pk, request_hash="h", text=VERDICT, input_tokens=400, output_tokens=120) for pk in done),
         batch_size=2_000,
     )
     lead = User.objects.create_user("lead")
@@ -364,9 +339,7 @@ def planning(tasks: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=3_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--planned", type=int, default=100_000)

@@ -139,9 +139,7 @@ def main() -> None:
             shown = measured(draw, arguments.draws // 4, arguments.resamples) if clusters < 20 else {}
             for name, share in forced.items():
                 found.setdefault(name, []).append(share)
-                lines.setdefault(name, []).append(
-                    f"{share:.1f} ({shown[name]:.0f})" if shown else f"{share:.1f}"
-                )
+                lines.setdefault(name, []).append(f"{share:.1f} ({shown[name]:.0f})" if shown else f"{share:.1f}")
         for name, cells in lines.items():
             print(f"{name:44}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
     print(json.dumps(found))

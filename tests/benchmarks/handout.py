@@ -92,10 +92,7 @@ def make_study(slug: str, seats: int, raters: int, *, length: int = 1000, texts:
     from generation.models import Response
 
     study = make_checklist_study(instructions=texts, models=1, slug=slug)
-    study.policies = {
-        "overlap": OVERLAP,
-        "reading_pace": {"words": 0},
-    }  # nobody reads as fast as they answer here
+    study.policies = {"overlap": OVERLAP, "reading_pace": {"words": 0}}  # nobody reads as fast as they answer here
     study.save()
     responses = list(Response.objects.filter(tasks_as_a__study=study).order_by("pk"))
     for number, response in enumerate(responses):
@@ -104,13 +101,7 @@ def make_study(slug: str, seats: int, raters: int, *, length: int = 1000, texts:
     rubric = study.tasks.first().answer_rubric
     study.tasks.all().delete()
     made = (
-        Task(
-            study=study,
-            kind="single",
-            key=f"n:{number}",
-            answer_rubric=rubric,
-            response_a=responses[number % texts],
-        )
+        Task(study=study, kind="single", key=f"n:{number}", answer_rubric=rubric, response_a=responses[number % texts])
         for number in range(seats // OVERLAP)
     )
     Task.objects.bulk_create(made, batch_size=5000)
@@ -216,11 +207,7 @@ def verdict(study: Any, total: int) -> dict[str, int]:
     from annotation.models import Assignment, Score, Seat, Task
 
     answered = Q(assignments__status="submitted", assignments__repeat=0)
-    over = (
-        Task.objects.filter(study=study)
-        .annotate(n=Count("assignments", filter=answered))
-        .filter(n__gt=OVERLAP)
-    )
+    over = Task.objects.filter(study=study).annotate(n=Count("assignments", filter=answered)).filter(n__gt=OVERLAP)
     with_seat = Q(assignment__status="submitted", assignment__rater=F("holder"))
     sound = Seat.objects.filter(with_seat, study=study, state="taken")
     assignments = Assignment.objects.filter(task__study=study)
@@ -281,9 +268,7 @@ def under_thought(database: str, study: Any, raters: list[int], processes: int, 
     job = {"do": "thought", "study": study.pk, "seconds": seconds}
     running = [worker(database, job | {"raters": raters[n::processes]}, pipe=True) for n in range(processes)]
     taken = [ms for process in running for ms in json.loads(process.communicate()[0])]
-    say(
-        f"thought: {len(taken)} claims, median {sorted(taken)[len(taken) // 2]:.1f} ms, p95 {p95(taken):.1f} ms"
-    )
+    say(f"thought: {len(taken)} claims, median {sorted(taken)[len(taken) // 2]:.1f} ms, p95 {p95(taken):.1f} ms")
     return p95(taken)
 
 
@@ -337,9 +322,7 @@ def by_size(small: Any, large: Any, claims: int) -> float:
             if number >= 50:
                 taken[study].append(1000 * (time.perf_counter() - start))
             answer(assignment, timezone.now, 0.75)
-    say(
-        f"size: p95 {p95(taken[small]):.2f} ms at 10,000 seats, {p95(taken[large]):.2f} ms at the large study"
-    )
+    say(f"size: p95 {p95(taken[small]):.2f} ms at 10,000 seats, {p95(taken[large]):.2f} ms at the large study")
     return p95(taken[large]) / p95(taken[small])
 
 
@@ -401,18 +384,10 @@ class PageRater:
         if status != 302:
             raise SystemExit(f"signing in: {status}")
         token = self.browser.cookies["csrftoken"]
-        _status, headers, _page = self.browser.ask(
-            "POST", f"/studies/{slug}/rate/", {"csrfmiddlewaretoken": token}
-        )
+        _status, headers, _page = self.browser.ask("POST", f"/studies/{slug}/rate/", {"csrfmiddlewaretoken": token})
         self.address = headers["location"]
         self.browser.ask("GET", self.address)
-        self.given = {
-            "csrfmiddlewaretoken": token,
-            "c-item0": "2",
-            "c-item1": "3",
-            "c-item2": "4",
-            "c-overall": "7",
-        }
+        self.given = {"csrfmiddlewaretoken": token, "c-item0": "2", "c-item1": "3", "c-item2": "4", "c-overall": "7"}
         self.given |= {"active": "30", "idle": "2", "note": ""}
 
     def cycle(self) -> None:
@@ -435,9 +410,7 @@ class BareRater:
 
     def cycle(self) -> None:
         given = {"seat": self.headers["x-seat"], "task": self.headers["x-task"]} | self.scores
-        status, self.headers, _text = self.browser.ask(
-            "POST", self.path + ("?next=1" if self.one else ""), given
-        )
+        status, self.headers, _text = self.browser.ask("POST", self.path + ("?next=1" if self.one else ""), given)
         if not self.one:
             status, self.headers, _text = self.browser.ask("GET", self.path)
         if status != 200:
@@ -489,16 +462,7 @@ def gunicorn(database: str, application: str, port: int, workers: int) -> Iterat
     environment = os.environ | {"DATABASE_URL": database, "PYTHONPATH": f"{ROOT}{os.pathsep}{FLOOR}"}
     server = subprocess.Popen(
         [
-            *(
-                sys.executable,
-                "-m",
-                "gunicorn",
-                application,
-                "--bind",
-                f"127.0.0.1:{port}",
-                "--workers",
-                str(workers),
-            ),
+            *(sys.executable, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}", "--workers", str(workers)),
             *("--worker-class", "gthread", "--threads", "8", "--keep-alive", "75", "--log-level", "error"),
         ],
         cwd=ROOT,
@@ -530,9 +494,7 @@ def throughput(database: str, raters: int, seconds: float, workers: int) -> dict
     for number in range(raters):
         user = User.objects.create_user(f"bench{number}", password=PASSWORD)
         Membership.objects.create(workspace=study.workspace, user=user, role="rater")
-    criteria = list(
-        Criterion.objects.filter(rubric__answered_in__study=bare).distinct().values_list("pk", flat=True)
-    )
+    criteria = list(Criterion.objects.filter(rubric__answered_in__study=bare).distinct().values_list("pk", flat=True))
     fresh = list(Rater.objects.filter(study=bare).values_list("pk", flat=True))
     who = [(f"bench{n}", fresh[n], fresh[raters + n]) for n in range(raters)]
     job = {"do": "browse", "slug": study.slug, "study": bare.pk, "criteria": criteria, "seconds": seconds}

@@ -89,7 +89,8 @@ def single_paths() -> dict[str, Single]:
         "stored sentence": lambda text: for_reader(text),
         "a judge's prompt": template,
         "hash and tokens of a prompt": lambda text: (
-            prompts.prompt_hash(text.encode(errors="replace").decode()), prompts.estimated_tokens(text),
+            prompts.prompt_hash(text.encode(errors="replace").decode()),
+            prompts.estimated_tokens(text),
             prompts.marker("A", text),
         ),
         "words of a server": lambda text: (allowance.told_by(text), said_plainly("<" + text)),
@@ -101,7 +102,7 @@ def single_paths() -> dict[str, Single]:
         "a form's JSON": form_json,
         "a form's quotations": quoted_form,
         "an excerpt on a page": excerpt,
-    }  # fmt: skip
+    }
 
 
 def pair_paths() -> dict[str, Pair]:
@@ -268,8 +269,11 @@ EXPECTED: tuple[type[Exception], ...] = ()
 
 def measured(arguments: argparse.Namespace) -> Iterator[tuple[str, str, float, str]]:
     """(path, family, milliseconds, error) of every run."""
-    texts = {name: make(random.Random(f"{SEED} {name}"), arguments.characters)
-             for name, make in FAMILIES.items() if arguments.family in name}  # fmt: skip
+    texts = {
+        name: make(random.Random(f"{SEED} {name}"), arguments.characters)
+        for name, make in FAMILIES.items()
+        if arguments.family in name
+    }
     for path, work in single_paths().items():
         if arguments.path in path:
             milliseconds(partial(work, "Whatever is loaded on first use is loaded now."), 60)
@@ -309,15 +313,18 @@ def show(rows: Iterator[tuple[str, str, float, str]], floor_ms: float, every: bo
             if every or error or ms > LIMIT_MS or (family, ms) == found[0][1:3]:
                 print(f"{path:28} {family:30} {ms:9.1f} ms {ms / floor_ms:8.0f} x {error}", flush=True)
         worst = max(worst, *((ms, path, family) for _path, family, ms, _error in found))
-    return {"floor_ms": round(floor_ms, 2), "worst_ms": round(worst[0], 1), "path": worst[1], "family": worst[2],
-            "over": over}  # fmt: skip
+    return {
+        "floor_ms": round(floor_ms, 2),
+        "worst_ms": round(worst[0], 1),
+        "path": worst[1],
+        "family": worst[2],
+        "over": over,
+    }
 
 
 def main() -> None:
     global EXPECTED
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--characters", type=int, default=100_000)
     parser.add_argument("--path", default="", help="only paths with this word in their name")
     parser.add_argument("--family", default="", help="only families with this word in their name")

@@ -30,18 +30,14 @@ def taxonomy() -> dict[str, list[tuple[str, int]]]:
     """Task -> (the repository's name of the subcategory, number of instructions)."""
     data = json.loads((ROOT / "fixtures" / "taxonomies" / "hellobench.json").read_text(encoding="utf-8"))
     return {
-        category["key"]: [
-            ((child["aliases"] or [child["key"]])[0], child["count"]) for child in category["children"]
-        ]
+        category["key"]: [((child["aliases"] or [child["key"]])[0], child["count"]) for child in category["children"]]
         for category in data["categories"]
     }
 
 
 def item_counts() -> dict[str, int]:
     """The repository's name of each subcategory -> the number of its checklist items."""
-    rubrics = json.loads((ROOT / "fixtures" / "rubrics" / "hellobench.json").read_text(encoding="utf-8"))[
-        "rubrics"
-    ]
+    rubrics = json.loads((ROOT / "fixtures" / "rubrics" / "hellobench.json").read_text(encoding="utf-8"))["rubrics"]
     items = {
         rubric["subcategory"]: sum(criterion["role"] == "item" for criterion in rubric["criteria"])
         for rubric in rubrics
@@ -60,21 +56,8 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         letters = "etaoinshrdlucmfwypvbgk"
-        words = {
-            "".join(self.random.choices(letters, k=self.random.randint(2, 11))) for _ in range(VOCABULARY)
-        }
-        self.words = [
-            *sorted(words),
-            "don't",
-            "it's",
-            "Dr.",
-            "e.g.",
-            "1.",
-            "**Note**:",
-            "cannot",
-            "42%",
-            "well-made",
-        ]
+        words = {"".join(self.random.choices(letters, k=self.random.randint(2, 11))) for _ in range(VOCABULARY)}
+        self.words = [*sorted(words), "don't", "it's", "Dr.", "e.g.", "1.", "**Note**:", "cannot", "42%", "well-made"]
         self.random.shuffle(self.words)
         self.weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(self.words))))
 
@@ -114,23 +97,28 @@ def write_lines(path: Path, rows: Iterable[dict[str, object]]) -> int:
 def evaluation(writer: Writer, items: int) -> list[dict[str, object]]:
     return [
         {
-            "checklist_id": number, "reason": writer.text(25),
+            "checklist_id": number,
+            "reason": writer.text(25),
             "evaluation_score": writer.random.choice((0.25, 0.5, 0.75, 0.75, 1.0)),
         }
         for number in range(items)
-    ]  # fmt: skip
+    ]
 
 
 def write_results(
-    root: Path, folder: str, model: str, name: str, asked: list[dict[str, object]], factor: float, writer: Writer,
+    root: Path,
+    folder: str,
+    model: str,
+    name: str,
+    asked: list[dict[str, object]],
+    factor: float,
+    writer: Writer,
     items: dict[str, int],
-) -> int:  # fmt: skip
+) -> int:
     rows = []
     for instruction in asked:
         words = max(20, int(writer.random.lognormvariate(0, 0.5) * MEAN_WORDS * factor))
-        rows.append(
-            {name: instruction[name] for name in ("id", "instruction")} | {"response": writer.text(words)}
-        )
+        rows.append({name: instruction[name] for name in ("id", "instruction")} | {"response": writer.text(words)})
     path = Path(folder) / model / f"{name}_results.jsonl"
     write_lines(root / "results" / "generations" / path, rows)
     for row, instruction in zip(rows, asked, strict=True):
@@ -150,9 +138,7 @@ def write_clone(root: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(checklist), encoding="utf-8")
     for size in LENGTHS:
-        write_lines(
-            root / "data" / "length_constrained_data" / f"{LENGTH_TASK}_{size}.jsonl", asked[LENGTH_TASK]
-        )
+        write_lines(root / "data" / "length_constrained_data" / f"{LENGTH_TASK}_{size}.jsonl", asked[LENGTH_TASK])
     weights = {name: [100 / count] * count for name, count in items.items()}
     (root / "weighted_scores.txt").write_text(f"REGRESSION_DICT = {weights!r}\n", encoding="utf-8")
     records = 0
@@ -162,9 +148,15 @@ def write_clone(root: Path) -> int:
             records += write_results(root, folder, f"model_{number:02}", task, rows, 0.85, writer, items)
     for number, (size, factor) in itertools.product(range(7), LENGTHS.items()):
         records += write_results(
-            root, "length_constrained_exp", f"model_{number:02}", f"{LENGTH_TASK}_{size}", asked[LENGTH_TASK], factor,
-            writer, items,
-        )  # fmt: skip
+            root,
+            "length_constrained_exp",
+            f"model_{number:02}",
+            f"{LENGTH_TASK}_{size}",
+            asked[LENGTH_TASK],
+            factor,
+            writer,
+            items,
+        )
     return records
 
 
@@ -173,9 +165,7 @@ def manage(folder: Path, *arguments: str) -> tuple[float, float]:
     environment = {**os.environ, "PLUMBLINE_DATA_DIR": str(folder / "var"), "PLUMBLINE_MODE": "local"}
     environment.pop("DATABASE_URL", None)
     started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "manage.py"), *arguments], env=environment, cwd=ROOT
-    )
+    process = subprocess.Popen([sys.executable, str(ROOT / "manage.py"), *arguments], env=environment, cwd=ROOT)
     _pid, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -202,9 +192,7 @@ def measure(folder: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, help="Keep the clone in this folder, for another time.")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="plumbline-import-") as temporary:

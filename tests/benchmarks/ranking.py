@@ -28,13 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
-from calibration.statistics.ranking.pairs import (
-    Games,
-    as_games,
-    bradley_terry,
-    bradley_terry_intervals,
-    elo_orders,
-)
+from calibration.statistics.ranking.pairs import Games, as_games, bradley_terry, bradley_terry_intervals, elo_orders
 from calibration.statistics.ranking.scores import mean_scores
 
 RATINGS, PAIRS, MODELS, QUESTIONS, CRITERIA, LEVELS = 243_337, 29_898, 12, 453, 5, 5
@@ -168,12 +162,7 @@ def main() -> None:
         "bt_boot_s": round(bt_boot, 4),
         "bt_vs_evalica": round(evalica_seconds(games) * BOOTSTRAPS / bt_boot, 1),
         "alpha_boot_s": round(
-            seconds(
-                lambda: krippendorff_alpha(
-                    units, stars, metric="ordinal", draws=BOOTSTRAPS, clusters=question
-                )
-            ),
-            3,
+            seconds(lambda: krippendorff_alpha(units, stars, metric="ordinal", draws=BOOTSTRAPS, clusters=question)), 3
         ),
         "loo_ms": round(1000 * seconds(lambda: leave_one_out(units, stars.astype(np.int64))), 2),
         "elo_orders_s": round(seconds(lambda: elo_orders(games, orders=ORDERS)), 3),

@@ -20,9 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RUNS = 7
 PORT = int(os.environ.get("PLUMBLINE_BENCHMARK_PORT", "8765"))
 CHROMIUM = os.environ.get("PLUMBLINE_CHROMIUM", "/usr/bin/chromium")
-SENTENCE = (
-    "the river carries sand and silt past the old harbour while people walk along its banks every morning"
-)
+SENTENCE = "the river carries sand and silt past the old harbour while people walk along its banks every morning"
 WORDS = SENTENCE.split()
 
 
@@ -33,9 +31,7 @@ def long_text(words: int, seed: int) -> str:
         if number % 10 == 0:
             parts.append(f"## Section {number // 10 + 1} of {seed}")
         sentence = " ".join(WORDS[(number * 7 + place * seed) % len(WORDS)] for place in range(80))
-        parts.append(
-            f"- {sentence[:200]}\n- **{sentence[200:]}**" if number % 9 == 5 else sentence.capitalize() + "."
-        )
+        parts.append(f"- {sentence[:200]}\n- **{sentence[200:]}**" if number % 9 == 5 else sentence.capitalize() + ".")
         written += 80
         number += 1
     return "\n\n".join(parts)

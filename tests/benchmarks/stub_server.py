@@ -11,9 +11,7 @@ import json
 
 
 def answer(items: int) -> bytes:
-    verdict = {
-        f"item{n}": {"reason": f"Seen where item {n} asks for it.", "score": 0.75} for n in range(items)
-    }
+    verdict = {f"item{n}": {"reason": f"Seen where item {n} asks for it.", "score": 0.75} for n in range(items)}
     body = json.dumps(
         {
             "id": "stub",
@@ -21,19 +19,12 @@ def answer(items: int) -> bytes:
             "created": 0,
             "model": "stub",
             "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": "stop",
-                    "message": {"role": "assistant", "content": json.dumps(verdict)},
-                }
+                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(verdict)}}
             ],
             "usage": {"prompt_tokens": 400, "completion_tokens": 120, "total_tokens": 520},
         }
     ).encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
-        len(body),
-        body,
-    )
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 class Connection(asyncio.Protocol):
@@ -52,9 +43,7 @@ class Connection(asyncio.Protocol):
         head, found, body = self._read.partition(b"\r\n\r\n")
         if not found:
             return
-        length = next(
-            int(line[15:]) for line in head.split(b"\r\n") if line[:15].lower() == b"content-length:"
-        )
+        length = next(int(line[15:]) for line in head.split(b"\r\n") if line[:15].lower() == b"content-length:")
         if len(body) < length:
             return
         self._read = body[length:]
@@ -74,9 +63,7 @@ async def serve(items: int, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.02)
     arguments = parser.parse_args()

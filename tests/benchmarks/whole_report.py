@@ -60,16 +60,10 @@ def build_pairs(workspace) -> None:
     study = Study.objects.create(workspace=workspace, slug="pairs", kind="pair", benchmark=benchmark)
     rubric = Rubric.objects.create(workspace=workspace, key="pairs")
     levels = [
-        {"key": key, "value": value, "label": {}, "description": {}}
-        for key, value in (("a", 1), ("tie", 0), ("b", -1))
+        {"key": key, "value": value, "label": {}, "description": {}} for key, value in (("a", 1), ("tie", 0), ("b", -1))
     ]
-    criterion = Criterion.objects.create(
-        rubric=rubric, key="preference", position=0, role="preference", levels=levels
-    )
-    models = [
-        LanguageModel.objects.create(workspace=workspace, name=f"pair model {place}")
-        for place in range(MODELS)
-    ]
+    criterion = Criterion.objects.create(rubric=rubric, key="preference", position=0, role="preference", levels=levels)
+    models = [LanguageModel.objects.create(workspace=workspace, name=f"pair model {place}") for place in range(MODELS)]
     questions = Instruction.objects.bulk_create(
         Instruction(benchmark=benchmark, external_id=str(place)) for place in range(QUESTIONS)
     )
@@ -81,27 +75,33 @@ def build_pairs(workspace) -> None:
     one, two = np.triu_indices(MODELS, 1)
     cells = rng.choice(QUESTIONS * len(one), PAIRS, replace=False)
     tasks = Task.objects.bulk_create(
-        Task(study=study, kind="pair", key=str(place), answer_rubric=rubric,
-             response_a=responses[cell // len(one) * MODELS + int(one[cell % len(one)])],
-             response_b=responses[cell // len(one) * MODELS + int(two[cell % len(one)])])
+        Task(
+            study=study,
+            kind="pair",
+            key=str(place),
+            answer_rubric=rubric,
+            response_a=responses[cell // len(one) * MODELS + int(one[cell % len(one)])],
+            response_b=responses[cell // len(one) * MODELS + int(two[cell % len(one)])],
+        )
         for place, cell in enumerate(cells.tolist())
-    )  # fmt: skip
+    )
     raters = Rater.objects.bulk_create(
         Rater(workspace=workspace, study=study, label=f"rater {place:04d}") for place in range(300)
     )
     answers = Assignment.objects.bulk_create(
         Assignment(task=task, rater=raters[int(who)], status="submitted", shown_first="ab"[int(side)])
-        for task, who, side in zip(
-            tasks, rng.integers(0, len(raters), PAIRS), rng.integers(0, 2, PAIRS), strict=True
-        )
+        for task, who, side in zip(tasks, rng.integers(0, len(raters), PAIRS), rng.integers(0, 2, PAIRS), strict=True)
     )
     ahead = (two - one)[cells % len(one)] / 4
     won = rng.random(PAIRS) < 1 / (1 + np.exp(-ahead))
     values = np.where(rng.random(PAIRS) < 0.3, 0, np.where(won, 1, -1))
     Score.objects.bulk_create(
-        [Score(assignment=answer, criterion=criterion, value=float(value))
-         for answer, value in zip(answers, values, strict=True)], batch_size=5000,
-    )  # fmt: skip
+        [
+            Score(assignment=answer, criterion=criterion, value=float(value))
+            for answer, value in zip(answers, values, strict=True)
+        ],
+        batch_size=5000,
+    )
 
 
 def parts() -> tuple[dict[str, float], float]:
@@ -142,25 +142,25 @@ def measure() -> dict[str, object]:
     django.setup()
     taken, cpu = parts()
     return {
-        "report_s": round(sum(taken.values()), 2), "cpu_s": round(cpu, 2), "parts": taken,
+        "report_s": round(sum(taken.values()), 2),
+        "cpu_s": round(cpu, 2),
+        "parts": taken,
         "peak_mb": round(peak_mb(), 1),
-    }  # fmt: skip
+    }
 
 
 def run_apart() -> dict[str, object]:
     """The database made and measured in processes of their own."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {
-            **os.environ, "PLUMBLINE_DATA_DIR": folder, "DATABASE_URL": f"sqlite:///{folder}/benchmark.sqlite3",
+            **os.environ,
+            "PLUMBLINE_DATA_DIR": folder,
+            "DATABASE_URL": f"sqlite:///{folder}/benchmark.sqlite3",
             "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
+        }
         subprocess.run([sys.executable, __file__, "--build"], check=True, env=environment)
         found = subprocess.run(
-            [sys.executable, __file__, "--measure"],
-            check=True,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, __file__, "--measure"], check=True, env=environment, stdout=subprocess.PIPE, text=True
         )
         answer: dict[str, object] = json.loads(found.stdout.splitlines()[-1])
         return answer

@@ -8,9 +8,7 @@ from tests.factories import make_answer, make_checklist_study, make_judge_rater,
 TRUTH = (1.0, 2.0, 3.0, 4.0)
 
 
-def answer_study(
-    study: Study, *, raters: int = 3, judge: str = "", noise: float = 0.5, seed: int = 5
-) -> Study:
+def answer_study(study: Study, *, raters: int = 3, judge: str = "", noise: float = 0.5, seed: int = 5) -> Study:
     """Every task answered by `raters` people (and a judge): items at random levels, overall by TRUTH and noise."""
     rng = np.random.default_rng(seed)
     answering = [make_rater(study, label=f"rater-{number}") for number in range(raters)]

@@ -6,12 +6,25 @@ from annotation.models import Criterion, Rubric, Study, Task
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 from tests.factories import make_answer, make_rater, make_workspace
 
-LEVELS = [{"key": key, "value": value, "label": {"en": key}, "description": {}}
-          for key, value in (("a", 1), ("tie", 0), ("both_bad", 0), ("b", -1))]  # fmt: skip
+LEVELS = [
+    {"key": key, "value": value, "label": {"en": key}, "description": {}}
+    for key, value in (("a", 1), ("tie", 0), ("both_bad", 0), ("b", -1))
+]
 
 
-def pair_study(*, models=4, instructions=30, raters=3, position=0.0, sides=True, texts=True, seed=3, workspace=None,
-               slug="duels", outcome=None):  # fmt: skip
+def pair_study(
+    *,
+    models=4,
+    instructions=30,
+    raters=3,
+    position=0.0,
+    sides=True,
+    texts=True,
+    seed=3,
+    workspace=None,
+    slug="duels",
+    outcome=None,
+):
     """Every two models on every instruction; model 0 is strongest, by one unit of log-odds a place.
 
     `outcome` replaces the draw by a function of (first model, second model) -> 1, 0 or -1 for the first.
@@ -20,26 +33,33 @@ def pair_study(*, models=4, instructions=30, raters=3, position=0.0, sides=True,
     workspace = workspace or make_workspace()
     benchmark = Benchmark.objects.create(workspace=workspace, slug=f"{slug}-benchmark", names={"en": slug})
     rubric = Rubric.objects.create(workspace=workspace, key=f"{slug}-pairs", benchmark=benchmark)
-    Criterion.objects.create(rubric=rubric, key="preference", position=0, role="preference", levels=LEVELS,
-                             questions={"en": "Which is better?"})  # fmt: skip
-    study = Study.objects.create(workspace=workspace, slug=slug, names={"en": slug.title()}, kind="pair",
-                                 benchmark=benchmark, status="open")  # fmt: skip
-    names = [
-        LanguageModel.objects.get_or_create(workspace=workspace, name=f"model{m}")[0] for m in range(models)
-    ]
+    Criterion.objects.create(
+        rubric=rubric,
+        key="preference",
+        position=0,
+        role="preference",
+        levels=LEVELS,
+        questions={"en": "Which is better?"},
+    )
+    study = Study.objects.create(
+        workspace=workspace, slug=slug, names={"en": slug.title()}, kind="pair", benchmark=benchmark, status="open"
+    )
+    names = [LanguageModel.objects.get_or_create(workspace=workspace, name=f"model{m}")[0] for m in range(models)]
     people = [make_rater(study, label=f"rater-{number}") for number in range(raters)]
     for number in range(instructions):
         instruction = Instruction.objects.create(benchmark=benchmark, external_id=f"{slug}-{number}")
         responses = [
-            Response.objects.create(instruction=instruction, model=name, words=20,
-                                    text="x" * int(rng.integers(50, 900)) if texts else None)
+            Response.objects.create(
+                instruction=instruction, model=name, words=20, text="x" * int(rng.integers(50, 900)) if texts else None
+            )
             for name in names
-        ]  # fmt: skip
+        ]
         for i in range(models):
             for j in range(i + 1, models):
                 a, b = responses[i], responses[j]
-                task = Task.objects.create(study=study, kind="pair", key=f"p:{a.pk}:{b.pk}", response_a=a, response_b=b,
-                                           answer_rubric=rubric)  # fmt: skip
+                task = Task.objects.create(
+                    study=study, kind="pair", key=f"p:{a.pk}:{b.pk}", response_a=a, response_b=b, answer_rubric=rubric
+                )
                 for rater in people:
                     shown = "a" if rng.random() < 0.5 else "b"
                     ahead = (j - i) + (position if shown == "a" else -position)

@@ -62,9 +62,7 @@ def check_files(client, address):
     for name in names:
         response = client.get(f"{address}{joint}file={name}")
         assert response.status_code == 200, name
-        assert (
-            name in response["Content-Disposition"] or name.split(".")[0] in response["Content-Disposition"]
-        )
+        assert name in response["Content-Disposition"] or name.split(".")[0] in response["Content-Disposition"]
         content = response.content
         if name.endswith(".svg"):
             assert content.startswith(b"<svg") and b"<title>" in content and b"<desc>" in content

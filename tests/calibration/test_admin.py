@@ -30,14 +30,10 @@ def test_records_are_listed_and_shown_but_never_changed(client, model):
     assert shown.status_code == 200
     assert b'name="_save"' not in shown.content
     assert client.get(reverse(f"admin:calibration_{name}_add")).status_code == 403
-    assert (
-        client.post(reverse(f"admin:calibration_{name}_change", args=[row.pk]), {"n": 1}).status_code == 403
-    )
+    assert client.post(reverse(f"admin:calibration_{name}_change", args=[row.pk]), {"n": 1}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("model", "status"), [(Fit, 403), (CategoryFit, 403), (FittedWeight, 403), (Report, 302)]
-)
+@pytest.mark.parametrize(("model", "status"), [(Fit, 403), (CategoryFit, 403), (FittedWeight, 403), (Report, 302)])
 def test_only_a_cached_report_may_be_deleted(client, model, status):
     row = model.objects.first()
     address = reverse(f"admin:calibration_{model._meta.model_name}_delete", args=[row.pk])

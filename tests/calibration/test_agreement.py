@@ -18,13 +18,7 @@ from calibration.statistics.agreement.coefficients import (
     outer_leave_one_out,
     rater_matrix,
 )
-from calibration.statistics.errors import (
-    MissingCells,
-    NoDisagreementPossible,
-    NoStatistic,
-    RepeatedCell,
-    TooFewRatings,
-)
+from calibration.statistics.errors import MissingCells, NoDisagreementPossible, NoStatistic, RepeatedCell, TooFewRatings
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -51,9 +45,7 @@ FLEISS = [
 ]
 
 # Shrout and Fleiss (1979), table 2: six targets, four judges.
-SHROUT_FLEISS = np.array(
-    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-)
+SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
 
 ratings = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=2, max_size=40)
 
@@ -77,10 +69,7 @@ def from_counts(counts):
 
 def krippendorff_example():
     cells = [
-        (unit, float(value))
-        for row in KRIPPENDORFF_2011
-        for unit, value in enumerate(row.split())
-        if value != "."
+        (unit, float(value)) for row in KRIPPENDORFF_2011 for unit, value in enumerate(row.split()) if value != "."
     ]
     return np.array([unit for unit, _ in cells]), np.array([value for _, value in cells])
 
@@ -191,9 +180,7 @@ class TestLeaveOneOut:
         assert found.rate == pytest.approx(definition_of_leave_one_out(tasks.tolist(), labels.tolist()))
         judge = np.arange(7) % 4
         outer = outer_leave_one_out(tasks, labels, judge)
-        assert outer.rate == pytest.approx(
-            definition_of_leave_one_out(tasks.tolist(), labels.tolist(), judge)
-        )
+        assert outer.rate == pytest.approx(definition_of_leave_one_out(tasks.tolist(), labels.tolist(), judge))
 
     @given(ratings, st.permutations(range(4)), st.randoms(use_true_random=False))
     def test_names_of_labels_and_order_of_ratings_do_not_matter(self, pairs, renamed, random):
@@ -314,12 +301,8 @@ class TestAlpha:
         assert alpha(values * scale, "ratio") == pytest.approx(alpha(values, "ratio"), abs=1e-7)
         assert alpha(values.astype(float) ** 3 + values, "ordinal") == pytest.approx(alpha(values, "ordinal"))
         assert alpha((values + 2) % 4, "nominal") == pytest.approx(alpha(values, "nominal"))
-        doubled = krippendorff_alpha(
-            np.concatenate([units, units + 7]), np.tile(values, 2), metric="interval"
-        )
-        assert doubled.observed == pytest.approx(
-            krippendorff_alpha(units, values, metric="interval").observed
-        )
+        doubled = krippendorff_alpha(np.concatenate([units, units + 7]), np.tile(values, 2), metric="interval")
+        assert doubled.observed == pytest.approx(krippendorff_alpha(units, values, metric="interval").observed)
 
     @pytest.mark.parametrize("metric", METRICS)
     def test_resampled_units_equal_units_written_out(self, metric):
@@ -327,17 +310,14 @@ class TestAlpha:
         units, values = krippendorff_example()
         found = krippendorff_alpha(units, values, metric=metric, draws=10)
         left = [
-            krippendorff_alpha(units[units != unit], values[units != unit], metric=metric).value
-            for unit in range(11)
+            krippendorff_alpha(units[units != unit], values[units != unit], metric=metric).value for unit in range(11)
         ]
         assert found.interval_kind == "leave_one_out_range"
         assert (found.low, found.high) == pytest.approx((min(left), max(left)))
 
     def test_agreement_by_chance_is_near_nought_and_covered(self):
         rng = np.random.default_rng(1)
-        found = krippendorff_alpha(
-            np.repeat(np.arange(400), 3), rng.integers(0, 5, 1200), metric="ordinal", draws=500
-        )
+        found = krippendorff_alpha(np.repeat(np.arange(400), 3), rng.integers(0, 5, 1200), metric="ordinal", draws=500)
         assert found.low < 0 < found.high
         assert abs(found.value) < 0.1
 
@@ -387,9 +367,7 @@ class TestKappas:
         counts = np.stack([(table == label).sum(axis=1) for label in range(3)], axis=1)
         assert fleiss_kappa(units, labels).value == pytest.approx(statsmodels_fleiss(counts))
 
-    @pytest.mark.parametrize(
-        ("first", "second", "value"), [(1, 2, 0.852023), (1, 3, 0.878944), (2, 3, 0.861661)]
-    )
+    @pytest.mark.parametrize(("first", "second", "value"), [(1, 2, 0.852023), (1, 3, 0.878944), (2, 3, 0.861661)])
     def test_cohen_pandalm(self, pandalm, first, second, value):
         found = cohen_kappa(
             pandalm[f"annotator{first}"].to_numpy(), pandalm[f"annotator{second}"].to_numpy(), draws=300

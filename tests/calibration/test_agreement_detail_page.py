@@ -79,8 +79,11 @@ def test_every_criterion_category_and_cohort_has_its_row():
     Instruction.objects.filter(pk__in=half).update(category=second)
     rows = report(study)["rows"]
     assert {(row["by"], row["group"]) for row in rows} == {
-        ("all", ""), ("category", "essay"), ("category", "letter"), ("cohort", "Spring"),
-    }  # fmt: skip
+        ("all", ""),
+        ("category", "essay"),
+        ("category", "letter"),
+        ("cohort", "Spring"),
+    }
     assert len(rows) == 4 * 5
     spring = next(row for row in rows if row["by"] == "cohort" and row["criterion"] == "overall")
     assert spring["n_raters"] == 2 and spring["icc"]["icc2k"] > spring["icc"]["icc1"] > 0
@@ -99,16 +102,10 @@ def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
     for name in ("Long essays", "Letters", "Without a category"):
         assert f"{name}: How good is it overall?" in page
     assert "essay: How" not in page and "letter: How" not in page and "all: How" not in page
-    file = (
-        signed_in("lead", study.workspace)
-        .get(address(study, "?file=agreement-category.csv"))
-        .content.decode()
-    )
-    assert {
-        "essay: How good is it overall?",
-        "letter: How good is it overall?",
-        "all: How good is it overall?",
-    } <= {row.split(",")[0] for row in file.splitlines()}
+    file = signed_in("lead", study.workspace).get(address(study, "?file=agreement-category.csv")).content.decode()
+    assert {"essay: How good is it overall?", "letter: How good is it overall?", "all: How good is it overall?"} <= {
+        row.split(",")[0] for row in file.splitlines()
+    }
 
 
 def test_items_are_not_called_instructions_where_each_is_its_own_cluster():
@@ -158,10 +155,26 @@ def test_degenerate_studies_give_sentences(answers):
 
 
 def test_pandalm_judges_are_tested_and_numbers_are_the_known_ones(shared_data):
-    load("preferences", shared_data("pandalm_wide.csv"), "pandalm", "--wide",
-         "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_", "--map", "1=A",
-         "--map", "2=B", "--map", "0=tie", "--off-scale", "unscored",
-         item="item_id", model_a="model1", model_b="model2")  # fmt: skip
+    load(
+        "preferences",
+        shared_data("pandalm_wide.csv"),
+        "pandalm",
+        "--wide",
+        "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b",
+        "--judge-prefix",
+        "judge_",
+        "--map",
+        "1=A",
+        "--map",
+        "2=B",
+        "--map",
+        "0=tie",
+        "--off-scale",
+        "unscored",
+        item="item_id",
+        model_a="model1",
+        model_b="model2",
+    )
     found = report(Study.objects.get(slug="pandalm"))
     row = found["rows"][0]
     assert row["alpha_nominal"]["value"] == pytest.approx(0.864221, abs=1e-6)

@@ -6,10 +6,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from calibration.statistics.agreement.alternative_annotator import (
-    alternative_annotator_test,
-    benjamini_yekutieli,
-)
+from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
 from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
 
 
@@ -137,9 +134,7 @@ def test_degenerate_input_is_named():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0.01, 0.2))
 def test_the_false_discovery_rate_is_held_as_statsmodels_holds_it(p, q):
-    assert (
-        benjamini_yekutieli(np.array(p), q).tolist() == multipletests(p, alpha=q, method="fdr_by")[0].tolist()
-    )
+    assert benjamini_yekutieli(np.array(p), q).tolist() == multipletests(p, alpha=q, method="fdr_by")[0].tolist()
 
 
 @settings(max_examples=40, deadline=None)

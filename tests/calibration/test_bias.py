@@ -9,13 +9,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calibration.statistics.errors import OutOfRange, TooFewRatings
-from calibration.statistics.judges.bias import (
-    length_bias,
-    position_bias,
-    score_gaps,
-    self_preference,
-    swap_agreement,
-)
+from calibration.statistics.judges.bias import length_bias, position_bias, score_gaps, self_preference, swap_agreement
 
 PREFERENCES = st.sampled_from([0.0, 0.5, 1.0])
 
@@ -240,11 +234,7 @@ def test_gaps_of_llmeval2_six_subjects(shared_data):
     assert over_2.clusters == 154
     assert over_2.interval_kind == "wilson95"
     assert found["A Correctness"].mean_gap.interval_kind == "bootstrap95"
-    for criterion, printed in [
-        ("B Fluency", 0.0349),
-        ("B Logicality", 0.0787),
-        ("B Informativeness", 0.0997),
-    ]:
+    for criterion, printed in [("B Fluency", 0.0349), ("B Logicality", 0.0787), ("B Informativeness", 0.0997)]:
         assert found[criterion].shares[1].low < printed < found[criterion].shares[1].high
 
 

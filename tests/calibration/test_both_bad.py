@@ -21,9 +21,7 @@ def say(answer, level):
     known = answer.scores.order_by("revision").first()
     value = {"a": 1, "tie": 0, "both_bad": 0, "b": -1}[level]
     revision = answer.scores.count()
-    Score.objects.create(
-        assignment=answer, criterion=known.criterion, revision=revision, value=value, level=level
-    )
+    Score.objects.create(assignment=answer, criterion=known.criterion, revision=revision, value=value, level=level)
 
 
 def half_bad(instructions=40):
@@ -66,9 +64,7 @@ def test_consensus_and_repeats_have_both_labels():
     study = half_bad()
     for task in study.tasks.order_by("pk"):
         for answer in task.assignments.filter(repeat=0)[:1]:
-            again = make_answer(
-                task, answer.rater, {"preference": 0}, repeat=1, shown_first=answer.shown_first
-            )
+            again = make_answer(task, answer.rater, {"preference": 0}, repeat=1, shown_first=answer.shown_first)
             say(again, "both_bad")
     report = report_of(study, RATERS, rater_settings())
     # A first answer of tie (or A) and then both bad is not the same answer twice.

@@ -4,16 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from calibration.figures.charts import Bar, Point, heat_map, interval_bars, scatter
-from calibration.figures.drawing import (
-    LINE_UNITS,
-    Scale,
-    axis,
-    number,
-    round_ticks,
-    shortened,
-    units,
-    wrapped,
-)
+from calibration.figures.drawing import LINE_UNITS, Scale, axis, number, round_ticks, shortened, units, wrapped
 from calibration.figures.spreads import RangeRow, Span, ranges
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,9 +14,7 @@ def drawn(svg):
     """The figure as a tree, after checking that a strict content policy has nothing to refuse in it."""
     tree = ElementTree.fromstring(svg)
     for node in tree.iter():
-        assert node.tag in {
-            SVG + name for name in ("svg", "g", "rect", "line", "path", "text", "title", "desc")
-        }
+        assert node.tag in {SVG + name for name in ("svg", "g", "rect", "line", "path", "text", "title", "desc")}
         assert not {"style", "id", "href"} & set(node.attrib)
         assert not any(name.startswith("on") for name in node.attrib)
     assert "url(" not in svg
@@ -58,8 +47,7 @@ def test_an_interval_is_drawn_from_its_low_to_its_high_end_with_ticks():
 def test_negative_values_reach_left_of_zero():
     tree = drawn(interval_bars([Bar("a", -50), Bar("b", 50)], title="t", x_title="x"))
     left, right = [
-        (float(node.get("x").rstrip("%")), float(node.get("width").rstrip("%")))
-        for node in tree.iter(SVG + "rect")
+        (float(node.get("x").rstrip("%")), float(node.get("width").rstrip("%"))) for node in tree.iter(SVG + "rect")
     ]
     assert left[0] + left[1] == pytest.approx(right[0], abs=0.02)
     assert "−50" in "".join(tree.itertext())
@@ -89,9 +77,7 @@ def test_words_from_data_cannot_become_elements():
 
 
 def test_a_rule_is_drawn_on_every_bar_and_named():
-    tree = drawn(
-        interval_bars([Bar("a", 0.8), Bar("b", 0.5)], title="t", x_title="x", rule=0.25, rule_label="chance")
-    )
+    tree = drawn(interval_bars([Bar("a", 0.8), Bar("b", 0.5)], title="t", x_title="x", rule=0.25, rule_label="chance"))
     rules = [node for node in tree.iter(SVG + "line") if node.get("stroke-dasharray")]
     assert len(rules) == 2
     assert {node.get("x1") for node in rules} == {"26.25%"}  # 0.25/0.8 of 84 %
@@ -110,9 +96,7 @@ def test_scatter_places_points_on_both_axes_and_shapes_tell_groups_apart():
     tree = drawn(scatter(points, title="t", x_title="Judge", y_title="People", height=200))
     named = [(node, node.find(f"{SVG}path/{SVG}title")) for node in tree.iter(SVG + "svg")]
     marks = {name.text: node for node, name in named if name is not None}
-    low, high, mid = (
-        marks[name] for name in ("low (0.00, 0.00)", "high (100.00, 10.00)", "mid (50.00, 5.00)")
-    )
+    low, high, mid = (marks[name] for name in ("low (0.00, 0.00)", "high (100.00, 10.00)", "mid (50.00, 5.00)"))
     assert float(mid.get("x").rstrip("%")) == pytest.approx(
         (float(low.get("x").rstrip("%")) + float(high.get("x").rstrip("%"))) / 2, abs=0.01
     )
@@ -130,9 +114,7 @@ def test_a_diagonal_gives_both_axes_the_same_ends():
 
 
 def test_a_crowd_of_points_is_drawn_without_labels():
-    tree = drawn(
-        scatter([Point(i, i, f"model {i}") for i in range(200)], title="t", x_title="x", y_title="y")
-    )
+    tree = drawn(scatter([Point(i, i, f"model {i}") for i in range(200)], title="t", x_title="x", y_title="y"))
     assert not [node for node in tree.iter(SVG + "text") if (node.text or "").startswith("model")]
 
 
@@ -170,9 +152,7 @@ def test_a_figure_of_nothing_is_refused(make):
 
 @given(st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=8))
 def test_every_bar_lies_inside_the_figure(values):
-    tree = drawn(
-        interval_bars([Bar(f"b{i}", value) for i, value in enumerate(values)], title="t", x_title="x")
-    )
+    tree = drawn(interval_bars([Bar(f"b{i}", value) for i, value in enumerate(values)], title="t", x_title="x"))
     for node in tree.iter(SVG + "rect"):
         start, width = float(node.get("x").rstrip("%")), float(node.get("width").rstrip("%"))
         assert start >= 0
@@ -229,8 +209,11 @@ def test_the_figures_of_an_axis_stand_whole_and_apart_on_a_phone(low):
 def test_no_line_of_the_grid_strikes_out_a_label():
     svg = ranges(
         [RangeRow(name, [Span(5.0, 4.0, 6.0)]) for name in ("Overall", "Stories")],
-        title="t", x_title="x", series=["difference"], rule=0.0,
-    )  # fmt: skip
+        title="t",
+        x_title="x",
+        series=["difference"],
+        rule=0.0,
+    )
     tree = drawn(svg)
     labels = [float(node.get("y")) for node in tree.iter(SVG + "text") if node.text in ("Overall", "Stories")]
     upright = [node for node in tree.iter(SVG + "line") if node.get("x1") == node.get("x2")]

@@ -34,12 +34,26 @@ def columns(**names):
 
 def load_recipes(shared_data, *more):
     run(
-        "load_table", "ratings", str(shared_data("recipes.csv.gz")), "--study", "recipes", "--overall", "overall",
-        "--scale", "*=1:6",
-        *columns(item="item_id", rater="annotator", criterion="criterion", value="score", model="system",
-                 order="order", seconds="time_s"),
+        "load_table",
+        "ratings",
+        str(shared_data("recipes.csv.gz")),
+        "--study",
+        "recipes",
+        "--overall",
+        "overall",
+        "--scale",
+        "*=1:6",
+        *columns(
+            item="item_id",
+            rater="annotator",
+            criterion="criterion",
+            value="score",
+            model="system",
+            order="order",
+            seconds="time_s",
+        ),
         *more,
-    )  # fmt: skip
+    )
 
 
 def test_recipes_give_their_known_weights_and_agreement(shared_data):
@@ -48,13 +62,11 @@ def test_recipes_give_their_known_weights_and_agreement(shared_data):
     assert [one["category"] for one in fit] == ["all"]
     weights = dict(zip(fit[0]["items"], fit[0]["weights"], strict=True))
     assert weights == pytest.approx(
-        {"grammar": 5.43, "fluency": 41.10, "verbosity": 6.29, "structure": 11.45, "success": 35.73},
-        abs=0.005,
+        {"grammar": 5.43, "fluency": 41.10, "verbosity": 6.29, "structure": 11.45, "success": 35.73}, abs=0.005
     )
     raw = dict(zip(fit[0]["items"], fit[0]["raw_weights"], strict=True))
     assert raw == pytest.approx(
-        {"grammar": 0.5, "fluency": 3.7826, "verbosity": 0.5789, "structure": 1.0537, "success": 3.2890},
-        abs=1e-4,
+        {"grammar": 0.5, "fluency": 3.7826, "verbosity": 0.5789, "structure": 1.0537, "success": 3.2890}, abs=1e-4
     )
     assert fit[0]["n"] == 1056
     assert fit[0]["r2"] == pytest.approx(0.8507, abs=1e-4)
@@ -75,26 +87,37 @@ def test_recipes_without_their_attention_fillers(shared_data):
     fit = result_of("fit_weights", "recipes")["categories"][0]
     weights = dict(zip(fit["items"], fit["weights"], strict=True))
     assert weights == pytest.approx(
-        {"grammar": 5.39, "fluency": 38.05, "verbosity": 10.96, "structure": 9.57, "success": 36.02},
-        abs=0.005,
+        {"grammar": 5.39, "fluency": 38.05, "verbosity": 10.96, "structure": 9.57, "success": 36.02}, abs=0.005
     )
     assert (fit["n"], round(fit["r2"], 4)) == (880, 0.8530)
 
 
 def test_pandalm_people_and_judges(shared_data):
     run(
-        "load_table", "preferences", str(shared_data("pandalm_wide.csv")), "--study", "pandalm",
-        "--wide", "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_",
-        "--map", "1=A", "--map", "2=B", "--map", "0=tie", "--off-scale", "unscored",
+        "load_table",
+        "preferences",
+        str(shared_data("pandalm_wide.csv")),
+        "--study",
+        "pandalm",
+        "--wide",
+        "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b",
+        "--judge-prefix",
+        "judge_",
+        "--map",
+        "1=A",
+        "--map",
+        "2=B",
+        "--map",
+        "0=tie",
+        "--off-scale",
+        "unscored",
         *columns(item="item_id", model_a="model1", model_b="model2"),
-    )  # fmt: skip
+    )
     report = result_of("report_agreement", "pandalm")
     assert report["criterion"] == "preference"
     assert report["alpha"]["nominal"] == pytest.approx(0.864221, abs=1e-6)
     assert report["loo"] == pytest.approx(0.919920, abs=1e-6)
-    gpt, panda = (
-        next(one for name, one in report["judges"].items() if part in name) for part in ("gpt35", "pandalm")
-    )
+    gpt, panda = (next(one for name, one in report["judges"].items() if part in name) for part in ("gpt35", "pandalm"))
     # Verdicts that cannot be used are left out of the rate and always counted.
     assert gpt["loo"] == pytest.approx(0.706366, abs=1e-6)
     assert (gpt["n"], gpt["unscored"]) == (974, 25)
@@ -104,15 +127,22 @@ def test_pandalm_people_and_judges(shared_data):
 
 def test_hanna_positions_and_criteria(shared_data):
     run(
-        "load_table", "ratings", str(shared_data("hanna_human.csv.gz")), "--study", "hanna", "--slots",
-        "--overall", "Engagement", "--scale", "*=1:5",
+        "load_table",
+        "ratings",
+        str(shared_data("hanna_human.csv.gz")),
+        "--study",
+        "hanna",
+        "--slots",
+        "--overall",
+        "Engagement",
+        "--scale",
+        "*=1:5",
         *columns(item="item_id", rater="annotator_slot", criterion="criterion", value="score", model="system"),
-    )  # fmt: skip
+    )
     fit = result_of("fit_weights", "hanna")["categories"][0]
     weights = dict(zip(fit["items"], fit["weights"], strict=True))
     assert weights == pytest.approx(
-        {"Relevance": 4.90, "Coherence": 31.53, "Empathy": 15.68, "Surprise": 8.98, "Complexity": 38.90},
-        abs=0.005,
+        {"Relevance": 4.90, "Coherence": 31.53, "Empathy": 15.68, "Surprise": 8.98, "Complexity": 38.90}, abs=0.005
     )
     assert (fit["n"], round(fit["r2"], 4)) == (3168, 0.6981)
     assert fit["r2_leave_one_rater_out"] is None  # three positions are not three persons
@@ -130,9 +160,16 @@ def test_hanna_positions_and_criteria(shared_data):
 
 def test_dices_crowd(shared_data):
     run(
-        "load_table", "ratings", str(shared_data("dices350_crowd.csv.gz")), "--study", "dices", "--slots",
-        "--scale", "*=No,Unsure,Yes", *columns(item="item_id", rater="annotator_pos", value="label"),
-    )  # fmt: skip
+        "load_table",
+        "ratings",
+        str(shared_data("dices350_crowd.csv.gz")),
+        "--study",
+        "dices",
+        "--slots",
+        "--scale",
+        "*=No,Unsure,Yes",
+        *columns(item="item_id", rater="annotator_pos", value="label"),
+    )
     report = result_of("report_agreement", "dices")
     assert report["alpha"]["nominal"] == pytest.approx(0.160860, abs=1e-6)
     assert report["loo"] == pytest.approx(0.684657, abs=1e-6)
@@ -225,9 +262,7 @@ def test_an_export_that_cannot_be_written_says_where(tmp_path):
 
 def test_fewer_rows_than_items_is_one_sentence_and_nothing_is_stored():
     answer_study(make_checklist_study(instructions=1, models=1, items=4))
-    with pytest.raises(
-        CommandError, match=r"^Fewer complete answers than items in essay \(3 answers, 4 items\)"
-    ):
+    with pytest.raises(CommandError, match=r"^Fewer complete answers than items in essay \(3 answers, 4 items\)"):
         run("fit_weights", "essays")
     assert not Fit.objects.exists()
 
@@ -344,11 +379,7 @@ def test_unscored_verdicts_are_counted_and_left_out_of_the_rate():
 def test_a_judge_with_no_usable_verdict_is_listed_with_its_count():
     hand_made([[5, 5, 5], [7, 7, 7]], judge=[0, 0], unscored=[0, 1])
     report = result_of("report_agreement", "essays")
-    assert (report["judges"]["J"]["loo"], report["judges"]["J"]["n"], report["judges"]["J"]["unscored"]) == (
-        None,
-        0,
-        2,
-    )
+    assert (report["judges"]["J"]["loo"], report["judges"]["J"]["n"], report["judges"]["J"]["unscored"]) == (None, 0, 2)
     assert "unscored 2" in run("report_agreement", "essays")
 
 

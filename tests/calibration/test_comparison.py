@@ -6,12 +6,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.judges import comparison
-from calibration.statistics.judges.comparison import (
-    accuracy_against_majority,
-    confusion,
-    correlate,
-    majority_labels,
-)
+from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, correlate, majority_labels
 
 COEFFICIENTS = ("spearman", "kendall", "pearson")
 
@@ -26,9 +21,7 @@ def hanna(shared_data):
     human = pd.read_csv(shared_data("hanna_human.csv.gz"))
     judges = pd.read_csv(shared_data("hanna_judges.csv.gz"))
     people = human[human["criterion"] == "Coherence"].groupby("item_id")["score"].mean()
-    chosen = (
-        (judges["judge"] == "Beluga-13B") & (judges["prompt"] == 1) & (judges["criterion"] == "Coherence")
-    )
+    chosen = (judges["judge"] == "Beluga-13B") & (judges["prompt"] == 1) & (judges["criterion"] == "Coherence")
     judge = judges[chosen].set_index("item_id")["score"]
     return judge.loc[people.index].to_numpy(), people.to_numpy()
 

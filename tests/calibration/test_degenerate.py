@@ -18,10 +18,19 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 PAGES = [
-    "calibration:weights", "calibration:weights_depth", "calibration:planner", "calibration:raters",
-    "calibration:rankings", "calibration:agreement", "calibration:agreement_detail", "calibration:summary",
-    "calibration:desk_figures", "judging:judges", "judging:judges_depth", "judging:judges_methods",
-]  # fmt: skip
+    "calibration:weights",
+    "calibration:weights_depth",
+    "calibration:planner",
+    "calibration:raters",
+    "calibration:rankings",
+    "calibration:agreement",
+    "calibration:agreement_detail",
+    "calibration:summary",
+    "calibration:desk_figures",
+    "judging:judges",
+    "judging:judges_depth",
+    "judging:judges_methods",
+]
 
 
 def answered(value_of, *, instructions=6, models=2, raters=3, items=2, share=1.0):
@@ -49,9 +58,7 @@ def nobody():
 
 def one_answer():
     study = make_checklist_study(instructions=1, models=1)
-    make_answer(
-        study.tasks.get(), make_rater(study), {"item0": 1.0, "item1": 0.5, "item2": 0.5, "overall": 7}
-    )
+    make_answer(study.tasks.get(), make_rater(study), {"item0": 1.0, "item1": 0.5, "item2": 0.5, "overall": 7})
     return study
 
 
@@ -106,18 +113,21 @@ def disconnected():
     """Models 0 and 1 meet, and 2 and 3 do, but never each other."""
     study = pair_study(models=4, instructions=4, raters=2)
     for task in study.tasks.select_related("response_a__model", "response_b__model"):
-        if {task.response_a.model.name, task.response_b.model.name} not in (
-            {"model0", "model1"},
-            {"model2", "model3"},
-        ):
+        if {task.response_a.model.name, task.response_b.model.name} not in ({"model0", "model1"}, {"model2", "model3"}):
             task.delete()
     return judged_pairs(study)
 
 
 def reviews():
     study = make_checklist_study()
-    return Study.objects.create(workspace=study.workspace, slug="reviews", kind="review", benchmark=study.benchmark,
-                                status="open", names={"en": "Reviews"})  # fmt: skip
+    return Study.objects.create(
+        workspace=study.workspace,
+        slug="reviews",
+        kind="review",
+        benchmark=study.benchmark,
+        status="open",
+        names={"en": "Reviews"},
+    )
 
 
 STUDIES = {
@@ -136,9 +146,7 @@ STUDIES = {
     "slots of pairs": slots_of_pairs,
     "judges alone": judged_only,
     "all ties": lambda: judged_pairs(pair_study(models=3, instructions=4, raters=2, outcome=lambda i, j: 0)),
-    "one side always wins": lambda: judged_pairs(
-        pair_study(models=3, instructions=4, outcome=lambda i, j: 1)
-    ),
+    "one side always wins": lambda: judged_pairs(pair_study(models=3, instructions=4, outcome=lambda i, j: 1)),
     "disconnected": disconnected,
     "one pair": lambda: pair_study(models=2, instructions=1, raters=1),
     "pairs without texts or sides": lambda: pair_study(models=2, instructions=3, sides=False, texts=False),

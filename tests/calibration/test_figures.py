@@ -41,15 +41,20 @@ def test_figures_tables_and_templates_write_alike(value, digits, written):
 @pytest.mark.parametrize(
     ("filtered", "written"),
     [
-        ("18342|grouped", "18,342"), ("999|grouped", "999"), ("0|grouped", "0"), ("nothing|grouped", ""),
-        ("1234.5|money", "1,234.50"), ("250|money", "250"), ("0|money", "0"), ("0.0312|money", "0.0312"),
-        ("0.00001|money", "< 0.0001"), ("nothing|money", ""),
+        ("18342|grouped", "18,342"),
+        ("999|grouped", "999"),
+        ("0|grouped", "0"),
+        ("nothing|grouped", ""),
+        ("1234.5|money", "1,234.50"),
+        ("250|money", "250"),
+        ("0|money", "0"),
+        ("0.0312|money", "0.0312"),
+        ("0.00001|money", "< 0.0001"),
+        ("nothing|money", ""),
     ],
-)  # fmt: skip
+)
 def test_counts_and_amounts_have_their_thousands_apart(filtered, written):
-    template = Template(
-        f"{{% load figures %}}{{% autoescape off %}}{{{{ {filtered} }}}}{{% endautoescape %}}"
-    )
+    template = Template(f"{{% load figures %}}{{% autoescape off %}}{{{{ {filtered} }}}}{{% endautoescape %}}")
     assert template.render(Context({"nothing": None})) == written
 
 

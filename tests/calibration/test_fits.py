@@ -28,9 +28,7 @@ def second_category(study, key="letter", instructions=2):
     """Moves the last `instructions` instructions of a study into a second category with the same parent."""
     own = Instruction.objects.filter(benchmark=study.benchmark).order_by("-pk")[:instructions]
     first = Category.objects.get(benchmark=study.benchmark, key="essay")
-    other = Category.objects.create(
-        benchmark=study.benchmark, parent=first.parent, key=key, names={"en": key.title()}
-    )
+    other = Category.objects.create(benchmark=study.benchmark, parent=first.parent, key=key, names={"en": key.title()})
     for instruction in own:
         instruction.category = other
         instruction.save()
@@ -60,9 +58,7 @@ def test_a_fit_is_stored_with_its_weights_settings_data_and_versions():
 
 def test_intervals_are_stored_only_as_what_they_are():
     few = run_fit(study=answered_study(instructions=6), draws=50)
-    kinds = CategoryFit.objects.get(fit=few).diagnostics["certificate"]["intervals"]["instruction"][
-        "interval_kind"
-    ]
+    kinds = CategoryFit.objects.get(fit=few).diagnostics["certificate"]["intervals"]["instruction"]["interval_kind"]
     assert kinds == "leave_one_out_range"
     assert all(w.low <= w.weight <= w.high for w in FittedWeight.objects.filter(category_fit__fit=few))
     alone = run_fit(study=answered_study(instructions=1, models=8, slug="alone"), draws=50)
@@ -88,9 +84,7 @@ def test_judges_probes_and_unfinished_answers_are_not_fitted():
     before = run_fit(study=study, draws=0)
     person = study.raters.get(label="rater-0")
     for status, repeat in (("submitted", 1), ("open", 2), ("skipped", 3)):
-        answer = Assignment.objects.create(
-            task=study.tasks.first(), rater=person, repeat=repeat, status=status
-        )
+        answer = Assignment.objects.create(task=study.tasks.first(), rater=person, repeat=repeat, status=status)
         rubric = study.tasks.first().answer_rubric
         Score.objects.bulk_create(
             Score(assignment=answer, criterion=criterion, value=criterion.ends[1])
@@ -104,9 +98,7 @@ def test_a_corrected_answer_counts_in_the_next_fit():
     study = answered_study()
     before = run_fit(study=study, draws=0)
     score = Score.objects.filter(criterion__key="overall", value__lt=9).first()
-    Score.objects.create(
-        assignment=score.assignment, criterion=score.criterion, revision=1, value=score.value + 1
-    )
+    Score.objects.create(assignment=score.assignment, criterion=score.criterion, revision=1, value=score.value + 1)
     after = run_fit(study=study, draws=0)
     assert after.data_hash != before.data_hash
 

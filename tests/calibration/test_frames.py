@@ -133,9 +133,7 @@ def test_levels_of_one_value_are_labels_of_their_own(study):
         Assignment.objects.exclude(task=task).order_by("pk")[:1]
     )
     for assignment, level in zip(assignments, levels, strict=True):
-        Score.objects.create(
-            assignment=assignment, criterion=criterion, value=level["value"], level=level["key"]
-        )
+        Score.objects.create(assignment=assignment, criterion=criterion, value=level["value"], level=level["key"])
     frame = score_frame(kinds=EVERY_KIND, study=study).of_criterion("preference")
     assert sorted(frame.value.tolist()) == [0, 0, 1]
     assert sorted(frame.label_values.tolist()) == [0, 1, 3]

@@ -81,8 +81,9 @@ def test_graded_answers_are_held_against_peoples_mean():
         make_answer(task, judge, {"item0": 0.25 if place % 2 else 1.0, "overall": 5})
     soft = report(study)["judges"][0]["soft"]
     assert [(one["judge"], one["people"]["value"], one["n"]) for one in soft["groups"]] == [
-        (0.25, 0.75, 11), (1.0, 0.75, 11),
-    ]  # fmt: skip
+        (0.25, 0.75, 11),
+        (1.0, 0.75, 11),
+    ]
     assert soft["slope"]["value"] == pytest.approx(0) and soft["offset"]["value"] == pytest.approx(-0.125)
     assert soft["error"]["value"] == pytest.approx((0.5 + 0.25) / 2)
     names = check_files(signed_in("lead", study.workspace), address(study))
@@ -107,13 +108,24 @@ def reviewed(findings):
     """A judge's verdicts on 20 responses, and a study of reviews: findings[rater][place] for item0 and item1."""
     study = make_checklist_study(instructions=20, models=1, items=2)
     judge = make_judge_rater(study.workspace)
-    reviews = Study.objects.create(workspace=study.workspace, slug="reviews", kind="review", status="open",
-                                   names={"en": "Reviews"}, benchmark=study.benchmark)  # fmt: skip
+    reviews = Study.objects.create(
+        workspace=study.workspace,
+        slug="reviews",
+        kind="review",
+        status="open",
+        names={"en": "Reviews"},
+        benchmark=study.benchmark,
+    )
     raters = [make_rater(reviews) for _ in findings]
     for place, task in enumerate(study.tasks.order_by("pk")):
         verdict = make_answer(task, judge, {"item0": 1.0, "item1": 0.5})
-        review = reviews.tasks.create(kind="review", key=f"v:{verdict.pk}", response_a=task.response_a,
-                                      reviews=verdict, answer_rubric=review_rubric(task.answer_rubric))  # fmt: skip
+        review = reviews.tasks.create(
+            kind="review",
+            key=f"v:{verdict.pk}",
+            response_a=task.response_a,
+            reviews=verdict,
+            answer_rubric=review_rubric(task.answer_rubric),
+        )
         for rater, say in zip(raters, findings, strict=True):
             one, other = say(place)
             make_answer(review, rater, {"item0": one, "item1": other})

@@ -11,14 +11,7 @@ from calibration.reports.registry import report_of
 from calibration.web.judges.page import judge_depth_blocks
 from generation.models import LanguageModel
 from tests.calibration.pair_studies import pair_study
-from tests.calibration.result_page_checks import (
-    answer_of,
-    check_access,
-    check_files,
-    never_nan,
-    signed_in,
-    text_of,
-)
+from tests.calibration.result_page_checks import answer_of, check_access, check_files, never_nan, signed_in, text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 from tests.markup import markup
 
@@ -115,13 +108,17 @@ def test_preference_for_the_judges_own_family_needs_the_family():
 def test_the_blocks_stand_in_another_page_too():
     study = scored()
     blocks = judge_depth_blocks(study, report(study))
-    shown = render_to_string(
-        "calibration/_blocks.html", {"blocks": blocks, "path": "/somewhere/", "query": ""}
-    )
+    shown = render_to_string("calibration/_blocks.html", {"blocks": blocks, "path": "/somewhere/", "query": ""})
     assert shown.count("<section") == len(blocks) and "/somewhere/?file=powered-0.svg" in shown
     assert [block.key for block in blocks] == [
-        "soft", "soft-summary", "reasonable", "powered-0", "separate-0", "correlations-0", "gaps-0",
-    ]  # fmt: skip
+        "soft",
+        "soft-summary",
+        "reasonable",
+        "powered-0",
+        "separate-0",
+        "correlations-0",
+        "gaps-0",
+    ]
 
 
 @pytest.mark.parametrize("missing", ["judge", "people", "further"])

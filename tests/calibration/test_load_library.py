@@ -27,8 +27,13 @@ def load(*arguments):
 def test_categories_rubrics_guideline_and_weights():
     load()
     assert set(Benchmark.objects.values_list("slug", flat=True)) == {
-        "hellobench", "llmeval1", "llmeval2", "href", "wildbench", "longgenbench",
-    }  # fmt: skip
+        "hellobench",
+        "llmeval1",
+        "llmeval2",
+        "href",
+        "wildbench",
+        "longgenbench",
+    }
     hellobench = Category.objects.filter(benchmark__slug="hellobench")
     assert (hellobench.filter(parent=None).count(), hellobench.exclude(parent=None).count()) == (5, 38)
     assert hellobench.get(key="technology").aliases == ["Tech"]
@@ -111,12 +116,6 @@ def test_weights_are_scaled_and_named_by_alias():
     category = Category.objects.create(benchmark=benchmark, key="a", aliases=["A"])
     fit, made = load_published_weights(benchmark=benchmark, name="n", source="here", weights={"A": [1, 3]})
     assert made
-    assert list(fit.categories.get().weights.values_list("criterion_key", "weight")) == [
-        ("item0", 25),
-        ("item1", 75),
-    ]
+    assert list(fit.categories.get().weights.values_list("criterion_key", "weight")) == [("item0", 25), ("item1", 75)]
     assert fit.categories.get().category == category
-    assert load_published_weights(benchmark=benchmark, name="n", source="here", weights={"a": [2, 6]}) == (
-        fit,
-        False,
-    )
+    assert load_published_weights(benchmark=benchmark, name="n", source="here", weights={"a": [2, 6]}) == (fit, False)

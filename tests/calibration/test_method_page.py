@@ -22,10 +22,17 @@ from tests.markup import markup
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r'href="(/method/[^"]+)"')
 PAGES = [
-    "calibration:weights", "calibration:weights_depth", "calibration:planner", "calibration:raters",
-    "calibration:rankings", "calibration:agreement", "calibration:agreement_detail", "judging:judges",
-    "judging:judges_depth", "judging:judges_methods",
-]  # fmt: skip
+    "calibration:weights",
+    "calibration:weights_depth",
+    "calibration:planner",
+    "calibration:raters",
+    "calibration:rankings",
+    "calibration:agreement",
+    "calibration:agreement_detail",
+    "judging:judges",
+    "judging:judges_depth",
+    "judging:judges_methods",
+]
 
 
 def address(module):

@@ -17,11 +17,7 @@ def names_of(study, page, query=""):
 
 def rows_of(study, page, file):
     client = signed_in("analyst", study.workspace)
-    return (
-        client.get(reverse(page, args=[study.slug]) + f"?file={file}")
-        .content.decode("utf-8-sig")
-        .splitlines()
-    )
+    return client.get(reverse(page, args=[study.slug]) + f"?file={file}").content.decode("utf-8-sig").splitlines()
 
 
 def all_of(*keys):

@@ -55,9 +55,7 @@ def test_assumed_agreement_and_weights_come_out():
     plan = plan_study(replace(STUDY, instructions=200), assumed)
     assert plan.agreement["alpha"].value == pytest.approx(0.6, abs=0.08)
     # The planted weights of 100, drawn together by the errors in the answers.
-    assert [weight.value for weight in plan.weights] == pytest.approx(
-        [100 * w / 21 for w in (1, 2, 3, 4, 5, 6)], abs=4
-    )
+    assert [weight.value for weight in plan.weights] == pytest.approx([100 * w / 21 for w in (1, 2, 3, 4, 5, 6)], abs=4)
 
 
 def test_the_seed_decides():
@@ -76,13 +74,7 @@ def test_what_a_study_cannot_say_is_absent():
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"overlap": 11},
-        {"instructions": 0},
-        {"repeat_share": 1.5},
-        {"reading_speed": 0},
-        {"seconds_per_answer": -1},
-    ],
+    [{"overlap": 11}, {"instructions": 0}, {"repeat_share": 1.5}, {"reading_speed": 0}, {"seconds_per_answer": -1}],
 )
 def test_impossible_plans_are_named(change):
     with pytest.raises(NoStatistic):

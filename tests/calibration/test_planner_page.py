@@ -72,9 +72,7 @@ def test_a_plan_that_cannot_be_is_explained(query, said):
 
 
 def test_one_rater_and_no_repeats_is_a_sentence():
-    page = page_of(
-        make_checklist_study(), "?instructions=5&models=1&overlap=1&raters=1&repeat_share=0&items=6"
-    )
+    page = page_of(make_checklist_study(), "?instructions=5&models=1&overlap=1&raters=1&repeat_share=0&items=6")
     never_nan(page)
     assert "no weights could be fitted" in text_of(page)
 
@@ -95,7 +93,7 @@ def test_it_says_where_overlap_takes_more_raters_than_are_planned():
         ({"raters": 3}, ""),
         ({}, ""),
     ],
-)  # fmt: skip
+)
 def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(plan, said):
     study = make_checklist_study(instructions=3, status="draft")
     study.policies = {"overlap": 3, "plan": plan}

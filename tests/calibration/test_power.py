@@ -10,13 +10,7 @@ from scipy.stats import ttest_rel
 from statsmodels.stats.power import TTestPower
 
 from calibration.statistics.errors import ConstantScores, MissingCells, TooFewRatings
-from calibration.statistics.ranking.power import (
-    NeverSeparates,
-    labels_to_separate,
-    paired_p,
-    power_curve,
-    shared_ranks,
-)
+from calibration.statistics.ranking.power import NeverSeparates, labels_to_separate, paired_p, power_curve, shared_ranks
 
 
 def planted(tasks=600, gaps=(0.0, 0.15, 0.4, 0.9), seed=0):
@@ -47,9 +41,7 @@ def test_models_without_any_difference_and_with_a_constant_one():
 
 
 @settings(deadline=None)
-@given(
-    arrays(np.float64, (8, 3), elements=st.integers(0, 4).map(float)), st.floats(0.1, 10), st.floats(-5, 5)
-)
+@given(arrays(np.float64, (8, 3), elements=st.integers(0, 4).map(float)), st.floats(0.1, 10), st.floats(-5, 5))
 def test_p_ignores_scale_and_task_difficulty(scores, scale, shift):
     p = paired_p(scores)
     moved = scores * scale + shift + np.arange(8)[:, None]

@@ -73,9 +73,7 @@ def test_a_useless_judge_gets_no_power_and_a_perfect_one_nearly_all():
     found = prediction_powered_mean(perfect)
     assert found.power > 0.85
     assert found.effective_n > 8 * 60
-    constant = ModelScores(
-        base.human, np.ones(60), base.instructions, np.ones(600), base.judge_only_instructions
-    )
+    constant = ModelScores(base.human, np.ones(60), base.instructions, np.ones(600), base.judge_only_instructions)
     found = prediction_powered_mean(constant)
     assert (found.power, found.powered.value) == (0, pytest.approx(base.human.mean()))
     assert found.effective_n == pytest.approx(60)
@@ -99,11 +97,7 @@ def test_a_judge_may_be_biased_and_scaled_as_it_likes(seed, bias, factor):
         assert two.powered.value == pytest.approx(one.powered.value)
         assert two.powered.error == pytest.approx(one.powered.error)
     moved = ModelScores(
-        scores.human + bias,
-        scores.judge,
-        scores.instructions,
-        scores.judge_only,
-        scores.judge_only_instructions,
+        scores.human + bias, scores.judge, scores.instructions, scores.judge_only, scores.judge_only_instructions
     )
     assert prediction_powered_mean(moved).powered.value == pytest.approx(one.powered.value + bias)
 
@@ -132,9 +126,7 @@ def test_a_difference_is_paired_by_instruction():
     assert found.powered.error < 0.3 * prediction_powered_mean(one).powered.error
     reverse = prediction_powered_difference(two, one)
     assert reverse.powered.value == pytest.approx(-found.powered.value)
-    assert (reverse.powered.low, reverse.powered.high) == pytest.approx(
-        (-found.powered.high, -found.powered.low)
-    )
+    assert (reverse.powered.low, reverse.powered.high) == pytest.approx((-found.powered.high, -found.powered.low))
 
 
 def test_more_labels_separate_as_many_as_the_formula_says():

@@ -73,11 +73,7 @@ def test_points_by_hand():
     assert result.per_game.tolist() == [0.5, 0, 0.75]
     assert result.rank.tolist() == [1, 3, 1]
     assert result.rank_per_game.tolist() == [2, 3, 1]
-    assert (result.wins.tolist(), result.ties.tolist(), result.losses.tolist()) == (
-        [1, 0, 1],
-        [1, 0, 1],
-        [1, 1, 0],
-    )
+    assert (result.wins.tolist(), result.ties.tolist(), result.losses.tolist()) == ([1, 0, 1], [1, 0, 1], [1, 1, 0])
     assert result.interval_kind == "none"
 
 
@@ -113,24 +109,18 @@ def test_resampled_counts_hold_as_many_clusters_as_the_data(clusters):
     tables = pair_tables(games, draws=200)
     assert (tables.resampled.sum(axis=(1, 2)) == clusters).all()
     assert tables.resampled.mean(axis=0) == pytest.approx(tables.total, rel=0.2, abs=3)
-    assert tables.resampled.var(axis=0) == pytest.approx(
-        tables.total * (1 - tables.total / clusters), rel=0.5, abs=3
-    )
+    assert tables.resampled.var(axis=0) == pytest.approx(tables.total * (1 - tables.total / clusters), rel=0.5, abs=3)
 
 
 def test_merged_patterns_draw_what_separate_clusters_draw():
     # 1,200 clusters of two games of few kinds are merged; the spread of every count must be that of whole clusters.
     rng = np.random.default_rng(2)
     first = np.repeat(rng.integers(0, 2, 1200), 2)
-    games = as_games(
-        first, 1 - first, np.repeat(rng.integers(0, 3, 1200) / 2, 2), clusters=np.arange(2400) // 2
-    )
+    games = as_games(first, 1 - first, np.repeat(rng.integers(0, 3, 1200) / 2, 2), clusters=np.arange(2400) // 2)
     tables = pair_tables(games, draws=3000, seed=3)
     share = tables.total[0] / 2400
     # Both games of a cluster end alike, so a count is twice a binomial of 1,200.
-    assert tables.resampled[:, 0].std(axis=0) == pytest.approx(
-        2 * np.sqrt(1200 * share * (1 - share)), rel=0.06
-    )
+    assert tables.resampled[:, 0].std(axis=0) == pytest.approx(2 * np.sqrt(1200 * share * (1 - share)), rel=0.06)
     assert (tables.resampled % 2 == 0).all()
 
 
@@ -167,9 +157,7 @@ def test_elo_by_hand():
 
 def test_elo_equals_evalica():
     games, _ = simulated(n=700)
-    winners = [
-        {1.0: evalica.Winner.X, 0.5: evalica.Winner.Draw, 0.0: evalica.Winner.Y}[s] for s in games.score
-    ]
+    winners = [{1.0: evalica.Winner.X, 0.5: evalica.Winner.Draw, 0.0: evalica.Winner.Y}[s] for s in games.score]
     theirs = evalica.elo(games.first.tolist(), games.second.tolist(), winners, initial=1500, k=32)
     assert elo(games).rating == pytest.approx(theirs.scores.sort_index().to_numpy(), abs=1e-7)
 
@@ -213,9 +201,7 @@ def test_elo_variance_law_has_the_constant_its_formula_gives():
 
 @pytest.mark.parametrize(("accuracy", "variance"), [(0.5, 1517), (0.7, 1490), (0.9, 1409)])
 def test_simulated_elo_variance_leaves_the_law_away_from_its_tangent(accuracy, variance):
-    assert simulate_elo_variance(accuracy, games=500, chains=40_000, seed=5) == pytest.approx(
-        variance, rel=0.025
-    )
+    assert simulate_elo_variance(accuracy, games=500, chains=40_000, seed=5) == pytest.approx(variance, rel=0.025)
 
 
 # Bradley-Terry
@@ -345,9 +331,7 @@ def test_bradley_terry_differences_cover_on_clustered_data():
     truth = np.log(np.mean(expit(rng.normal(0.4, 1, 400_000))) / np.mean(expit(-rng.normal(0.4, 1, 400_000))))
     for seed in range(250):
         score = (rng.random(600) < expit(rng.normal(0.4, 1, 50))[clusters]).astype(float)
-        whole = bradley_terry_intervals(
-            as_games(["a"] * 600, ["b"] * 600, score, clusters=clusters), seed=seed
-        )
+        whole = bradley_terry_intervals(as_games(["a"] * 600, ["b"] * 600, score, clusters=clusters), seed=seed)
         kept += whole.difference_low[0, 1] <= truth <= whole.difference_high[0, 1]
         rows = bradley_terry_intervals(as_games(["a"] * 600, ["b"] * 600, score), seed=seed)
         row_kept += rows.difference_low[0, 1] <= truth <= rows.difference_high[0, 1]

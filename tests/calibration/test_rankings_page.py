@@ -54,15 +54,7 @@ def test_pairs_recover_the_planted_order_with_every_figure():
     assert found["effects"]["effects"] == ["position", "length"] and found["effects"]["first_wins"] > 0.55
     assert found["position"]["first_wins"]["low"] > 0.5
     names = check_files(signed_in("lead", study.workspace), address(study))
-    wanted = {
-        "strength.svg",
-        "elo.png",
-        "ahead.csv",
-        "points.csv",
-        "davidson.svg",
-        "effects.csv",
-        "length.csv",
-    }
+    wanted = {"strength.svg", "elo.png", "ahead.csv", "points.csv", "davidson.svg", "effects.csv", "length.csv"}
     assert wanted <= set(names)
     assert "ranks first" in answer_of(page_of(study)) and "truly ahead" in answer_of(page_of(study))
 
@@ -71,11 +63,7 @@ def test_both_of_elos_spreads_stand_in_one_figure():
     study = pair_study(models=3, instructions=25)
     page = page_of(study)
     figure = page[page.index('id="elo"') : page.index('id="points"')]
-    assert (
-        "over the last 100 games" in figure
-        and "over 200 shuffled orders" in figure
-        and "Bradley-Terry" in figure
-    )
+    assert "over the last 100 games" in figure and "over 200 shuffled orders" in figure and "Bradley-Terry" in figure
 
 
 def test_points_and_elo_of_a_hand_calculation():
@@ -101,10 +89,7 @@ def test_all_ties_put_every_model_on_the_same_strength():
     assert found["davidson"]["why"] == "NoTieModel" and found["position"]["why"] == "TooFewRatings"
     page = page_of(study)
     never_nan(page)
-    assert (
-        "3 models share the first place: model0, model1, model2, each with a strength of 1,500"
-        in answer_of(page)
-    )
+    assert "3 models share the first place: model0, model1, model2, each with a strength of 1,500" in answer_of(page)
 
 
 def test_a_first_place_that_may_be_chance_is_no_lead():
@@ -184,9 +169,7 @@ def test_degenerate_scores_give_sentences(answers):
     if answers == "one model":
         assert "Only one model has been rated" in answer_of(page)
     if answers == "constant":
-        assert "2 models share the first place: model0, model1, each with a mean score of 5.00" in answer_of(
-            page
-        )
+        assert "2 models share the first place: model0, model1, each with a mean score of 5.00" in answer_of(page)
 
 
 def test_means_that_instructions_leave_open_name_no_leader():
@@ -200,10 +183,26 @@ def test_means_that_instructions_leave_open_name_no_leader():
 
 
 def test_pandalm_is_ranked(shared_data):
-    load("preferences", shared_data("pandalm_wide.csv"), "pandalm", "--wide",
-         "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b", "--judge-prefix", "judge_", "--map", "1=A",
-         "--map", "2=B", "--map", "0=tie", "--off-scale", "unscored",
-         item="item_id", model_a="model1", model_b="model2")  # fmt: skip
+    load(
+        "preferences",
+        shared_data("pandalm_wide.csv"),
+        "pandalm",
+        "--wide",
+        "annotator1,annotator2,annotator3,judge_gpt35,judge_pandalm7b",
+        "--judge-prefix",
+        "judge_",
+        "--map",
+        "1=A",
+        "--map",
+        "2=B",
+        "--map",
+        "0=tie",
+        "--off-scale",
+        "unscored",
+        item="item_id",
+        model_a="model1",
+        model_b="model2",
+    )
     study = Study.objects.get(slug="pandalm")
     found = report(study)
     assert found["n_games"] == 2997 and len(found["strength"]["models"]) == 5
@@ -214,22 +213,37 @@ def test_pandalm_is_ranked(shared_data):
 
 
 def test_recipes_rank_each_model_by_its_own_items(shared_data):
-    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
-         item="item_id", rater="annotator", criterion="criterion", value="score", model="system")  # fmt: skip
+    load(
+        "ratings",
+        shared_data("recipes.csv.gz"),
+        "recipes",
+        "--overall",
+        "overall",
+        "--scale",
+        "*=1:6",
+        item="item_id",
+        rater="annotator",
+        criterion="criterion",
+        value="score",
+        model="system",
+    )
     study = Study.objects.get(slug="recipes")
     rows = {row["model"]: row for row in report(study)["scores"]["models"]}
     kinds = {name: (row["interval_kind"], row["clusters"]) for name, row in rows.items()}
     ranged = ("leave_one_out_range", 10)
     assert kinds == {
-        "original": ranged, "no_context": ranged, "dependency": ranged, "context": ranged, "coref": ranged,
-        "coherence": ("none", 1), "grammaticality": ("none", 1),
-    }  # fmt: skip
+        "original": ranged,
+        "no_context": ranged,
+        "dependency": ranged,
+        "context": ranged,
+        "coref": ranged,
+        "coherence": ("none", 1),
+        "grammaticality": ("none", 1),
+    }
     assert all(row["low"] < row["mean"] < row["high"] for row in rows.values() if row["clusters"] == 10)
     # Dependency (2.767) and context (2.727) change places when one item is left out; the fillers may stand anywhere.
     assert rows["dependency"]["rank_high"] > rows["dependency"]["rank_low"] + 2
-    assert {
-        (rows[name]["rank_low"], rows[name]["rank_high"]) for name in ("coherence", "grammaticality")
-    } == {(1, 7)}
+    assert {(rows[name]["rank_low"], rows[name]["rank_high"]) for name in ("coherence", "grammaticality")} == {(1, 7)}
     page = page_of(study)
     never_nan(page)
     said = text_of(page)
@@ -289,12 +303,8 @@ class TestMeanScores:
         # The same 25 scores of model 1, beside a model 2 with as many or with 2,000 clusters: t(24), never t(1999).
         rng = np.random.default_rng(5)
         one, two = rng.normal(5, 1, 25), rng.normal(5, 1, 2000)
-        few = mean_scores(
-            np.concatenate([one, two[:25]]), [1] * 25 + [2] * 25, clusters=np.arange(50), draws=4000
-        )
-        many = mean_scores(
-            np.concatenate([one, two]), [1] * 25 + [2] * 2000, clusters=np.arange(2025), draws=4000
-        )
+        few = mean_scores(np.concatenate([one, two[:25]]), [1] * 25 + [2] * 25, clusters=np.arange(50), draws=4000)
+        many = mean_scores(np.concatenate([one, two]), [1] * 25 + [2] * 2000, clusters=np.arange(2025), draws=4000)
         for found in (few, many):
             reach = 2.064 * one.std(ddof=1) / 5
             assert (found.high[0] - found.low[0]) / 2 == pytest.approx(reach, rel=0.04)

@@ -80,12 +80,7 @@ def test_cohorts_and_kinds_have_their_own_distribution():
     crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
     Rater.objects.filter(study=study, label__in=["rater-0", "rater-1"]).update(cohort=crowd)
     groups = {(row["by"], row["group"]): row["n"] for row in report(study)["accuracy"]["groups"]}
-    assert groups == {
-        ("kind", "crowd"): 2,
-        ("kind", "person"): 1,
-        ("kind", "judge"): 1,
-        ("cohort", "Spring"): 2,
-    }
+    assert groups == {("kind", "crowd"): 2, ("kind", "person"): 1, ("kind", "judge"): 1, ("cohort", "Spring"): 2}
 
 
 def test_repeats_give_the_published_example():
@@ -109,8 +104,13 @@ def test_swapped_sides_are_told_from_equal_ones():
     for place, assignment in enumerate(Assignment.objects.filter(rater=rater, repeat=0)):
         value = assignment.scores.get().value
         other = "b" if assignment.shown_first == "a" else "a"
-        make_answer(assignment.task, rater, {"preference": value if place else -value or 1}, repeat=1,
-                    shown_first=other if place else assignment.shown_first)  # fmt: skip
+        make_answer(
+            assignment.task,
+            rater,
+            {"preference": value if place else -value or 1},
+            repeat=1,
+            shown_first=other if place else assignment.shown_first,
+        )
     sides = report(study)["consistency"]["sides"]
     assert (sides["swapped"]["hits"], sides["swapped"]["n"]) == (2, 2)
     assert (sides["same"]["hits"], sides["same"]["n"]) == (0, 1)
@@ -184,8 +184,17 @@ def test_a_large_study_is_left_to_a_worker(django_capture_on_commit_callbacks):
 
 
 def test_positions_in_a_data_set_never_get_a_number_of_their_own(shared_data):
-    load("ratings", shared_data("dices350_crowd.csv.gz"), "dices", "--slots", "--scale", "*=No,Unsure,Yes",
-         item="item_id", rater="annotator_pos", value="label")  # fmt: skip
+    load(
+        "ratings",
+        shared_data("dices350_crowd.csv.gz"),
+        "dices",
+        "--slots",
+        "--scale",
+        "*=No,Unsure,Yes",
+        item="item_id",
+        rater="annotator_pos",
+        value="label",
+    )
     study = Rater.objects.filter(kind="slot").first().study
     found = report(study)
     assert found["accuracy"]["rates"] == [] and found["accuracy"]["groups"] == []
@@ -199,17 +208,27 @@ def test_positions_in_a_data_set_never_get_a_number_of_their_own(shared_data):
 
 
 def test_recipes_figures_stand_on_the_page(shared_data):
-    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
-         item="item_id", rater="annotator", criterion="criterion", value="score", model="system",
-         order="order")  # fmt: skip
+    load(
+        "ratings",
+        shared_data("recipes.csv.gz"),
+        "recipes",
+        "--overall",
+        "overall",
+        "--scale",
+        "*=1:6",
+        item="item_id",
+        rater="annotator",
+        criterion="criterion",
+        value="score",
+        model="system",
+        order="order",
+    )
     study = Rater.objects.first().study
     found = report(study)
     assert found["n_raters"] == 88 and len(found["accuracy"]["rates"]) == 88
     assert found["severity"]["drifting"] and found["variance"]["design"]["best"]["raters"] >= 2
     overall = found["accuracy"]["overall"]
-    assert (
-        overall["value"] == pytest.approx(4291 / 6336) and overall["low"] < overall["value"] < overall["high"]
-    )
+    assert overall["value"] == pytest.approx(4291 / 6336) and overall["low"] < overall["value"] < overall["high"]
 
 
 def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
@@ -234,9 +253,12 @@ def judged_again(study, *, rounds=3):
         ends = criterion.ends
         for repeat in range(rounds):
             make_answer(
-                task, judge, {criterion.key: ends[(place + repeat) % 3 == 0]}, repeat=repeat,
+                task,
+                judge,
+                {criterion.key: ends[(place + repeat) % 3 == 0]},
+                repeat=repeat,
                 shown_first="ab"[repeat % 2] if task.response_b_id else "",
-            )  # fmt: skip
+            )
     return judge
 
 

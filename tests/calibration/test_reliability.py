@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import binomtest
 
-from calibration.statistics.agreement.proportions import (
-    clustered_proportion,
-    clustered_proportions,
-    plain_proportion,
-)
+from calibration.statistics.agreement.proportions import clustered_proportion, clustered_proportions, plain_proportion
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.raters.reliability import accuracy_within_sigma, shrink_shares, summarise_groups
 
@@ -29,11 +25,7 @@ def test_accuracy_by_hand():
 def test_sigma_of_the_item_alone_by_hand():
     # Item a: sigma sqrt(6/3) = 1.414: 1 right twice, 2 wrong. Item b: sigma sqrt(2/3) = .816: only the 0 is right.
     found = accuracy_within_sigma(
-        np.array([1, 1, 4, 2, 3, 4]),
-        items=list("aaabbb"),
-        raters=list("xyzxyz"),
-        min_answers=1,
-        spread="item",
+        np.array([1, 1, 4, 2, 3, 4]), items=list("aaabbb"), raters=list("xyzxyz"), min_answers=1, spread="item"
     )
     assert {rater: share.value for rater, share in found.raters.items()} == {"x": 0.5, "y": 1, "z": 0}
 
@@ -55,9 +47,7 @@ def test_exactly_one_sigma_away_is_not_within_it():
 
 def test_raters_with_few_items_are_counted_apart_but_count_in_means():
     scores = np.array([3.0] * 5 + [3.0] * 5 + [1.0])
-    found = accuracy_within_sigma(
-        scores, items=[0, 1, 2, 3, 4] * 2 + [0], raters=["a"] * 5 + ["b"] * 5 + ["c"]
-    )
+    found = accuracy_within_sigma(scores, items=[0, 1, 2, 3, 4] * 2 + [0], raters=["a"] * 5 + ["b"] * 5 + ["c"])
     assert found.too_few == {"c": 1}
     assert set(found.raters) == {"a", "b"}
     # Item 0 has mean 7/3; squares (4/9 + 4/9 + 16/9) = 24/9 over 11 scores.
@@ -182,9 +172,7 @@ def test_shrinkage_recovers_a_planted_law():
     assert found.mean == pytest.approx(0.8, abs=0.01)
     assert found.concentration == pytest.approx(20, rel=0.2)
     shrunk = np.array([found.raters[str(place)].value for place in range(600)])
-    covered = np.mean(
-        [found.raters[str(i)].low <= p <= found.raters[str(i)].high for i, p in enumerate(true)]
-    )
+    covered = np.mean([found.raters[str(i)].low <= p <= found.raters[str(i)].high for i, p in enumerate(true)])
     assert 0.93 <= covered <= 0.97
     raw = np.array([found.raters[str(i)].value for i in range(600)])
     assert ((shrunk - true) ** 2).mean() <= ((raw - true) ** 2).mean() + 1e-12

@@ -89,11 +89,7 @@ def test_units_of_one_task_are_not_independent_repeats():
 def test_units_asked_more_often_leave_more_room():
     answers = np.array([[0, 0, 0]] * 20 + [[0, 1, 2]] * 5)
     found = consistency(
-        answers.ravel(),
-        units=np.repeat(np.arange(25), 3),
-        raters=[1] * 75,
-        order=np.tile([0, 1, 2], 25),
-        draws=10,
+        answers.ravel(), units=np.repeat(np.arange(25), 3), raters=[1] * 75, order=np.tile([0, 1, 2], 25), draws=10
     ).overall
     # 40 of 50 further askings gave the most frequent answer again, whole tasks at a time: 25 tasks are 25 of them.
     assert found.value == pytest.approx(65 / 75)

@@ -34,9 +34,7 @@ def test_an_instruction_moved_to_another_category_is_counted_there(study):
     assert tasks_by_category(study) == {"essay": 8, "letter": 2, "all": 2}
 
 
-@pytest.mark.parametrize(
-    "change", [{"key": "prose"}, {"names": {"en": "Prose"}}], ids=["another key", "another name"]
-)
+@pytest.mark.parametrize("change", [{"key": "prose"}, {"names": {"en": "Prose"}}], ids=["another key", "another name"])
 @pytest.mark.parametrize("which", ["essay", "writing"], ids=["own category", "the one above it"])
 def test_a_renamed_category_makes_its_reports_anew(study, which, change):
     agreement_report(study)

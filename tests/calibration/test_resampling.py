@@ -28,9 +28,7 @@ def test_codes_number_labels_in_order_of_appearance(labels):
     codes, k = cluster_codes(labels)
     assert k == len(set(labels)) == codes.max() + 1
     assert list(dict.fromkeys(codes.tolist())) == list(range(k))
-    assert all(
-        (labels[i] == labels[j]) == (codes[i] == codes[j]) for i in range(len(labels)) for j in range(i)
-    )
+    assert all((labels[i] == labels[j]) == (codes[i] == codes[j]) for i in range(len(labels)) for j in range(i))
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=30))
@@ -105,9 +103,7 @@ def test_draws_without_the_quantity_are_dropped_and_counted():
 
 def test_a_quantity_undefined_on_the_data_has_no_interval():
     with pytest.raises(NoStatistic, match="undefined"):
-        cluster_intervals(
-            lambda c: (np.zeros((len(c), 1)), np.zeros(len(c), dtype=bool)), 30, draws=10, seed=0
-        )
+        cluster_intervals(lambda c: (np.zeros((len(c), 1)), np.zeros(len(c), dtype=bool)), 30, draws=10, seed=0)
 
 
 @given(st.lists(st.integers(0, 8), min_size=10, max_size=60), st.integers(2, 4), st.integers(0, 5))

@@ -35,9 +35,7 @@ def test_a_calibrated_judge_and_one_that_exaggerates_are_told_apart():
     verdict = rng.choice(LEVELS, 2000)
     instruction = np.repeat(np.arange(200), 10)
     honest = soft_verdicts(verdict, rng.binomial(8, verdict) / 8.0, clusters=instruction, draws=500, seed=1)
-    loud = soft_verdicts(
-        verdict, rng.binomial(8, 0.25 + verdict / 2) / 8.0, clusters=instruction, draws=500, seed=1
-    )
+    loud = soft_verdicts(verdict, rng.binomial(8, 0.25 + verdict / 2) / 8.0, clusters=instruction, draws=500, seed=1)
     assert honest.slope.low < 1 < honest.slope.high and honest.error.value < 0.02
     assert loud.slope.high < 0.6 and loud.slope.low < 0.5 < loud.slope.high and loud.error.value > 0.1
     assert loud.groups[0].people.low < 0.25 < loud.groups[0].people.high

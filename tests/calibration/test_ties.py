@@ -44,8 +44,7 @@ def exact_rank_correlations(x, y):
     ranked = []
     for values in (x, y):
         mid = [
-            Fraction(sum(other < value for other in values))
-            + Fraction(sum(other == value for other in values) + 1, 2)
+            Fraction(sum(other < value for other in values)) + Fraction(sum(other == value for other in values) + 1, 2)
             for value in values
         ]
         middle = sum(mid, Fraction(0)) / len(mid)
@@ -125,9 +124,13 @@ def test_two_models_with_equal_means_share_a_rank():
     assert one != other
     assert ranks(np.array([one, other, 0.1])).tolist() == [1, 1, 3]
     board = model_scores(
-        model=np.array([2, 1], dtype=np.int64), category=np.zeros(2, dtype=np.int64),
-        points=np.array(sorted([one, other])), unscored={}, model_names={1: "beta", 2: "alpha"}, category_keys={0: "all"},
-    )  # fmt: skip
+        model=np.array([2, 1], dtype=np.int64),
+        category=np.zeros(2, dtype=np.int64),
+        points=np.array(sorted([one, other])),
+        unscored={},
+        model_names={1: "beta", 2: "alpha"},
+        category_keys={0: "all"},
+    )
     assert [row.model for row in board] == ["alpha", "beta"]
     outcomes = {"beta": np.array([0.1, 0.2, 0.3]), "alpha": np.array([0.3, 0.2, 0.1])}
     assert shared_ranks(outcomes) == {"alpha": 1, "beta": 1}
@@ -154,9 +157,9 @@ def test_a_judges_label_is_a_raters_label_in_spite_of_rounding():
     verdicts = dict.fromkeys(range(40), 0.1 + 0.2)
     found, same = (
         alternative_annotator_test(
-            items, labels, np.tile(["a", "b", "c"], 40), judged, kind="categorical", epsilon=0.1, min_items=30,
+            items, labels, np.tile(["a", "b", "c"], 40), judged, kind="categorical", epsilon=0.1, min_items=30
         )
         for judged in (verdicts, dict.fromkeys(range(40), 0.3))
-    )  # fmt: skip
+    )
     assert found.winning_rate == same.winning_rate
     assert found.advantage == same.advantage > 0.5

@@ -32,9 +32,15 @@ def loaded(folder: Path) -> Study:
     file.write_text(ROWS)
     names = [f"--column={name}={name}" for name in ("item", "rater", "criterion", "value")]
     call_command(
-        "load_table", "ratings", str(file), "--study=s", *names, "--scale=*=1:5", "--judge-prefix=judge:",
+        "load_table",
+        "ratings",
+        str(file),
+        "--study=s",
+        *names,
+        "--scale=*=1:5",
+        "--judge-prefix=judge:",
         "--off-scale=unscored",
-    )  # fmt: skip
+    )
     return Study.objects.get(slug="s")
 
 

@@ -34,9 +34,7 @@ def crossed(rng, items, raters, *, models=1, repeats=1, sd):
 
 def test_balanced_two_way_is_the_analysis_of_variance():
     # Shrout and Fleiss (1979), table 2: mean squares 11.24 between targets, 32.49 judges, 1.02 residual.
-    table = np.array(
-        [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float
-    )
+    table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
     item, rater = (axis.ravel() for axis in np.indices(table.shape))
     found = split_ratings(table.ravel(), items=item, raters=rater, draws=0).components
     n, k = table.shape
@@ -55,9 +53,7 @@ def test_variances_planted_in_an_unbalanced_design_are_recovered():
     sd = {"model": 0.5, "item": 0.6, "response": 0.7, "rater": 0.4, "residual": 0.5, "repeat": 0.3}
     scores, item, rater, model = crossed(rng, 60, 30, models=30, repeats=2, sd=sd)
     kept = rng.uniform(size=scores.size) < 0.3
-    found = split_ratings(
-        scores[kept], items=item[kept], raters=rater[kept], models=model[kept], draws=0
-    ).components
+    found = split_ratings(scores[kept], items=item[kept], raters=rater[kept], models=model[kept], draws=0).components
     for name, planted in sd.items():
         assert found[name].variance == pytest.approx(planted**2, rel=0.45), name
     assert found["repeat"].variance == pytest.approx(0.09, rel=0.05)
@@ -100,9 +96,7 @@ def test_a_split_scales_with_the_square_and_ignores_the_origin(seed, factor, shi
     other = split_ratings(scores * factor + shift, items=item, raters=rater, draws=0)
     for name, component in one.components.items():
         assert component.variance >= 0
-        assert other.components[name].variance == pytest.approx(
-            component.variance * factor**2, rel=1e-6, abs=1e-9
-        )
+        assert other.components[name].variance == pytest.approx(component.variance * factor**2, rel=1e-6, abs=1e-9)
 
 
 def test_a_negative_estimate_becomes_zero_and_stays_visible():
@@ -157,13 +151,9 @@ def test_severity_is_that_of_statsmodels():
     scores, item, rater = scores[kept], item[kept], rater[kept]
     found = fit_severity(scores, items=item, raters=rater)
     tables = [np.eye(10)[rater], np.eye(30)[item]]
-    names = [
-        [[f"{part}{i}" for i in range(table.shape[1])]] for part, table in zip("ri", tables, strict=True)
-    ]
+    names = [[[f"{part}{i}" for i in range(table.shape[1])]] for part, table in zip("ri", tables, strict=True)]
     spec = VCSpec(["rater", "item"], names, [[table] for table in tables])
-    fit = MixedLM(scores, np.ones((scores.size, 1)), groups=np.zeros(scores.size), exog_vc=spec).fit(
-        reml=True
-    )
+    fit = MixedLM(scores, np.ones((scores.size, 1)), groups=np.zeros(scores.size), exog_vc=spec).fit(reml=True)
     effects = np.asarray(fit.random_effects[0])[:10]
     assert [found.raters[i].severity for i in range(10)] == pytest.approx(-effects, abs=1e-4)
     assert found.mean == pytest.approx(float(fit.fe_params[0]), abs=1e-4)
@@ -177,9 +167,7 @@ def test_planted_severity_and_drift_are_recovered(estimator):
     severity = np.array([1.0, -1, 0.5, -0.5, 0, 0.8, -0.8, 0.3, -0.3, 0])
     items, raters = np.tile(np.arange(40), 10), np.repeat(np.arange(10), 40)
     place = np.concatenate([rng.permutation(40) for _ in range(10)])
-    scores = (
-        rng.normal(size=40)[items] - severity[raters] + 0.5 * place / 39 + rng.normal(scale=0.4, size=400)
-    )
+    scores = rng.normal(size=40)[items] - severity[raters] + 0.5 * place / 39 + rng.normal(scale=0.4, size=400)
     found = fit_severity(scores, items=items, raters=raters, positions=place, estimator=estimator)
     ours = np.array([found.raters[i].severity for i in range(10)])
     assert ours == pytest.approx(severity - severity.mean(), abs=0.3)
@@ -219,9 +207,7 @@ def planted_labels(rng, m, tables, prevalence):
     true = rng.choice(len(prevalence), size=m, p=prevalence)
     items = np.tile(np.arange(m), len(tables))
     raters = np.repeat(np.arange(len(tables)), m)
-    answers = np.concatenate(
-        [[rng.choice(len(prevalence), p=table[label]) for label in true] for table in tables]
-    )
+    answers = np.concatenate([[rng.choice(len(prevalence), p=table[label]) for label in true] for table in tables])
     return true, items, answers, raters
 
 

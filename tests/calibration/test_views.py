@@ -21,14 +21,7 @@ from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts, word
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -105,10 +98,7 @@ def test_only_leads_fit_and_publish(study, role):
     fit = run_fit(study=study, draws=0)
     client = signed_in(role, study.workspace)
     assert client.post(address("fit_now"), {"floor": "1"}).status_code in (403, 404)
-    assert client.post(address("publish", "essays", fit.public_id), {"name": "mine"}).status_code in (
-        403,
-        404,
-    )
+    assert client.post(address("publish", "essays", fit.public_id), {"name": "mine"}).status_code in (403, 404)
     assert Fit.objects.count() == 1
     fit.refresh_from_db()
     assert fit.published_name == ""
@@ -177,9 +167,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
 def test_the_page_opens_with_its_answer_then_figure_then_table_then_method(study, lead):
     run_fit(study=study, draws=10)
     page = markup(lead.get(address("weights")))
-    places = [
-        page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="method"')
-    ]
+    places = [page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="method"')]
     assert places == sorted(places)
 
 
@@ -214,14 +202,10 @@ def test_what_the_paper_printed_stands_beside_a_study_of_its_benchmark(study, le
     study.benchmark.save()
     Category.objects.filter(key="essay").update(key="science")
     fit = run_fit(study=study, draws=10)
-    printed = Fit.objects.create(
-        workspace=study.workspace, kind="published", published_name="paper", source="A paper"
-    )
+    printed = Fit.objects.create(workspace=study.workspace, kind="published", published_name="paper", source="A paper")
     category = CategoryFit.objects.create(fit=printed, key="science", category=fit.categories.get().category)
     for position in range(4):
-        FittedWeight.objects.create(
-            category_fit=category, criterion_key=f"i{position}", position=position, weight=25
-        )
+        FittedWeight.objects.create(category_fit=category, criterion_key=f"i{position}", position=position, weight=25)
     page = markup(lead.get(address("weights")))
     assert "Published weights, on their authors' answers" in html.unescape(page)
     assert '<td class="num">0.79</td><td class="num">0.18</td>' in page  # HelloBench, table 19, science
@@ -232,9 +216,7 @@ def test_what_the_paper_printed_stands_beside_a_study_of_its_benchmark(study, le
 
 def test_published_weights_of_another_number_of_items_are_not_compared(study, lead):
     run_fit(study=study, draws=10)
-    printed = Fit.objects.create(
-        workspace=study.workspace, kind="published", published_name="paper", source="A paper"
-    )
+    printed = Fit.objects.create(workspace=study.workspace, kind="published", published_name="paper", source="A paper")
     category = CategoryFit.objects.create(fit=printed, key="essay")
     FittedWeight.objects.create(category_fit=category, criterion_key="one", position=0, weight=100)
     assert "A paper" not in markup(lead.get(address("weights")))
@@ -333,15 +315,7 @@ def test_the_agreement_page_opens_with_its_rate_interval_and_chance(study, lead)
     assert f"{report['loo']:.2f}" in page
     assert f"chance would be {report['chance']:.2f}" in page
     assert "when one instruction is left out" in page  # twelve instructions are too few for a 95 % interval
-    for part in (
-        "nominal",
-        "ordinal",
-        "interval",
-        "Judges against people",
-        "gpt-4o",
-        "Rater by rater",
-        "By criterion",
-    ):
+    for part in ("nominal", "ordinal", "interval", "Judges against people", "gpt-4o", "Rater by rater", "By criterion"):
         assert part in page
 
 

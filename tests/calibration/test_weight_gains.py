@@ -53,11 +53,7 @@ class TestVerdict:
 
     def test_few_instructions_are_never_sure(self):
         found = weigh_verdict(drawn((7.0, 2.0, 1.0), 10), {}, draws=200)
-        assert (
-            found.use == "own"
-            and not found.sure
-            and found.own_over_equal.interval_kind == "leave_one_out_range"
-        )
+        assert found.use == "own" and not found.sure and found.own_over_equal.interval_kind == "leave_one_out_range"
 
     def test_one_instruction_has_no_verdict(self):
         with pytest.raises(TooFewRatings):

@@ -377,12 +377,7 @@ class TestCertificate:
         def study(instructions):
             latent = rng.normal(size=(instructions, 1, 1)) * 0.7 + rng.normal(size=(instructions, 10, 3))
             x = np.clip(np.round(latent + 2), 0, 4) / 4
-            y = (
-                x @ truth
-                + 2
-                + rng.normal(size=(instructions, 1)) * 0.5
-                + rng.normal(size=(instructions, 10)) * 0.6
-            )
+            y = x @ truth + 2 + rng.normal(size=(instructions, 1)) * 0.5 + rng.normal(size=(instructions, 10)) * 0.6
             return x.reshape(-1, 3), np.clip(y.reshape(-1), 0, 10), np.repeat(np.arange(instructions), 10)
 
         x, y, _ = study(40_000)

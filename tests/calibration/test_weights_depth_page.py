@@ -74,17 +74,16 @@ def test_a_family_has_its_pooling_path_drawn():
 def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
     study = answered_study(instructions=12, models=2)
     two_categories(study)
-    named = {"essay": {"en": "Long essays", "zh-hans": "长文"}, "letter": {"en": "Letters", "zh-hans": "书信"},
-             "writing": {"en": "All writing", "zh-hans": "写作"}}  # fmt: skip
+    named = {
+        "essay": {"en": "Long essays", "zh-hans": "长文"},
+        "letter": {"en": "Letters", "zh-hans": "书信"},
+        "writing": {"en": "All writing", "zh-hans": "写作"},
+    }
     for key, names in named.items():
         Category.objects.filter(benchmark=study.benchmark, key=key).update(names=names)
     run_fit(study=study, draws=0)
     page = text_of(page_of(study))
-    for words in (
-        "Long essays: sensitivity to the floor",
-        "Letters: without one rater",
-        "pooling: All writing",
-    ):
+    for words in ("Long essays: sensitivity to the floor", "Letters: without one rater", "pooling: All writing"):
         assert words in page
     assert "essay:" not in page and "letter:" not in page and "pooling: writing" not in page
     client = signed_in("lead", study.workspace)
@@ -127,8 +126,20 @@ def test_one_instruction_gives_sentences():
 
 
 def test_recipes_earn_their_weights(shared_data):
-    load("ratings", shared_data("recipes.csv.gz"), "recipes", "--overall", "overall", "--scale", "*=1:6",
-         item="item_id", rater="annotator", criterion="criterion", value="score", model="system")  # fmt: skip
+    load(
+        "ratings",
+        shared_data("recipes.csv.gz"),
+        "recipes",
+        "--overall",
+        "overall",
+        "--scale",
+        "*=1:6",
+        item="item_id",
+        rater="annotator",
+        criterion="criterion",
+        value="score",
+        model="system",
+    )
     study = Rater.objects.first().study
     run_fit(study=study)
     found = report_of(study, WEIGHTS, depth_settings(study))["categories"][0]

@@ -11,10 +11,7 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["/runs/%00/", "/studies/a%00b/", "/leaderboards/%00/", "/api/v1/studies/%00/"],
-)
+@pytest.mark.parametrize("address", ["/runs/%00/", "/studies/a%00b/", "/leaderboards/%00/", "/api/v1/studies/%00/"])
 def test_a_nul_character_is_not_found(client, address):
     client.force_login(make_user("lead", make_workspace()))
     answer = client.get(address)

@@ -17,14 +17,7 @@ from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.leaderboards.table import judge_named, leaderboard
 from judging.runs.planning.plan import plan_run
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -89,9 +82,7 @@ def test_only_those_who_may_read_results_are_answered(client, study, lead, path)
     assert client.get(path).status_code == 403
     client.logout()
     assert client.get(path, **bearer(lead)).status_code == 200
-    assert (
-        client.get(path, **bearer(make_user("analyst", study.workspace, username="anna"))).status_code == 200
-    )
+    assert client.get(path, **bearer(make_user("analyst", study.workspace, username="anna"))).status_code == 200
 
 
 @pytest.mark.parametrize("path", [path for path in ADDRESSES if "{study}" in path or "bench/" in path])
@@ -261,11 +252,7 @@ def test_a_rater_has_an_account_page_but_no_tokens(client, study):
 
 def test_the_password_is_changed_by_who_knows_it(client, lead):
     client.force_login(lead)
-    wrong = {
-        "old_password": "no",
-        "new_password1": "another long one 7",
-        "new_password2": "another long one 7",
-    }
+    wrong = {"old_password": "no", "new_password1": "another long one 7", "new_password2": "another long one 7"}
     assert client.post("/account/password/", wrong).status_code == 200
     assert client.post("/account/password/", {**wrong, "old_password": "plumb line 12"}).status_code == 302
     lead.refresh_from_db()

@@ -98,8 +98,6 @@ def test_the_table_of_queues_is_never_seen_empty(channel, monkeypatch):
 
 
 def test_where_files_cannot_be_linked_the_table_is_made_all_the_same(channel, monkeypatch):
-    monkeypatch.setattr(
-        os, "link", lambda source, target: (_ for _ in ()).throw(PermissionError(1, "not here"))
-    )
+    monkeypatch.setattr(os, "link", lambda source, target: (_ for _ in ()).throw(PermissionError(1, "not here")))
     channel._queue_bind("celery", "celery", "", "celery")
     assert [row.queue for row in channel.get_table("celery")] == ["celery"]

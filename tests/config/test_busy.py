@@ -84,12 +84,7 @@ def test_the_log_has_one_line_for_it(lead, cut, caplog, path):
 
 @pytest.mark.parametrize(
     ("held", "away"),
-    [
-        (None, True),
-        (SimpleNamespace(closed=True), True),
-        (SimpleNamespace(closed=False), False),
-        ("sqlite", False),
-    ],
+    [(None, True), (SimpleNamespace(closed=True), True), (SimpleNamespace(closed=False), False), ("sqlite", False)],
 )
 def test_away_is_where_no_connection_is_held(monkeypatch, held, away):
     monkeypatch.setattr(busy, "connection", SimpleNamespace(connection=held))

@@ -110,12 +110,7 @@ def test_names_that_migrations_use_stay(name):
 def test_a_text_that_names_a_file_names_one_that_exists():
     """Docstrings, comments and docs name files by their path from the root."""
     named = re.compile(rf"(?<![\w/.-])((?:{'|'.join(APPS)}|tests)/[\w/.-]+\.py)\b")
-    files = [
-        *product_files(),
-        *(ROOT / "tests").rglob("*.py"),
-        *(ROOT / "docs").rglob("*.md"),
-        ROOT / "README.md",
-    ]
+    files = [*product_files(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     missing = {
         f"{file.relative_to(ROOT)}: {name}"
         for file in files

@@ -13,9 +13,13 @@ from tests.factories import make_checklist_study, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 OF_A_STUDY = (
-    "annotation:desk", "annotation:attention", "calibration:agreement", "calibration:weights", "judging:judges",
+    "annotation:desk",
+    "annotation:attention",
+    "calibration:agreement",
+    "calibration:weights",
+    "judging:judges",
     "judging:export",
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -36,9 +40,7 @@ def test_every_page_is_about_the_older_study(client, studies, reader):
     shown = [client.get(reverse(name, args=["essays"])).context["study"] for name in OF_A_STUDY]
     assert shown == [studies[0]] * len(OF_A_STUDY)
     boards = client.get(reverse("judging:leaderboard", args=["essays-benchmark"]))
-    assert (
-        boards.context["benchmark"] == studies[0].benchmark == benchmark_read_by(reader, "essays-benchmark")
-    )
+    assert boards.context["benchmark"] == studies[0].benchmark == benchmark_read_by(reader, "essays-benchmark")
 
 
 def test_what_a_page_shows_is_what_its_button_changes(client, studies, reader):

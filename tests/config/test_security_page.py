@@ -14,9 +14,16 @@ ROWS = [
     if line.startswith("|") and not line.startswith(("| attempt", "|---"))
 ]
 ACTORS = (
-    "A rater", "A crowd worker with scripts", "A lead of another workspace", "An analyst", "A public visitor",
-    "A malicious response text", "A malicious model endpoint", "A stolen token", "An operator's mistake",
-)  # fmt: skip
+    "A rater",
+    "A crowd worker with scripts",
+    "A lead of another workspace",
+    "An analyst",
+    "A public visitor",
+    "A malicious response text",
+    "A malicious model endpoint",
+    "A stolen token",
+    "An operator's mistake",
+)
 
 
 def named_in(path: Path) -> set[str]:
@@ -25,10 +32,7 @@ def named_in(path: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            names |= {
-                node.name,
-                *(f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef)),
-            }
+            names |= {node.name, *(f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef))}
     return names
 
 

@@ -44,9 +44,7 @@ def test_without_its_web_server_it_ends(monkeypatch):
 def test_both_programs_are_told_what_the_server_listens_on(monkeypatch, tmp_path, host):
     """Also where the variable says otherwise: what is passed on is what is so."""
     monkeypatch.setenv("PLUMBLINE_BIND", "localhost")
-    write = (
-        "import os, sys, pathlib; pathlib.Path({!r}).write_text(os.environ['PLUMBLINE_BIND']); sys.exit({})"
-    )
+    write = "import os, sys, pathlib; pathlib.Path({!r}).write_text(os.environ['PLUMBLINE_BIND']); sys.exit({})"
     monkeypatch.setattr(serve, "QUICK_SECONDS", 60.0)
     worker = write.format(str(tmp_path / "worker"), 0) + "; import time; time.sleep(60)"
     monkeypatch.setattr(serve, "_worker", lambda: program(worker.replace("sys.exit(0)", "0")))

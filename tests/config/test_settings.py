@@ -13,15 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from django.conf import settings; print(settings.DATABASES['default']['ENGINE'])",
-        ],
+        [sys.executable, "-c", "from django.conf import settings; print(settings.DATABASES['default']['ENGINE'])"],
         cwd=ROOT,
-        env=kept
-        | {"DJANGO_SETTINGS_MODULE": "config.settings", "PLUMBLINE_DATA_DIR": str(folder)}
-        | variables,
+        env=kept | {"DJANGO_SETTINGS_MODULE": "config.settings", "PLUMBLINE_DATA_DIR": str(folder)} | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -58,14 +52,8 @@ def test_an_address_chooses_postgresql(tmp_path):
             "nor the word 'unix'",
         ),
         ({"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5/24"}, "PLUMBLINE_TRUSTED_PROXIES: '10.0.0.5/24' is neither"),
-        (
-            {"PLUMBLINE_MODEL_HOSTS": "http://10.0.0.5"},
-            "PLUMBLINE_MODEL_HOSTS: 'http://10.0.0.5' is neither a name",
-        ),
-        (
-            {"PLUMBLINE_MODEL_KEYS": "OPENAI_API_KEY"},
-            "PLUMBLINE_MODEL_KEYS: 'OPENAI_API_KEY' is not of the form",
-        ),
+        ({"PLUMBLINE_MODEL_HOSTS": "http://10.0.0.5"}, "PLUMBLINE_MODEL_HOSTS: 'http://10.0.0.5' is neither a name"),
+        ({"PLUMBLINE_MODEL_KEYS": "OPENAI_API_KEY"}, "PLUMBLINE_MODEL_KEYS: 'OPENAI_API_KEY' is not of the form"),
         ({"PLUMBLINE_MODEL_KEYS": "REDIS_URL@a.example/all"}, "REDIS_URL belongs to Plumbline itself"),
         ({"PLUMBLINE_SCRIPT_DIR": "/nowhere/at/all"}, "PLUMBLINE_SCRIPT_DIR='/nowhere/at/all' is no folder"),
         ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is not one of en, zh-hans"),
@@ -78,11 +66,7 @@ def test_nonsense_stops_the_start(tmp_path, variables, named):
 
 
 LOCAL = {"PLUMBLINE_BIND": "127.0.0.1:8000"}
-PRODUCTION = {
-    "PLUMBLINE_MODE": "production",
-    "PLUMBLINE_SECRET_KEY": "k" * 50,
-    "PLUMBLINE_ALLOWED_HOSTS": "localhost",
-}
+PRODUCTION = {"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": "k" * 50, "PLUMBLINE_ALLOWED_HOSTS": "localhost"}
 
 
 @pytest.mark.parametrize(
@@ -159,10 +143,7 @@ def command(folder: Path, *words: str, **variables: str) -> subprocess.Completed
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        (
-            {"DATABASE_URL": "nonsense"},
-            "DATABASE_URL must begin with sqlite:// or postgres:// or postgresql://.",
-        ),
+        ({"DATABASE_URL": "nonsense"}, "DATABASE_URL must begin with sqlite:// or postgres:// or postgresql://."),
         ({}, "steps of its set-up; run `manage.py migrate` first."),
         ({"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"}, "check DATABASE_URL and that its server runs."),
         ({"DATABASE_URL": "postgres://u@127.0.0.1:9/x"}, "check DATABASE_URL and that its server runs."),

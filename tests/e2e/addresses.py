@@ -34,28 +34,53 @@ AWAY = "leads to another address"
 SAME = "shows what another address shows, and only while a study of near-copies is a draft"
 NOT_PAGES = {
     SENT: {
-        "accounts:change_person", "accounts:revoke_token", "accounts:sign_out", "accounts:withdraw_invitation",
-        "annotation:answer_browser", "annotation:appeal", "annotation:change_cohort", "annotation:change_minimum",
-        "annotation:change_rater", "annotation:change_self_naming",
-        "annotation:change_status", "annotation:correct_time", "annotation:hold", "annotation:keep_alive",
+        "accounts:change_person",
+        "accounts:revoke_token",
+        "accounts:sign_out",
+        "accounts:withdraw_invitation",
+        "annotation:answer_browser",
+        "annotation:appeal",
+        "annotation:change_cohort",
+        "annotation:change_minimum",
+        "annotation:change_rater",
+        "annotation:change_self_naming",
+        "annotation:change_status",
+        "annotation:correct_time",
+        "annotation:hold",
+        "annotation:keep_alive",
         "annotation:launch",
-        "annotation:more_answers", "annotation:other_browser",
-        "annotation:preview_draft", "annotation:preview_hold", "annotation:preview_skip",
-        "annotation:release", "annotation:save_draft", "annotation:set_aside", "annotation:settle_flag",
-        "annotation:skip_task", "annotation:take_back", "annotation:unmark_task",
-        "calibration:fit_now", "calibration:publish", "generation:control_run", "generation:test_endpoint",
-        "judging:control_run", "judging:control_watch", "judging:review_run",
+        "annotation:more_answers",
+        "annotation:other_browser",
+        "annotation:preview_draft",
+        "annotation:preview_hold",
+        "annotation:preview_skip",
+        "annotation:release",
+        "annotation:save_draft",
+        "annotation:set_aside",
+        "annotation:settle_flag",
+        "annotation:skip_task",
+        "annotation:take_back",
+        "annotation:unmark_task",
+        "calibration:fit_now",
+        "calibration:publish",
+        "generation:control_run",
+        "generation:test_endpoint",
+        "judging:control_run",
+        "judging:control_watch",
+        "judging:review_run",
     },
     PART: {
-        "annotation:live_attention", "annotation:live_progress", "annotation:live_raters", "calibration:desk_figures",
-        "calibration:plan_fragment", "calibration:summary",
+        "annotation:live_attention",
+        "annotation:live_progress",
+        "annotation:live_raters",
+        "calibration:desk_figures",
+        "calibration:plan_fragment",
+        "calibration:summary",
     },
-    FILE: {
-        "calibration:download_fit", "generation:run_file", "health", "judging:export_file", "judging:run_file",
-    },
+    FILE: {"calibration:download_fit", "generation:run_file", "health", "judging:export_file", "judging:run_file"},
     AWAY: {"annotation:launching", "annotation:start", "set_language"},
     SAME: {"annotation:preview_differences"},
-}  # fmt: skip
+}
 """Addresses without a page of their own, by why; the test finds out whether it is so."""
 
 QUERIES = {
@@ -76,9 +101,14 @@ def named_routes(patterns=None, namespace=""):
 
 
 OF_BENCHMARKS = {
-    "generation:benchmark", "generation:start_run", "judging:leaderboard", "judging:compare_models",
-    "judging:compare_item", "judging:judge_benchmark", "judging:text_page",
-}  # fmt: skip
+    "generation:benchmark",
+    "generation:start_run",
+    "judging:leaderboard",
+    "judging:compare_models",
+    "judging:compare_item",
+    "judging:judge_benchmark",
+    "judging:text_page",
+}
 OF_WORKSPACES = {"accounts:people_of", "accounts:change_person", "accounts:withdraw_invitation"}
 INVITED: dict[str, str] = {}
 """The secret of an invitation that nobody has accepted, which only its making tells."""
@@ -93,7 +123,7 @@ PUBLIC = {
     "judging:run_file": lambda: JudgeRun.objects.first().public_id,
     "judging:watch": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
-}  # fmt: skip
+}
 ROWS = {
     "generation:edit_model": lambda: LanguageModel.objects.first().pk,
     "generation:edit_endpoint": lambda: Endpoint.objects.first().pk,
@@ -183,11 +213,21 @@ def make_every_row():
 def _new_texts(workspace):
     """A run that generated some responses, by a script."""
     LanguageModel.objects.create(
-        workspace=workspace, name="scripted-writer", endpoint=Endpoint.objects.get(name="scripted"), fictional=True,
+        workspace=workspace,
+        name="scripted-writer",
+        endpoint=Endpoint.objects.get(name="scripted"),
+        fictional=True,
         parameters={"script": {"seed": 3, "writes": 60}},
-    )  # fmt: skip
-    call_command("generate", BENCHMARK, model=["scripted-writer"], limit=3, name="New texts",
-                 workspace=workspace.slug, stdout=StringIO())  # fmt: skip
+    )
+    call_command(
+        "generate",
+        BENCHMARK,
+        model=["scripted-writer"],
+        limit=3,
+        name="New texts",
+        workspace=workspace.slug,
+        stdout=StringIO(),
+    )
 
 
 def _watched(workspace):
@@ -201,9 +241,12 @@ def _watched(workspace):
 
 def _draft(workspace):
     Study.objects.create(
-        workspace=workspace, slug="draft", names={"en": "Not launched yet", "zh-hans": "尚未启动"}, kind="checklist",
+        workspace=workspace,
+        slug="draft",
+        names={"en": "Not launched yet", "zh-hans": "尚未启动"},
+        kind="checklist",
         benchmark=Benchmark.objects.get(slug=BENCHMARK),
-    )  # fmt: skip
+    )
 
 
 def _near_copies(workspace):
@@ -217,8 +260,12 @@ def _practised(workspace):
     study.guideline = Guideline.objects.filter(workspace=workspace).first()
     study.save()
     first, second, *_others = study.tasks.order_by("pk")
-    mark_gold(first, {"overall": [4, 6], "item0": 0.5}, purpose="training",
-              why={"en": "It is *middling*.", "zh-hans": "它*中等*。"})  # fmt: skip
+    mark_gold(
+        first,
+        {"overall": [4, 6], "item0": 0.5},
+        purpose="training",
+        why={"en": "It is *middling*.", "zh-hans": "它*中等*。"},
+    )
     mark_gold(second, {"overall": 5}, purpose="qualification")
     make_seats(study)
     make_cohort(study, "Spring", "public")

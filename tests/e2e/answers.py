@@ -8,10 +8,13 @@ from tests.screen_studies import make_pair_study, make_review_study, make_stars_
 
 KINDS = ["checklist", "stars", "pair", "review"]
 STARS = ("accuracy", "informativeness", "fluency", "logicality", "harmlessness")
-LEFT = "\n\n".join(f"## Part {n}: {name}\n\n" + "The left text speaks of trees 🌳 and of shade. " * 40
-                   for n, name in enumerate(("Start", "Costs", "Benefits", "End")))  # fmt: skip
-RIGHT = "\n\n".join(f"## {name}\n\n" + "右边的文字讲城市里的树木。" * 40
-                    for name in ("Start", "History", "Benefits", "End"))  # fmt: skip
+LEFT = "\n\n".join(
+    f"## Part {n}: {name}\n\n" + "The left text speaks of trees 🌳 and of shade. " * 40
+    for n, name in enumerate(("Start", "Costs", "Benefits", "End"))
+)
+RIGHT = "\n\n".join(
+    f"## {name}\n\n" + "右边的文字讲城市里的树木。" * 40 for name in ("Start", "History", "Benefits", "End")
+)
 WHY = "It says no such thing 🌳 也没有这样说。"
 
 

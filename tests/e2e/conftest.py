@@ -67,9 +67,7 @@ def open_page(browser, live_server):
         page = context.new_page()
         page.set_default_timeout(40_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda message: "Security Policy" in message.text and complaints.append(message.text)
-        )
+        page.on("console", lambda message: "Security Policy" in message.text and complaints.append(message.text))
         page.goto("/sign-in/", timeout=120_000)  # the first page waits for the program to load
         return page
 

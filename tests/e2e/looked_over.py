@@ -5,10 +5,7 @@ from django.conf import settings
 from tests.e2e.rating_pages import SIZES, fits, settle
 from tests.e2e.test_accessibility import violations
 
-SHAPES = {
-    "en": (("desktop", "light"), ("phone", "dark")),
-    "zh-hans": (("desktop", "dark"), ("phone", "light")),
-}
+SHAPES = {"en": (("desktop", "light"), ("phone", "dark")), "zh-hans": (("desktop", "dark"), ("phone", "light"))}
 """Each page in each language wide and narrow, light and dark; both languages together see all four."""
 
 

@@ -97,9 +97,7 @@ def open_assignment():
 
 def wait_for_another(page, assignment):
     """Until the page shows another task than this."""
-    page.wait_for_function(
-        "id => document.getElementById('task').dataset.assignment !== id", arg=assignment.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task').dataset.assignment !== id", arg=assignment.public_id)
 
 
 def wait_until_held(page):
@@ -127,7 +125,5 @@ def overlapping(page, selector):
 
 def settle(page):
     """Until what a page fetches by itself has come, and a change of its size has been seen."""
-    page.wait_for_function(
-        "() => document.readyState === 'complete' && !document.querySelector('.htmx-request')"
-    )
+    page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('.htmx-request')")
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

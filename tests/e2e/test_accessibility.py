@@ -52,9 +52,7 @@ def test_every_screen(open_page, axe, kind, size, theme):
     page.keyboard.press("?")
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
-    page.goto(
-        "/done/" + {"checklist": "essays", "stars": "stars", "pair": "pairs", "review": "reviews"}[kind] + "/"
-    )
+    page.goto("/done/" + {"checklist": "essays", "stars": "stars", "pair": "pairs", "review": "reviews"}[kind] + "/")
     assert violations(page, axe) == []
 
 
@@ -83,8 +81,5 @@ def test_what_is_printed_is_dark_on_white_whatever_the_screen_shows(open_page):
         page.evaluate("getComputedStyle(document.querySelector('.instruction')).backgroundColor")
         == "rgb(255, 255, 255)"
     )
-    assert (
-        page.evaluate("getComputedStyle(document.querySelector('.instruction .prose')).color")
-        == "rgb(0, 0, 0)"
-    )
+    assert page.evaluate("getComputedStyle(document.querySelector('.instruction .prose')).color") == "rgb(0, 0, 0)"
     assert not page.locator("#rail").is_visible()

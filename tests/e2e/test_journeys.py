@@ -80,9 +80,7 @@ class Touch:
 
 
 def wait_for_task(page, assignment):
-    page.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment === id", arg=assignment.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task')?.dataset.assignment === id", arg=assignment.public_id)
 
 
 def answer(page, way, kind):
@@ -130,9 +128,7 @@ def answer_in_one_of_two_tabs(page, way, kind):
     page.bring_to_front()
     answer(page, way, kind)
     given = chosen(page)
-    other.wait_for_function(
-        "n => document.querySelectorAll('#answers input:checked').length === n", arg=len(given)
-    )
+    other.wait_for_function("n => document.querySelectorAll('#answers input:checked').length === n", arg=len(given))
     assert chosen(other) == given
     way.submit(page)
     wait_for_another(page, assignment)

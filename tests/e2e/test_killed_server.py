@@ -144,7 +144,5 @@ def test_a_server_killed_while_it_stores_and_one_killed_before_it_answers(page, 
     page.wait_for_function(f"() => {WAITING}")
     assert server.stored(second) == (4, 4)
     start_again(page, server)
-    page.wait_for_function(
-        "() => !Object.keys(localStorage).some(key => key.startsWith('plumbline:outbox:'))"
-    )
+    page.wait_for_function("() => !Object.keys(localStorage).some(key => key.startsWith('plumbline:outbox:'))")
     assert server.stored(first) == server.stored(second) == (4, 4)

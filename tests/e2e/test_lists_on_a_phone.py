@@ -16,9 +16,12 @@ def test_a_list_says_what_each_cell_is(open_page):
     lead.set_password("plumb line 12")
     lead.save()
     Benchmark.objects.create(
-        workspace=workspace, slug="essays", names={"en": "Essays"}, licence="CC BY 4.0",
+        workspace=workspace,
+        slug="essays",
+        names={"en": "Essays"},
+        licence="CC BY 4.0",
         source="A long source that would leave a column of a narrow table no more than a word's width a line",
-    )  # fmt: skip
+    )
     page = open_page("phone")
     page.fill("#id_username", lead.username)
     page.fill("#id_password", "plumb line 12")

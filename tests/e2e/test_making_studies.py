@@ -114,9 +114,7 @@ def test_from_nothing_to_the_first_answer(open_page, kind):
         item.locator(".level").first.click()
     first = Assignment.objects.get(rater__cohort__name="Open door", status="open", shown_at__isnull=False)
     submit(visitor)
-    visitor.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment !== id", arg=first.public_id
-    )
+    visitor.wait_for_function("id => document.getElementById('task')?.dataset.assignment !== id", arg=first.public_id)
     assert Score.objects.filter(assignment=first).exists()
     lead.goto(base)
     assert f"1 of {2 * TASKS[kind]} places" in lead.locator(".answer").first.text_content()

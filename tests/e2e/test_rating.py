@@ -136,18 +136,13 @@ def test_going_back_changes_the_answer_beside_the_first(open_page, study):
     page.keyboard.press("Control+Enter")
     wait_for_another(page, first)
     page.go_back()
-    page.wait_for_function(
-        "id => document.getElementById('task').dataset.assignment === id", arg=first.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task').dataset.assignment === id", arg=first.public_id)
     assert chosen(page)["c-item0"] == "4"
     page.keyboard.press("k")
     page.keyboard.press("1")
     page.keyboard.press("Control+Enter")
     wait_for_another(page, first)
-    assert list(first.scores.filter(criterion__key="item0").values_list("revision", "value")) == [
-        (0, 1.0),
-        (1, 0.0),
-    ]
+    assert list(first.scores.filter(criterion__key="item0").values_list("revision", "value")) == [(0, 1.0), (1, 0.0)]
 
 
 def test_skipping_by_keyboard(open_page, study):
@@ -195,9 +190,7 @@ def test_appearance_is_kept_in_the_browser(open_page, study):
     page.click("button[value=dark]")
     page.click("button[value=sans]")
     page.reload()
-    assert page.evaluate(
-        "[document.documentElement.dataset.theme, document.documentElement.dataset.face]"
-    ) == [
+    assert page.evaluate("[document.documentElement.dataset.theme, document.documentElement.dataset.face]") == [
         "dark",
         "sans",
     ]

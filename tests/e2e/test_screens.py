@@ -4,14 +4,7 @@ import pytest
 
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment
-from tests.e2e.answers import (
-    KINDS,
-    answers_of,
-    do_by_keyboard,
-    make_study,
-    pair_answer,
-    press,
-)
+from tests.e2e.answers import KINDS, answers_of, do_by_keyboard, make_study, pair_answer, press
 from tests.e2e.rating_pages import (
     begin,
     begin_in,
@@ -124,15 +117,11 @@ def test_a_selection_becomes_the_evidence_of_the_next_answer(open_page, pane):
     shown = "ab" if current.shown_first == "a" else "ba"
     assert piece["response"] == shown["ab".index(pane)]
     page.keyboard.press("z")
-    page.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id)
     assert page.locator(".chips [data-look]").text_content() == quoted.strip()
     page.locator(".chips [data-remove]").click()
     submit(page)
-    page.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment !== id", arg=current.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task')?.dataset.assignment !== id", arg=current.public_id)
     assert current.scores.get(revision=1).evidence is None
 
 
@@ -161,15 +150,11 @@ def test_undo_goes_back_to_the_answer_before_and_supersedes_it(open_page):
     wait_for_another(page, current)
     following = open_assignment()
     page.keyboard.press("z")
-    page.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task')?.dataset.assignment === id", arg=current.public_id)
     assert set(chosen(page).values()) == {"1"}
     press(page, "kkkkkk3")
     submit(page)
-    page.wait_for_function(
-        "id => document.getElementById('task')?.dataset.assignment === id", arg=following.public_id
-    )
+    page.wait_for_function("id => document.getElementById('task')?.dataset.assignment === id", arg=following.public_id)
     revisions = current.scores.filter(criterion__key="accuracy").values_list("revision", "value")
     assert list(revisions) == [(0, 1.0), (1, 3.0)]
 
@@ -293,9 +278,7 @@ def test_wide_or_narrow_a_text_stands_in_the_middle_and_no_cell_breaks_letter_by
         "| 城市" + str(n) + " | " + " | ".join(f"{n * c * 17.25:.2f}" for c in columns) + " |" for n in (1, 2)
     )
     table = "| 城市 | " + " | ".join(f"第{c}列" for c in columns) + " |\n|" + "---|" * 11 + "\n" + rows
-    study = make_pair_study(
-        "four", texts=(f"{'行道树能为路面降温。' * 60}\n\n{table}", "Trees cool the street. " * 90)
-    )
+    study = make_pair_study("four", texts=(f"{'行道树能为路面降温。' * 60}\n\n{table}", "Trees cool the street. " * 90))
     make_seats(study)
     make_user("rater", study.workspace, username="rosa")
     page = open_page()

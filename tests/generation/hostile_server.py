@@ -32,17 +32,13 @@ class Act:
     silent_seconds: float = 0.0
 
 
-def completion(
-    text: str, *, finish_reason: str = "stop", read: int = 100, written: int = 20
-) -> dict[str, Any]:
+def completion(text: str, *, finish_reason: str = "stop", read: int = 100, written: int = 20) -> dict[str, Any]:
     return {
         "id": "c",
         "object": "chat.completion",
         "created": 0,
         "model": "m",
-        "choices": [
-            {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}
-        ],
+        "choices": [{"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
     }
 
@@ -51,9 +47,7 @@ def says(text: str, **more: Any) -> Act:
     return Act(body=completion(text, **more))
 
 
-def streams(
-    text: str, *, finish_reason: str = "stop", read: int = 100, written: int = 20, **more: Any
-) -> Act:
+def streams(text: str, *, finish_reason: str = "stop", read: int = 100, written: int = 20, **more: Any) -> Act:
     """The text word by word, as server-sent events; finish_reason '' leaves the end off."""
     chunks: list[dict[str, Any]] = [
         {"choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]}
@@ -86,9 +80,7 @@ def names_asked(request: dict[str, Any]) -> list[str]:
 
 def good_answer(request: dict[str, Any], score: float = 0.75) -> Act:
     """A right answer to a checklist prompt."""
-    return says(
-        json.dumps({name: {"reason": f"seen {name}", "score": score} for name in names_asked(request)})
-    )
+    return says(json.dumps({name: {"reason": f"seen {name}", "score": score} for name in names_asked(request)}))
 
 
 Play = Callable[[dict[str, Any], int], Act]

@@ -32,17 +32,22 @@ def test_a_scripted_model_judges_at_once(tmp_path, capsys):
 
 
 def test_a_model_in_process_and_one_at_an_address():
-    call_command(
-        "add_model", "own", in_process=True, served_name="/models/tiny", engine='{"max_model_len": 512}'
-    )
+    call_command("add_model", "own", in_process=True, served_name="/models/tiny", engine='{"max_model_len": 512}')
     own = LanguageModel.objects.get(name="own")
     assert (own.endpoint.kind, own.served_name, own.parameters) == (
-        "in_process", "/models/tiny", {"engine": {"max_model_len": 512}},
-    )  # fmt: skip
+        "in_process",
+        "/models/tiny",
+        {"engine": {"max_model_len": 512}},
+    )
     call_command(
-        "add_model", "far", base_url="http://127.0.0.1:8000/v1", key_variable="MY_KEY", input_price="2.5",
-        concurrent=32, context_tokens=8192,
-    )  # fmt: skip
+        "add_model",
+        "far",
+        base_url="http://127.0.0.1:8000/v1",
+        key_variable="MY_KEY",
+        input_price="2.5",
+        concurrent=32,
+        context_tokens=8192,
+    )
     far = LanguageModel.objects.get(name="far").endpoint
     assert (far.kind, far.key_variable, far.input_price) == ("openai", "MY_KEY", Decimal("2.5"))
     assert (far.max_concurrent, far.context_tokens) == (32, 8192)
@@ -70,10 +75,7 @@ def test_a_model_in_process_and_one_at_an_address():
         ({"in_process": True, "served_name": "x" * 201}, "served name is too long"),
         ({"base_url": "http://127.0.0.1:1/v1", "timeout": 0}, "--timeout 0 makes no sense"),
         ({"base_url": "http://127.0.0.1:1/v1", "parameters": "[1]"}, "--parameters is a JSON object"),
-        (
-            {"base_url": "http://127.0.0.1:1/v1", "parameters": '{"n": 3}'},
-            "--parameters: n is set by the program",
-        ),
+        ({"base_url": "http://127.0.0.1:1/v1", "parameters": '{"n": 3}'}, "--parameters: n is set by the program"),
         ({"endpoint": "nobody"}, "There is no endpoint"),
     ],
 )
@@ -114,25 +116,12 @@ def test_an_empty_name_is_refused():
 
 
 def test_a_models_own_parameters_and_an_endpoints_pace_can_be_said():
-    words = [
-        "--base-url",
-        "http://127.0.0.1:1/v1",
-        "--family",
-        "o",
-        "--requests-per-minute",
-        "500",
-        "--timeout",
-        "900",
-    ]
+    words = ["--base-url", "http://127.0.0.1:1/v1", "--family", "o", "--requests-per-minute", "500", "--timeout", "900"]
     own = '{"max_completion_tokens": 16384, "temperature": null}'
     call_command("add_model", "o4", *words, "--parameters", own)
     model = LanguageModel.objects.get()
     assert model.parameters == {"max_completion_tokens": 16384, "temperature": None}
-    assert (model.family, model.endpoint.requests_per_minute, model.endpoint.timeout_seconds) == (
-        "o",
-        500,
-        900,
-    )
+    assert (model.family, model.endpoint.requests_per_minute, model.endpoint.timeout_seconds) == ("o", 500, 900)
     call_command("add_model", "o4", "--endpoint", model.endpoint.name)
     model.refresh_from_db()
     assert (model.family, model.parameters["max_completion_tokens"]) == ("o", 16384)

@@ -33,9 +33,7 @@ def signed_in(client):
     EndpointTurn.objects.create(endpoint=endpoint, opens_at=timezone.now())
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()
-    item = GenerationItem.objects.create(
-        run=run, instruction=response.instruction, model=LanguageModel.objects.get()
-    )
+    item = GenerationItem.objects.create(run=run, instruction=response.instruction, model=LanguageModel.objects.get())
     SurplusReply.objects.create(run=run, item=item, text="Once more.")
     note_texts(Instruction.objects.all())
     GenerationShare.objects.create(run=run, worker="here:1:x", leased_until=timezone.now())
@@ -55,9 +53,7 @@ def test_a_response_is_shown_but_not_rewritten(signed_in):
     response = Response.objects.get()
     address = reverse("admin:generation_response_change", args=[response.pk])
     assert response.text.split()[-1] in markup(signed_in.get(address))
-    signed_in.post(
-        address, {"instruction": response.instruction_id, "sample": 0, "kind": "response", "text": "new"}
-    )
+    signed_in.post(address, {"instruction": response.instruction_id, "sample": 0, "kind": "response", "text": "new"})
     response.refresh_from_db()
     assert response.text != "new"
     assert signed_in.get(reverse("admin:generation_response_add")).status_code == 403

@@ -38,12 +38,29 @@ def test_an_address_has_one_origin(address, origin):
 @pytest.mark.parametrize(
     "address",
     [
-        "ftp://host/v1", "http://", "http://user:secret@host/v1", "http://host@127.0.0.1/v1", "http://a#@127.0.0.1/",
-        "http://a\\@127.0.0.1/", "http://a?@127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/",
-        "http://127.1/", "http://a..b/", "http://host:0/", "http://host:70000/", "http://①②⑦.0.0.1/", "http://ſite/",
-        "http://host/v1\n", "http://host /v1", "http://[fe80::1%eth0]/", "http://[127.0.0.1]/", "http://host/v1?x=1",
+        "ftp://host/v1",
+        "http://",
+        "http://user:secret@host/v1",
+        "http://host@127.0.0.1/v1",
+        "http://a#@127.0.0.1/",
+        "http://a\\@127.0.0.1/",
+        "http://a?@127.0.0.1/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://0177.0.0.1/",
+        "http://127.1/",
+        "http://a..b/",
+        "http://host:0/",
+        "http://host:70000/",
+        "http://①②⑦.0.0.1/",
+        "http://ſite/",
+        "http://host/v1\n",
+        "http://host /v1",
+        "http://[fe80::1%eth0]/",
+        "http://[127.0.0.1]/",
+        "http://host/v1?x=1",
     ],
-)  # fmt: skip
+)
 def test_what_two_libraries_could_read_as_two_hosts_is_no_address(address):
     with pytest.raises(BadAddress):
         origin_of(address)
@@ -61,7 +78,7 @@ def test_what_two_libraries_could_read_as_two_hosts_is_no_address(address):
             "168.63.129.16 2002:7f00:1:: 2001:0:1:: ::7f00:1 fec0::1 64:ff9b:1::1 240.0.0.1 0.1.2.3",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_an_address_is_to_others(kind, addresses):
     for address in addresses.split():
         assert kind_of(ipaddress.ip_address(address)) is kind, address
@@ -116,20 +133,10 @@ def test_a_listed_name_may_be_private_but_neither_this_machine_nor_link_local():
 
 def test_networks_and_ports():
     reach = Reach(read_hosts(["10.1.0.0/16:8000", "192.168.1.7", "[fd00::/64]:8000"]))
-    for address in (
-        "http://10.1.9.9:8000",
-        "http://192.168.1.7",
-        "https://192.168.1.7",
-        "http://[fd00::9]:8000",
-    ):
+    for address in ("http://10.1.9.9:8000", "http://192.168.1.7", "https://192.168.1.7", "http://[fd00::9]:8000"):
         reach.check(origin_of(address))
         assert reach.lists(origin_of(address))
-    for address in (
-        "http://10.1.9.9:22",
-        "http://10.2.0.1:8000",
-        "http://192.168.1.7:8000",
-        "http://[fd01::9]:8000",
-    ):
+    for address in ("http://10.1.9.9:22", "http://10.2.0.1:8000", "http://192.168.1.7:8000", "http://[fd01::9]:8000"):
         with pytest.raises(HostRefused):
             reach.check(origin_of(address))
     reach.check(origin_of("http://[::ffff:10.1.9.9]:8000"))
@@ -137,9 +144,19 @@ def test_networks_and_ports():
 
 @pytest.mark.parametrize(
     "entry",
-    ["http://10.0.0.5:8000", "10.0.0.5:", "10.0.0.5:0", "fd00::5", "10.0.0.5/24", "0.0.0.0/0:80", "127.1", "a b", "*.lab",
-     "[::1"],
-)  # fmt: skip
+    [
+        "http://10.0.0.5:8000",
+        "10.0.0.5:",
+        "10.0.0.5:0",
+        "fd00::5",
+        "10.0.0.5/24",
+        "0.0.0.0/0:80",
+        "127.1",
+        "a b",
+        "*.lab",
+        "[::1",
+    ],
+)
 def test_a_host_that_makes_no_sense_is_refused_by_name(entry):
     with pytest.raises(BadEntry) as refused:
         read_hosts([entry])
@@ -152,8 +169,12 @@ def test_a_key_goes_to_one_host_and_port_over_https_unless_said_otherwise():
     assert rule.allows("OPENAI_API_KEY", right, "physics")
     assert not rule.allows("OPENAI_API_KEY", right, "history")
     assert not rule.allows("OTHER_KEY", right, "physics")
-    for address in ("http://api.openai.com/v1", "http://api.openai.com:443/v1", "https://api.openai.com:8443/v1",
-                    "https://api.openai.com.evil.example/v1"):  # fmt: skip
+    for address in (
+        "http://api.openai.com/v1",
+        "http://api.openai.com:443/v1",
+        "https://api.openai.com:8443/v1",
+        "https://api.openai.com.evil.example/v1",
+    ):
         assert not rule.allows("OPENAI_API_KEY", origin_of(address), "physics")
     (rule,) = read_keys(["LAB_KEY@http://10.0.0.5:8000/all"])
     assert rule.allows("LAB_KEY", origin_of("http://10.0.0.5:8000/v1"), "any")
@@ -161,19 +182,29 @@ def test_a_key_goes_to_one_host_and_port_over_https_unless_said_otherwise():
 
 @pytest.mark.parametrize(
     "entry",
-    ["OPENAI_API_KEY", "OPENAI_API_KEY@api.openai.com", "A@h/", "A@h/all+x", "A@h/x++y", "1A@h/all", "A@*/all",
-     "A@u:p@h/all",
-     "A@ftp://h/all", "PLUMBLINE_SECRET_KEY@h/all", "DATABASE_URL@h/all", "A@127.1/all", "A@h:0/all"],
-)  # fmt: skip
+    [
+        "OPENAI_API_KEY",
+        "OPENAI_API_KEY@api.openai.com",
+        "A@h/",
+        "A@h/all+x",
+        "A@h/x++y",
+        "1A@h/all",
+        "A@*/all",
+        "A@u:p@h/all",
+        "A@ftp://h/all",
+        "PLUMBLINE_SECRET_KEY@h/all",
+        "DATABASE_URL@h/all",
+        "A@127.1/all",
+        "A@h:0/all",
+    ],
+)
 def test_a_key_entry_that_makes_no_sense_is_refused(entry):
     with pytest.raises(BadEntry):
         read_keys([entry])
 
 
 def test_the_keys_of_a_single_user_go_to_their_providers_alone():
-    assert {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"} <= {
-        rule.variable for rule in PROVIDER_KEYS
-    }
+    assert {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"} <= {rule.variable for rule in PROVIDER_KEYS}
     assert all((rule.origin.scheme, rule.origin.port) == ("https", 443) for rule in PROVIDER_KEYS)
 
 

@@ -14,14 +14,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Spend
-from generation.models import (
-    Endpoint,
-    GenerationRun,
-    Instruction,
-    LanguageModel,
-    Response,
-    SurplusReply,
-)
+from generation.models import Endpoint, GenerationRun, Instruction, LanguageModel, Response, SurplusReply
 from generation.responses.batch import SUBMITTING, advance, in_batches
 from generation.responses.plan import Wanted, plan_generation
 from generation.responses.runs import start_run
@@ -63,17 +56,20 @@ class BatchServer:
                     outer.uploads += 1
                     key = f"file-{uuid.uuid4().hex[:8]}"
                     outer.files[key] = outer.part(self.headers["Content-Type"], raw)
-                    return self.say({"id": key, "object": "file", "bytes": 1, "created_at": 0, "filename": "x",
-                                     "purpose": "batch", "status": "processed"})  # fmt: skip
+                    return self.say(
+                        {
+                            "id": key,
+                            "object": "file",
+                            "bytes": 1,
+                            "created_at": 0,
+                            "filename": "x",
+                            "purpose": "batch",
+                            "status": "processed",
+                        }
+                    )
                 given = json.loads(raw)
                 key = f"batch_{uuid.uuid4().hex[:8]}"
-                outer.batches[key] = {
-                    "id": key,
-                    "object": "batch",
-                    "status": "in_progress",
-                    "created_at": 0,
-                    **given,
-                }
+                outer.batches[key] = {"id": key, "object": "batch", "status": "in_progress", "created_at": 0, **given}
                 return self.say(outer.batches[key])
 
             def say(self, body, status=200):
@@ -110,11 +106,7 @@ class BatchServer:
                 if answered is None:
                     continue
                 code, body = answered
-                row = {
-                    "custom_id": line["custom_id"],
-                    "response": {"status_code": code, "body": body},
-                    "error": None,
-                }
+                row = {"custom_id": line["custom_id"], "response": {"status_code": code, "body": body}, "error": None}
                 (good if code == 200 else bad).append(json.dumps(row))
             batch["status"] = status
             for name, rows in (("output_file_id", good), ("error_file_id", bad)):
@@ -135,13 +127,8 @@ def make_run(server, instructions=4, models=("m",), budget=UNLIMITED, **wanted):
     endpoint = Endpoint.objects.create(
         workspace=make_workspace(), name="hosted", base_url=server.base_url, output_price=10
     )
-    made = [
-        LanguageModel.objects.create(workspace=make_workspace(), name=name, endpoint=endpoint)
-        for name in models
-    ]
-    run = plan_generation(
-        make_benchmark(instructions), Wanted(models=made, batch=True, **wanted), budget=budget
-    )
+    made = [LanguageModel.objects.create(workspace=make_workspace(), name=name, endpoint=endpoint) for name in models]
+    run = plan_generation(make_benchmark(instructions), Wanted(models=made, batch=True, **wanted), budget=budget)
     start_run(run, clock=timezone.now)
     return run
 

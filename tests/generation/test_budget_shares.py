@@ -245,9 +245,7 @@ def test_while_there_is_plenty_more_is_set_aside_at_once_than_is_asked_for():
 def test_the_longer_counting_takes_the_more_is_set_aside_at_once(monkeypatch):
     """As of a run with millions of replies, all of which are counted while other workers wait."""
     seconds = iter((0.0, 0.5))
-    monkeypatch.setattr(
-        "generation.execution.reservations.time", SimpleNamespace(monotonic=lambda: next(seconds))
-    )
+    monkeypatch.setattr("generation.execution.reservations.time", SimpleNamespace(monotonic=lambda: next(seconds)))
     run = planned(Ceiling(calls=100_000))
     _ceiling, added = set_aside(run, "a", Spend(10), at(), spent_of, ahead=20)
     # Ten times as long as counts as cheap: 200 times as much.
@@ -289,9 +287,7 @@ def test_what_one_endpoint_spares_goes_to_the_other():
     """Each call may cost over 1,000 tokens and costs 60, so that the run is done with what was set aside by turns."""
     with HostileServer(good) as server, HostileServer(good) as other:
         models = [make_model(server, "a"), make_model(other, "b", at="other")]
-        run = make_run(
-            make_benchmark(8), *models, budget=Ceiling(tokens=2_500), parameters={"max_tokens": 1_000}
-        )
+        run = make_run(make_benchmark(8), *models, budget=Ceiling(tokens=2_500), parameters={"max_tokens": 1_000})
         run = work_on(run, shift=PATIENT)
     assert run.status == "finished"
     progress = progress_of(run, clock=timezone.now)
@@ -423,9 +419,7 @@ def test_four_workers_at_two_endpoints_on_postgresql_never_cross_a_budget_of_tok
         return streams("A river ran.", seconds=0.05)
 
     with HostileServer(play) as server, HostileServer(play) as other:
-        code = SET_UP.replace("range(30)", "range(150)") + WORKERS.format(
-            one=server.base_url, two=other.base_url
-        )
+        code = SET_UP.replace("range(30)", "range(150)") + WORKERS.format(one=server.base_url, two=other.base_url)
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT,

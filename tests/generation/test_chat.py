@@ -42,16 +42,9 @@ def answer(act, **options):
 
 def test_a_reply_with_its_tokens_and_seconds():
     reply, server = answer(says("Hello 你好", finish_reason="length", read=7, written=3))
-    assert (reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens) == (
-        "Hello 你好",
-        "length",
-        7,
-        3,
-    )
+    assert (reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens) == ("Hello 你好", "length", 7, 3)
     assert 0 < reply.seconds < 5
-    assert server.requests == [
-        {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0}
-    ]
+    assert server.requests == [{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0}]
     assert server.keys == ["Bearer k"]
 
 
@@ -87,9 +80,7 @@ def test_a_refusal_and_missing_counts_are_read():
         (fails(409, "busy"), ServerFailed, "409"),
         (fails(500, "oops"), ServerFailed, "500: oops"),
         (
-            Act(
-                503, b"<html><style>p {}</style><p>We are\n<b>down</b></html>", {"Content-Type": "text/html"}
-            ),
+            Act(503, b"<html><style>p {}</style><p>We are\n<b>down</b></html>", {"Content-Type": "text/html"}),
             ServerFailed,
             "503: We are down",
         ),
@@ -141,11 +132,7 @@ def test_a_count_that_is_infinite_counts_nothing():
 
 
 def test_a_text_in_parts_is_put_together():
-    parts = [
-        {"type": "thinking", "thinking": []},
-        {"type": "text", "text": "One, "},
-        {"type": "text", "text": "two."},
-    ]
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "One, "}, {"type": "text", "text": "two."}]
     reply, _ = answer(Act(body={"choices": [{"message": {"content": parts}}]}))
     assert reply.text == "One, two."
 

@@ -138,9 +138,7 @@ def test_no_reply_at_all_where_a_stream_was_asked_for_is_told_as_it_is(body):
 
 
 def test_a_sign_in_page_in_place_of_a_stream_is_shown():
-    page = Act(
-        body=b"<html>Sign in to the proxy</html>", headers={"Content-Type": "text/html; charset=utf-8"}
-    )
+    page = Act(body=b"<html>Sign in to the proxy</html>", headers={"Content-Type": "text/html; charset=utf-8"})
     with pytest.raises(ServerFailed, match=r"not JSON: Sign in to the proxy$"):
         stream(page)
 

@@ -14,9 +14,7 @@ QUESTION = Request("m", [{"role": "user", "content": "Hi"}])
 
 def replies_of(server, *, calls, connections):
     async def ask():
-        chat = OpenAIChat(
-            base_url=server.base_url, key="k", timeout_seconds=20, connections=connections, reach=HERE
-        )
+        chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=20, connections=connections, reach=HERE)
         try:
             return await asyncio.gather(*(chat.complete(QUESTION) for _ in range(calls)))
         finally:

@@ -17,9 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def endpoints():
     workspace = make_workspace()
-    return [
-        Endpoint.objects.create(workspace=workspace, name=f"e{n}", base_url="http://x/v1") for n in range(3)
-    ]
+    return [Endpoint.objects.create(workspace=workspace, name=f"e{n}", base_url="http://x/v1") for n in range(3)]
 
 
 @pytest.fixture

@@ -6,17 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from generation.execution.engine import (
-    BUDGET_REACHED,
-    FATAL,
-    Answered,
-    Call,
-    Engine,
-    Failed,
-    Retried,
-    Retry,
-    Withheld,
-)
+from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Failed, Retried, Retry, Withheld
 from generation.llm.protocol.call_limits import CallFailed, Pace
 from generation.llm.protocol.prices import UNLIMITED, Budget, Ceiling, Prices, Spend
 
@@ -71,15 +61,7 @@ class Timeline:
 
 
 def make_engine(
-    timeline,
-    *,
-    concurrency=4,
-    ceiling=UNLIMITED,
-    retry=None,
-    pace=None,
-    turns=None,
-    keeper=None,
-    proven=False,
+    timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None, turns=None, keeper=None, proven=False
 ):
     return Engine(
         concurrency=concurrency,
@@ -285,8 +267,10 @@ def test_where_another_on_its_way_is_answered_a_refusal_concerns_its_own_call_al
         outcomes = await everything(engine, timeline)
         assert engine.stopped == ""
         assert {outcome.key: type(outcome) for outcome in outcomes} == {
-            "good": Answered, "bad": Failed, "next": Answered,
-        }  # fmt: skip
+            "good": Answered,
+            "bad": Failed,
+            "next": Answered,
+        }
         assert not next(outcome for outcome in outcomes if outcome.key == "bad").fatal
 
     play(scenario)
@@ -350,9 +334,7 @@ def test_the_budget_is_reserved_before_and_settled_after_a_call(concurrency):
         for key in range(50):
             # Each may cost 40 and does cost 15: five fit (75 + 40 > 100).
             engine.submit(
-                Call(
-                    key, takes(timeline, 1, log=log), Spend(1, 40), lambda _result: Spend(calls=1, tokens=15)
-                )
+                Call(key, takes(timeline, 1, log=log), Spend(1, 40), lambda _result: Spend(calls=1, tokens=15))
             )
         outcomes = await everything(engine, timeline)
         assert len(log) == 5
@@ -500,8 +482,7 @@ def test_engines_that_share_turns_keep_the_pace_together_and_lose_nothing_of_it(
     async def scenario(timeline):
         turns, log = SharedTurns(timeline), []
         engines = [
-            make_engine(timeline, concurrency=4, pace=Pace(requests_per_minute=600), turns=turns)
-            for _ in range(3)
+            make_engine(timeline, concurrency=4, pace=Pace(requests_per_minute=600), turns=turns) for _ in range(3)
         ]
         for engine in engines:
             for key in range(20):

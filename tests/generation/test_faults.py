@@ -92,9 +92,7 @@ def uncounted(request, n):
 def test_what_an_endpoint_does_not_count_is_estimated_and_bound_by_the_budget():
     with HostileServer(uncounted) as server:
         model = make_model(server, max_concurrent=1, input_price=1000, output_price=2000)
-        run = make_run(
-            make_benchmark(9), model, parameters={"max_tokens": 40}, budget=Ceiling(money=Decimal("0.4"))
-        )
+        run = make_run(make_benchmark(9), model, parameters={"max_tokens": 40}, budget=Ceiling(money=Decimal("0.4")))
         run = work_on(run)
     spent = spent_of(run)
     # "Write about topic 0.": 14 tokens read, 4 + 8 written, so 0.014 + 0.024; the most it can cost is 0.014 + 0.08.
@@ -105,11 +103,7 @@ def test_what_an_endpoint_does_not_count_is_estimated_and_bound_by_the_budget():
     with HostileServer(uncounted) as server:
         Endpoint.objects.update(base_url=server.base_url)
         run = make_run(
-            run.benchmark,
-            model,
-            parameters={"max_tokens": 40},
-            samples=2,
-            budget=Ceiling(money=Decimal("0.2")),
+            run.benchmark, model, parameters={"max_tokens": 40}, samples=2, budget=Ceiling(money=Decimal("0.2"))
         )
         run = work_on(run)
     # Three cost 0.114, a fourth might make it 0.208.
@@ -129,9 +123,7 @@ def test_what_no_database_keeps_in_a_reply_or_a_refusal_is_replaced(kind):
     with HostileServer(play) as server:
         model = make_model(server, max_concurrent=1)
         if kind == "generation":
-            run = work_on(
-                make_run(make_benchmark(2), model), shift=Shift(retry=Retry(tries=2, first_wait=0.01))
-            )
+            run = work_on(make_run(make_benchmark(2), model), shift=Shift(retry=Retry(tries=2, first_wait=0.01)))
             assert run.status == "finished", run.message
             assert {one.text for one in Response.objects.all()} == {"A river \ufffd and \ufffd."}
             assert {one.finish_reason for one in Response.objects.all()} == {"stop \ufffd and \ufffd"}

@@ -37,9 +37,7 @@ def test_several_models_a_limit_and_a_length():
     make_benchmark(3)
     with HostileServer(good) as server:
         where = ("--base-url", server.base_url)
-        generate(
-            "essays", "--model", "a", "--model", "b", *where, "--limit", "2", "--experiment", "length-4k"
-        )
+        generate("essays", "--model", "a", "--model", "b", *where, "--limit", "2", "--experiment", "length-4k")
     assert {(r.model.name, r.instruction.external_id) for r in Response.objects.all()} == {
         (model, f"essays-{n}") for model in "ab" for n in range(2)
     }
@@ -127,10 +125,7 @@ def test_the_endpoints_refusal_is_the_commands_error():
         (["essays", "--model", "m" * 201, "--base-url", "http://x/v1"], "--model is too long"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--name", "n" * 101], "--name is too long"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--seed", str(10**30)], "--seed"),
-        (
-            ["essays", "--model", "m", "--base-url", "http://x/v1", "--category", "poem"],
-            "no instruction in poem",
-        ),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--category", "poem"], "no instruction in poem"),
         (["--resume", "zzz"], "There is no run 'zzz'"),
     ],
 )
@@ -149,9 +144,7 @@ def test_a_key_in_place_of_a_name_is_refused_and_not_repeated():
         generate("essays", "--model", "m", "--base-url", "http://x/v1", "--key-variable", key)
     assert key not in str(caught.value)
     with pytest.raises(CommandError, match="belongs to this program"):
-        generate(
-            "essays", "--model", "m", "--base-url", "http://x/v1", "--key-variable", "PLUMBLINE_SECRET_KEY"
-        )
+        generate("essays", "--model", "m", "--base-url", "http://x/v1", "--key-variable", "PLUMBLINE_SECRET_KEY")
 
 
 def test_a_cancelled_run_is_not_resumed():

@@ -54,9 +54,7 @@ def slow(request, n):
 def test_killed_and_resumed_it_writes_each_text_once(tmp_path):
     python(SET_UP, tmp_path)
     with HostileServer(slow) as server:
-        process = generate(
-            tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "3"
-        )
+        process = generate(tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "3")
         wait_until(lambda: len(server.requests) >= 10, process)
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -85,9 +83,7 @@ def test_two_processes_at_one_run_share_it(tmp_path):
         return streams("A river ran.", seconds=0.2)
 
     with HostileServer(play) as server:
-        first = generate(
-            tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "2"
-        )
+        first = generate(tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "2")
         wait_until(lambda: len(server.requests) >= 2, first)
         run = python(COUNT, tmp_path)[0]
         second = generate(tmp_path, "--resume", run, "--concurrency", "2")

@@ -49,18 +49,21 @@ def for_others(settings):
 
 def fields(base_url, key_variable="", **more):
     return {
-        "name": "far", "kind": "openai", "base_url": base_url, "key_variable": key_variable, "max_concurrent": 4,
-        "timeout_seconds": 5, "input_price": "0", "output_price": "0", **more,
-    }  # fmt: skip
+        "name": "far",
+        "kind": "openai",
+        "base_url": base_url,
+        "key_variable": key_variable,
+        "max_concurrent": 4,
+        "timeout_seconds": 5,
+        "input_price": "0",
+        "output_price": "0",
+        **more,
+    }
 
 
 def save(client, base_url, key_variable="", endpoint=None, **more):
     """The status and the page."""
-    url = (
-        reverse("generation:edit_endpoint", args=[endpoint.pk])
-        if endpoint
-        else reverse("generation:new_endpoint")
-    )
+    url = reverse("generation:edit_endpoint", args=[endpoint.pk]) if endpoint else reverse("generation:new_endpoint")
     answer = client.post(url, fields(base_url, key_variable, **more))
     return answer.status_code, markup(answer).replace("&#x27;", "'")
 
@@ -85,12 +88,7 @@ def run_at(endpoint):
 
 def stored(base_url, key_variable="", **more):
     return Endpoint.objects.create(
-        workspace=make_workspace(),
-        name="far",
-        base_url=base_url,
-        key_variable=key_variable,
-        timeout_seconds=5,
-        **more,
+        workspace=make_workspace(), name="far", base_url=base_url, key_variable=key_variable, timeout_seconds=5, **more
     )
 
 
@@ -100,11 +98,7 @@ def test_a_lead_cannot_have_any_variable_sent_to_a_host_of_theirs(lead, for_othe
     for address in ("https://evil.example/v1", "http://127.0.0.1:9/v1"):
         status, page = save(lead, address, "SOME_SECRET")
         assert status == 422
-        assert (
-            "may not be sent to" in page
-            and "PLUMBLINE_MODEL_KEYS=SOME_SECRET@" in page
-            and SECRET not in page
-        )
+        assert "may not be sent to" in page and "PLUMBLINE_MODEL_KEYS=SOME_SECRET@" in page and SECRET not in page
     assert not Endpoint.objects.exists()
 
 
@@ -207,9 +201,7 @@ def test_a_command_names_any_variable_and_sending_honours_it(for_others, monkeyp
         assert set(server.keys) == {f"Bearer {SECRET}"}
 
 
-def test_a_lead_changes_limits_under_a_grant_but_another_address_drops_key_and_grant(
-    lead, for_others, monkeypatch
-):
+def test_a_lead_changes_limits_under_a_grant_but_another_address_drops_key_and_grant(lead, for_others, monkeypatch):
     monkeypatch.setenv("SOME_SECRET", SECRET)
     with HostileServer(lambda request, n: says("yes")) as server:
         endpoint = add(base_url=server.base_url, key_variable="SOME_SECRET")
@@ -282,11 +274,7 @@ def test_a_grant_is_a_record_that_the_database_keeps_as_it_is():
 
 def test_only_commands_make_grants():
     makers = {"allow", "endpoint_at", "served_model", "model_to_judge_with"}
-    through = {
-        "generation/endpoints/grants.py",
-        "generation/endpoints/registration.py",
-        "judging/judges/making.py",
-    }
+    through = {"generation/endpoints/grants.py", "generation/endpoints/registration.py", "judging/judges/making.py"}
     for app in ("accounts", "generation", "annotation", "calibration", "judging", "config"):
         for file in (ROOT / app).rglob("*.py"):
             name = file.relative_to(ROOT).as_posix()
@@ -329,19 +317,14 @@ def test_the_operator_allows_lists_and_ends_what_was_there_before(for_others, mo
 def test_a_single_user_adds_a_provider_and_a_local_server_on_the_page(lead, settings):
     assert settings.ON_LOOPBACK
     assert save(lead, "https://api.openai.com/v1", "OPENAI_API_KEY", name="a")[0] == 302
-    assert (
-        save(lead, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", name="b")[0]
-        == 302
-    )
+    assert save(lead, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", name="b")[0] == 302
     for address in ("https://api.anthropic.com/v1", "http://api.openai.com/v1", "https://evil.example/v1"):
         assert save(lead, address, "OPENAI_API_KEY", name="c")[0] == 422
     assert save(lead, "https://evil.example/v1", "AWS_SECRET_ACCESS_KEY", name="c")[0] == 422
     with HostileServer(serves) as server:
         assert save(lead, server.base_url, name="d")[0] == 302
         endpoint = Endpoint.objects.get(name="d")
-        tested = lead.post(
-            reverse("generation:test_endpoint", args=[endpoint.pk]), headers={"HX-Request": "true"}
-        )
+        tested = lead.post(reverse("generation:test_endpoint", args=[endpoint.pk]), headers={"HX-Request": "true"})
         assert "It answers chat requests." in markup(tested)
         assert run_at(endpoint).status == GenerationRun.Status.FINISHED
     settings.ON_LOOPBACK = False
@@ -362,9 +345,18 @@ def test_a_labs_server_on_a_private_address_is_one_line(lead, for_others):
 
 @pytest.mark.parametrize(
     "address",
-    ["http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://[::1]/v1", "http://192.168.1.5/v1", "http://0.0.0.0/v1",
-     "http://169.254.169.254/latest", "http://[::ffff:10.0.0.1]/v1", "http://2130706433/v1", "http://127.1/v1"],
-)  # fmt: skip
+    [
+        "http://127.0.0.1:8000/v1",
+        "http://localhost:8000/v1",
+        "http://[::1]/v1",
+        "http://192.168.1.5/v1",
+        "http://0.0.0.0/v1",
+        "http://169.254.169.254/latest",
+        "http://[::ffff:10.0.0.1]/v1",
+        "http://2130706433/v1",
+        "http://127.1/v1",
+    ],
+)
 def test_a_lead_cannot_aim_at_what_is_near_the_server(lead, for_others, address):
     assert save(lead, address)[0] == 422
     assert not Endpoint.objects.exists()

@@ -10,10 +10,7 @@ from generation.importers.hellobench import Clone, read_evaluation, summary_kind
 from generation.importers.records import LENGTH, MAIN, ItemVerdict
 from tests.conftest import shared_path
 
-GOOD = [
-    {"checklist_id": 0, "reason": "why", "evaluation_score": 1.0},
-    {"checklist_id": 1, "evaluation_score": 0.5},
-]
+GOOD = [{"checklist_id": 0, "reason": "why", "evaluation_score": 1.0}, {"checklist_id": 1, "evaluation_score": 0.5}]
 READ = (ItemVerdict(0, 1.0, "why"), ItemVerdict(1, 0.5, ""))
 
 
@@ -92,9 +89,7 @@ def test_what_is_absent_or_empty_is_listed(tmp_path):
 
 
 def test_length_constrained_instructions_are_named_after_their_length(tmp_path):
-    line = json.dumps(
-        {"id": "heuristic_text_generation_001", "category": "story_writing", "instruction": "Write."}
-    )
+    line = json.dumps({"id": "heuristic_text_generation_001", "category": "story_writing", "instruction": "Write."})
     path = tmp_path / "data" / "length_constrained_data" / "heuristic_text_generation_16k.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text(line + "\n")
@@ -127,9 +122,7 @@ def test_a_bad_line_is_named(tmp_path, line, message):
     assert len(problems) == 1
 
 
-@pytest.mark.parametrize(
-    "content", ["import os", "X = open('/etc/passwd')", "X = {'a': ['b']}", "X = (", "X = 3"]
-)
+@pytest.mark.parametrize("content", ["import os", "X = open('/etc/passwd')", "X = {'a': ['b']}", "X = (", "X = 3"])
 def test_weights_are_read_and_never_run(tmp_path, content):
     (tmp_path / "data").mkdir()
     (tmp_path / "weighted_scores.txt").write_text(content)
@@ -142,16 +135,12 @@ def test_a_broken_checklist_file_is_named(tmp_path, content):
     (tmp_path / "data").mkdir()
     (tmp_path / "checklists").mkdir()
     (tmp_path / "checklists" / "chat_checklist.json").write_text(content)
-    with pytest.raises(
-        BadRow, match=r"checklists/chat_checklist\.json: this is not a checklist file; restore it"
-    ):
+    with pytest.raises(BadRow, match=r"checklists/chat_checklist\.json: this is not a checklist file; restore it"):
         list(Clone(tmp_path).checklists())
 
 
 def test_a_folder_that_is_no_clone_is_refused(tmp_path):
-    with pytest.raises(
-        BadRow, match="this is no clone of HelloBench; name the folder that holds data/ and results/"
-    ):
+    with pytest.raises(BadRow, match="this is no clone of HelloBench; name the folder that holds data/ and results/"):
         Clone(tmp_path)
 
 

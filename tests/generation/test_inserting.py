@@ -27,12 +27,7 @@ def rest():
 
 def test_what_is_inserted_reads_back_as_a_models_own_row_would():
     workspace = Workspace.objects.create(slug="w", name="W")
-    given = (
-        "own",
-        "http://x/v1?a=100%s",
-        Decimal("0.125"),
-        {"json_schema": True, "text": "naïve “quotes” %"},
-    )
+    given = ("own", "http://x/v1?a=100%s", Decimal("0.125"), {"json_schema": True, "text": "naïve “quotes” %"})
     NEW.insert([given], workspace=workspace.pk, **rest())
     stored = Endpoint.objects.get()
     twin = Endpoint.objects.create(

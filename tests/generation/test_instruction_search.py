@@ -109,9 +109,7 @@ def test_what_was_loaded_before_there_was_a_search_is_found(tmp_path, monkeypatc
     assert len(before) == 12
 
 
-@pytest.mark.parametrize(
-    "messages", ["a text", [5, {"role": "user"}, {"role": "user", "content": ["x"]}], {}]
-)
+@pytest.mark.parametrize("messages", ["a text", [5, {"role": "user"}, {"role": "user", "content": ["x"]}], {}])
 def test_messages_that_are_no_chat_are_passed_over(messages):
     benchmark = Benchmark.objects.create(workspace=make_workspace(), slug="essays")
     Instruction.objects.create(benchmark=benchmark, external_id="odd", messages=messages)

@@ -140,9 +140,7 @@ def test_a_line_cut_off_by_the_kill_is_left_out(folder):
     assert [kept.item for kept in found("run")] == [1]
 
 
-@pytest.mark.parametrize(
-    ("part", "value"), [("text", {"a": 1}), ("item", "1"), ("seconds", None), ("cost", 3)]
-)
+@pytest.mark.parametrize(("part", "value"), [("text", {"a": 1}), ("item", "1"), ("seconds", None), ("cost", 3)])
 def test_a_line_of_another_shape_is_left_out(folder, part, value):
     journal = Journal("run", worker_of_a_dead_process())
     journal.keep(one(1))

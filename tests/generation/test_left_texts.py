@@ -143,13 +143,8 @@ def test_a_text_that_came_for_an_item_answered_meanwhile_is_paid_for_and_not_rea
         tasks.sweep()
     assert len(server.requests) == spent_of(run).calls == 8
     assert spent_of(run).money == 8 * Decimal("0.0004")
-    assert sorted(Response.objects.values_list("text", flat=True)) == [
-        f"River number {n}." for n in range(2, 8)
-    ]
-    assert sorted(SurplusReply.objects.values_list("text", flat=True)) == [
-        "River number 0.",
-        "River number 1.",
-    ]
+    assert sorted(Response.objects.values_list("text", flat=True)) == [f"River number {n}." for n in range(2, 8)]
+    assert sorted(SurplusReply.objects.values_list("text", flat=True)) == ["River number 0.", "River number 1."]
     assert not list(folder.iterdir())
 
 
@@ -181,10 +176,7 @@ def test_two_workers_that_had_the_same_item_in_hand_are_both_counted():
             lapsed(run)
         assert [one.item for one in workers[0][1]] == [one.item for one in workers[1][1]]
         for number, (worklist, asked) in enumerate(workers):
-            replies = [
-                Answered(one.item, Reply(f"Text {number}.", "stop", 100, 20, 1.5 + number), 1)
-                for one in asked
-            ]
+            replies = [Answered(one.item, Reply(f"Text {number}.", "stop", 100, 20, 1.5 + number), 1) for one in asked]
             worklist.take(replies)
         assert work_on(run).status == "finished"
     assert set(Response.objects.values_list("text", flat=True)) == {"Text 0."}
@@ -213,9 +205,7 @@ def test_a_text_is_stored_though_its_model_is_served_nowhere_any_more(folder):
     assert spent_of(run).money == 3 * Decimal("0.0004")
 
 
-def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(
-    folder, monkeypatch
-):
+def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(folder, monkeypatch):
     def away(*arguments, **more):
         raise OperationalError("the server closed the connection")
 

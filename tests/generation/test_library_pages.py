@@ -289,10 +289,7 @@ def test_a_name_is_taken_once(lead, page, fields):
 
 
 def test_a_model_in_process_or_scripted_keeps_no_address(lead):
-    assert (
-        lead.post(url("new_endpoint"), endpoint_fields(kind="in_process", key_variable="A_KEY")).status_code
-        == 302
-    )
+    assert lead.post(url("new_endpoint"), endpoint_fields(kind="in_process", key_variable="A_KEY")).status_code == 302
     endpoint = Endpoint.objects.get()
     assert (endpoint.base_url, endpoint.key_variable) == ("", "")
 
@@ -346,9 +343,7 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
     monkeypatch.setattr("generation.tasks.work.delay", lambda pk: None)
     made = written(instructions=4)
     benchmark = made.benchmark
-    one, two = (
-        Category.objects.create(benchmark=benchmark, key=key, names={"en": key}) for key in ("a", "b")
-    )
+    one, two = (Category.objects.create(benchmark=benchmark, key=key, names={"en": key}) for key in ("a", "b"))
     benchmark.instructions.update(category=one)
     benchmark.instructions.filter(pk=benchmark.instructions.first().pk).update(category=two)
     model = LanguageModel.objects.filter(endpoint__isnull=False).first()
@@ -360,9 +355,7 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
     # One of four instructions, two samples of it.
     assert (run.items.count(), run.pk == made.pk) == (2, False)
     report = json.loads(lead.get(url("run_file", made.public_id, "report.json")).content)
-    assert [(row["total"], row["done"], row["failed"], row["waiting"]) for row in report["models"]] == [
-        (4, 4, 0, 0)
-    ]
+    assert [(row["total"], row["done"], row["failed"], row["waiting"]) for row in report["models"]] == [(4, 4, 0, 0)]
     manifest = json.loads(lead.get(url("run_file", made.public_id, "manifest.json")).content)
     assert manifest["asked"]["benchmark"] == benchmark.slug
     assert manifest["came"]["items"] == {"done": 4}

@@ -27,7 +27,9 @@ PARTS = {
     "data": "The river rose.\nIt fell.",
     "requirements": ["three sentences", "no names"],
 }
-WRAPPED = "Summarise the text.\n\nMaterial:\n\nThe river rose.\nIt fell.\n\nRequirements:\n1. three sentences\n2. no names"
+WRAPPED = (
+    "Summarise the text.\n\nMaterial:\n\nThe river rose.\nIt fell.\n\nRequirements:\n1. three sentences\n2. no names"
+)
 CHAT = [
     {"role": "user", "content": "Write a story.", "language": "English"},
     {"role": "assistant", "content": "About what?"},
@@ -50,9 +52,7 @@ def load(path, *words, benchmark="made"):
 def asked_of_a_model(experiment="main"):
     """The messages that reach a real socket when the benchmark's instructions are answered, by what they end with."""
     with HostileServer(lambda request, n: says_or_streams(request, "Done.")) as server:
-        run = plan_generation(
-            Benchmark.objects.get(), Wanted(models=(make_model(server),), experiment=experiment)
-        )
+        run = plan_generation(Benchmark.objects.get(), Wanted(models=(make_model(server),), experiment=experiment))
         start_run(run, clock=timezone.now)
         work_on(run, shift=QUICK)
     return [request["messages"] for request in server.requests]
@@ -81,8 +81,7 @@ def test_the_parts_of_a_table_with_other_columns_and_lines_for_requirements(tmp_
     load(path, *(word for one in named for word in ("--column", one)))
     # The task is Chinese, so the headings are.
     assert (
-        Instruction.objects.get().text
-        == "写一篇摘要。\n\n材料:\n\n河水上涨。\n\n要求:\n1. 不超过一百字\n2. 不要列表"
+        Instruction.objects.get().text == "写一篇摘要。\n\n材料:\n\n河水上涨。\n\n要求:\n1. 不超过一百字\n2. 不要列表"
     )
     (messages,) = asked_of_a_model("length-2k")
     assert messages[0]["content"].endswith(
@@ -102,17 +101,20 @@ def test_a_conversation_is_sent_whole(tmp_path):
 
 def test_what_stands_beside_a_prompt_is_stored(tmp_path):
     row = {
-        "instruction": "a", "prompt": "Write.", "category": "essay", "parent": "long", "words_asked": 1000.0,
-        "language": "English", "reference": "A river.", "hint": "Mention rivers.", "tags": ["creative", "short"],
-    }  # fmt: skip
+        "instruction": "a",
+        "prompt": "Write.",
+        "category": "essay",
+        "parent": "long",
+        "words_asked": 1000.0,
+        "language": "English",
+        "reference": "A river.",
+        "hint": "Mention rivers.",
+        "tags": ["creative", "short"],
+    }
     load(write(tmp_path, [row]), "--title", "My essays")
     stored = Instruction.objects.get()
     assert (stored.words_asked, stored.language, stored.tags) == (1000, "en", ["creative", "short"])
-    assert (stored.reference, stored.hint, stored.category.parent.key) == (
-        "A river.",
-        "Mention rivers.",
-        "long",
-    )
+    assert (stored.reference, stored.hint, stored.category.parent.key) == ("A river.", "Mention rivers.", "long")
     assert stored.benchmark.name == "My essays"
     assert Event.objects.filter(verb="loaded instructions").count() == 1
 
@@ -150,17 +152,9 @@ def test_a_column_called_task_is_no_part_where_a_prompt_stands(tmp_path):
         ({"instruction": "", "prompt": "Write."}, (), "line 1: it names no instruction"),
         ({"instruction": "a"}, (), "line 1: nothing is asked in 'a'"),
         ({"instruction": "a", "data": "x"}, (), "data or requirements and no task"),
-        (
-            {"instruction": "a", "prompt": "x", "task": "y"},
-            ("--column", "task=task"),
-            "both a prompt and a task",
-        ),
+        ({"instruction": "a", "prompt": "x", "task": "y"}, ("--column", "task=task"), "both a prompt and a task"),
         ({"instruction": "a", "messages": "hello"}, (), "its messages are not JSON"),
-        (
-            {"instruction": "a", "messages": [{"from": "human", "value": "x"}]},
-            (),
-            "message 1 is none with a role",
-        ),
+        ({"instruction": "a", "messages": [{"from": "human", "value": "x"}]}, (), "message 1 is none with a role"),
         ({"instruction": "a", "messages": CHAT[:2]}, (), "do not end with something that the user says"),
         ({"instruction": "a", "messages": []}, (), "do not end with something that the user says"),
         ({"instruction": "a" * 201, "prompt": "x"}, (), "name is too long"),
@@ -171,11 +165,7 @@ def test_a_column_called_task_is_no_part_where_a_prompt_stands(tmp_path):
         ({"instruction": "a", "prompt": "x", "tags": ["t" * 101]}, (), "a tag is too long"),
         ({"instruction": "a", "prompt": "x"}, ("--column", "text=x"), "is not NAME=COLUMN"),
         ({"instruction": "a", "prompt": "x"}, ("--column", "prompt=text"), "no column 'text'"),
-        (
-            {"instruction": "a", "prompt": "x"},
-            ("--language", "Old Church Slavonic"),
-            "--language: .* is no language",
-        ),
+        ({"instruction": "a", "prompt": "x"}, ("--language", "Old Church Slavonic"), "--language: .* is no language"),
         ({"instruction": "a", "prompt": "x"}, ("--title", "t" * 201), "--title is too long"),
     ],
 )

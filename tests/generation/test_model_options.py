@@ -43,29 +43,33 @@ def test_what_vllm_loads_is_the_operators_choice(lead, for_others):
         answer = lead.post(url, model_fields(model.endpoint, served_name=name))
         assert answer.status_code == 422 and "vLLM may not load" in markup(answer)
         with pytest.raises(Refused, match="vLLM may not load"):
-            open_chat(
-                LanguageModel(endpoint=model.endpoint, workspace=model.workspace, name="m", served_name=name)
-            )
-    given = model_fields(
-        model.endpoint, served_name="/models/lab", parameters='{"engine": {"max_model_len": 512}}'
-    )
+            open_chat(LanguageModel(endpoint=model.endpoint, workspace=model.workspace, name="m", served_name=name))
+    given = model_fields(model.endpoint, served_name="/models/lab", parameters='{"engine": {"max_model_len": 512}}')
     assert lead.post(url, given).status_code == 302
     # A server's endpoint that becomes one in process brings no right with it.
     other = stored("https://a.example/v1")
     assert save(lead, "", endpoint=other, kind="in_process")[0] == 302
     other.refresh_from_db()
     with pytest.raises(Refused):
-        open_chat(
-            LanguageModel(endpoint=other, workspace=other.workspace, name="x", served_name="/models/lab")
-        )
+        open_chat(LanguageModel(endpoint=other, workspace=other.workspace, name="x", served_name="/models/lab"))
 
 
 @pytest.mark.parametrize(
     "engine",
-    [{"trust_remote_code": True}, {"load_format": "pt"}, {"worker_cls": "os.system"}, {"hf_overrides": {}},
-     {"allowed_local_media_path": "/"}, {"tokenizer": "/etc"}, {"model": "/etc"}, {"max_model_len": "512"},
-     {"dtype": "auto; rm"}, {"seed": True}, {"gpu_memory_utilization": 2}],
-)  # fmt: skip
+    [
+        {"trust_remote_code": True},
+        {"load_format": "pt"},
+        {"worker_cls": "os.system"},
+        {"hf_overrides": {}},
+        {"allowed_local_media_path": "/"},
+        {"tokenizer": "/etc"},
+        {"model": "/etc"},
+        {"max_model_len": "512"},
+        {"dtype": "auto; rm"},
+        {"seed": True},
+        {"gpu_memory_utilization": 2},
+    ],
+)
 def test_options_of_vllm_are_those_of_a_list(lead, engine):
     model = in_process()
     url = reverse("generation:edit_model", args=[model.pk])
@@ -97,8 +101,19 @@ def test_a_script_comes_from_the_operators_folder_by_name(lead, settings, tmp_pa
     assert saved("actor.json")[0] == 302
     model.refresh_from_db()
     open_chat(model)
-    for script in ("../secret.json", str(outside), "link.json", "sub/actor.json", "absent.json", "", ".", "..", "a\x00.json",
-                   {"folder": "/etc"}, {"seconds": 10**9}):  # fmt: skip
+    for script in (
+        "../secret.json",
+        str(outside),
+        "link.json",
+        "sub/actor.json",
+        "absent.json",
+        "",
+        ".",
+        "..",
+        "a\x00.json",
+        {"folder": "/etc"},
+        {"seconds": 10**9},
+    ):
         status, page = saved(script)
         assert status == 422 and "confidential" not in page
         model.parameters = {"script": script}

@@ -97,10 +97,7 @@ def test_how_long_a_server_asks_to_be_left_alone_is_known_whatever_the_status(st
 
 
 def test_a_failure_without_a_wait_names_none():
-    with (
-        HostileServer(lambda request, n: fails(503, "busy")) as server,
-        pytest.raises(ServerFailed) as raised,
-    ):
+    with HostileServer(lambda request, n: fails(503, "busy")) as server, pytest.raises(ServerFailed) as raised:
         ask(server)
     assert raised.value.retry_after is None
 

@@ -50,9 +50,7 @@ def test_bleu_is_nltks_corpus_bleu(cases):
     references = [[" ".join(one), " ".join(other)] for _, one, other in cases]
     ours = bleu(texts, references)
     if ours:
-        theirs = corpus_bleu(
-            [[r.split() for r in several] for several in references], [t.split() for t in texts]
-        )
+        theirs = corpus_bleu([[r.split() for r in several] for several in references], [t.split() for t in texts])
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 

@@ -108,9 +108,7 @@ def test_two_judges_of_a_jury_at_one_endpoint_keep_to_its_limit_together():
         run.delete()
         where = Endpoint.objects.get()
         jury = [
-            create_judge(
-                model=LanguageModel.objects.create(workspace=where.workspace, name=name, endpoint=where)
-            )
+            create_judge(model=LanguageModel.objects.create(workspace=where.workspace, name=name, endpoint=where))
             for name in ("one", "two")
         ]
         run = plan_run(judge=jury[0], study=run.study, asking=Asking(jurors=(jury[1],)))
@@ -155,9 +153,7 @@ def test_a_likelihood_that_waits_for_a_rate_limit_is_not_sent_after_a_pause(monk
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "moment", ["before the part is chosen", "before the file is sent", "after it was sent"]
-)
+@pytest.mark.parametrize("moment", ["before the part is chosen", "before the file is sent", "after it was sent"])
 def test_no_batch_is_begun_once_the_run_is_paused(monkeypatch, moment):
     with BatchServer() as server:
         run = make_batch_run(server)

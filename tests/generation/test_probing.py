@@ -105,8 +105,7 @@ def test_what_obeying_is(text, obeyed):
 
 
 @pytest.mark.parametrize(
-    ("act", "why"),
-    [(fails(401, "no such key"), "no such key"), (fails(429, "slow down"), "slow down")],
+    ("act", "why"), [(fails(401, "no such key"), "no such key"), (fails(429, "slow down"), "slow down")]
 )
 def test_an_endpoint_that_cannot_be_asked_is_told_in_its_words(act, why):
     with HostileServer(lambda request, n: act) as server, pytest.raises(NoAnswer, match=why):
@@ -157,9 +156,7 @@ def test_a_failed_probe_changes_nothing():
 
 
 def test_words_say_what_it_means():
-    lines = in_words(
-        {"chat": True, "json_schema_ignored": True, "models": ["a", "b"], "log_probabilities": True}
-    )
+    lines = in_words({"chat": True, "json_schema_ignored": True, "models": ["a", "b"], "log_probabilities": True})
     said = " ".join(line.text for line in lines)
     assert "It serves 2 models: a, b." in said
     assert "takes a JSON schema and ignores it" in said
@@ -245,17 +242,13 @@ def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
 def test_advice_is_what_can_be_done_where_it_is_read():
     lost = Act(status=404, body={"detail": "Not Found"})
     with HostileServer(lambda request, n: lost) as server:
-        with pytest.raises(
-            NoAnswer, match=r"add a model that it serves.* status 404 \(Not Found\)"
-        ) as caught:
+        with pytest.raises(NoAnswer, match=r"add a model that it serves.* status 404 \(Not Found\)") as caught:
             probe_address(server.base_url)
         assert "--" not in str(caught.value)
         with pytest.raises(CommandError, match="name one with --model"):
             call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
         elsewhere = server.base_url.removesuffix("/v1")
-        with pytest.raises(
-            NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"
-        ):
+        with pytest.raises(NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"):
             probe_address(elsewhere, model="m")
 
 

@@ -67,20 +67,13 @@ def use_item(model, benchmark):
 
 def use_judge(model, benchmark):
     Judge.objects.create(
-        workspace=make_workspace(),
-        rater=make_judge_rater(make_workspace()),
-        language_model=model,
-        method="checklist",
+        workspace=make_workspace(), rater=make_judge_rater(make_workspace()), language_model=model, method="checklist"
     )
 
 
 @pytest.mark.parametrize(
     ("use", "said"),
-    [
-        (use_response, "1 response."),
-        (use_item, "1 planned response of a run."),
-        (use_judge, "1 judge."),
-    ],
+    [(use_response, "1 response."), (use_item, "1 planned response of a run."), (use_judge, "1 judge.")],
 )
 def test_a_model_that_something_depends_on_stays_and_the_page_says_what(lead, use, said):
     model = make_model()

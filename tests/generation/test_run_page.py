@@ -68,8 +68,7 @@ def test_a_lead_changes_the_budget_while_the_run_goes_on(client, run):
 
 
 @pytest.mark.parametrize(
-    ("role", "where", "status"),
-    [("analyst", "lab", 403), ("rater", "lab", 403), ("lead", "elsewhere", 404)],
+    ("role", "where", "status"), [("analyst", "lab", 403), ("rater", "lab", 403), ("lead", "elsewhere", 404)]
 )
 def test_nobody_else_changes_it(client, run, role, where, status):
     client.force_login(make_user(role, make_workspace(where)))

@@ -55,9 +55,7 @@ def make_benchmark(instructions=3, slug="essays", **fields):
 def make_model(server, name="m", *, model=None, **endpoint):
     workspace = make_workspace()
     where, _ = Endpoint.objects.get_or_create(
-        workspace=workspace,
-        name=endpoint.pop("at", "local"),
-        defaults={"base_url": server.base_url, **endpoint},
+        workspace=workspace, name=endpoint.pop("at", "local"), defaults={"base_url": server.base_url, **endpoint}
     )
     return LanguageModel.objects.create(workspace=workspace, name=name, endpoint=where, **(model or {}))
 
@@ -79,10 +77,7 @@ def statuses(run):
 def test_every_instruction_model_and_sample_gets_one_response_with_its_measures():
     with HostileServer(good) as server:
         prices = {"input_price": Decimal(2), "output_price": Decimal(10)}
-        models = [
-            make_model(server, "one", **prices),
-            make_model(server, "two", model={"served_name": "second"}),
-        ]
+        models = [make_model(server, "one", **prices), make_model(server, "two", model={"served_name": "second"})]
         run = work_on(make_run(make_benchmark(), *models, samples=2), shift=QUICK)
     assert run.status == "finished"
     assert Response.objects.filter(run=run).count() == 3 * 2 * 2
@@ -95,12 +90,7 @@ def test_every_instruction_model_and_sample_gets_one_response_with_its_measures(
     assert 0 < response.seconds < 5
     assert {request["model"] for request in server.requests} == {"one", "second"}
     progress = progress_of(run, clock=timezone.now)
-    assert (progress.done, progress.calls, progress.input_tokens, progress.money) == (
-        12,
-        12,
-        600,
-        Decimal("0.0024"),
-    )
+    assert (progress.done, progress.calls, progress.input_tokens, progress.money) == (12, 12, 600, Decimal("0.0024"))
     assert run.manifest["asked"]["items"] == 12
     assert run.manifest["asked"]["samples"] == 2
     assert [row["model__name"] for row in run.manifest["came"]["models"]] == ["one", "two"]
@@ -113,14 +103,8 @@ def test_the_defaults_are_hellobenchs_and_href_is_greedy():
         model = make_model(server)
         work_on(make_run(make_benchmark(1), model), shift=QUICK)
         work_on(make_run(make_benchmark(1, "href"), model), shift=QUICK)
-        work_on(
-            make_run(make_benchmark(1, "own"), model, parameters={"temperature": 0.3}, seed=5), shift=QUICK
-        )
-    assert [(r["temperature"], r["max_tokens"]) for r in server.requests] == [
-        (0.8, 16384),
-        (0.0, 16384),
-        (0.3, 16384),
-    ]
+        work_on(make_run(make_benchmark(1, "own"), model, parameters={"temperature": 0.3}, seed=5), shift=QUICK)
+    assert [(r["temperature"], r["max_tokens"]) for r in server.requests] == [(0.8, 16384), (0.0, 16384), (0.3, 16384)]
     assert all(request["stream"] for request in server.requests)
     assert [request.get("seed") for request in server.requests] == [None, None, 5]
 
@@ -295,10 +279,7 @@ def test_one_endpoint_that_is_down_does_not_keep_the_other_from_its_work():
     assert run.status == "failed" and "closed" in run.message
     assert Response.objects.filter(run=run).count() == 3
     progress = progress_of(run, clock=timezone.now)
-    assert [(model.name, model.done, model.waiting) for model in progress.models] == [
-        ("down", 0, 3),
-        ("up", 3, 0),
-    ]
+    assert [(model.name, model.done, model.waiting) for model in progress.models] == [("down", 0, 3), ("up", 3, 0)]
 
 
 def test_a_response_that_never_comes_has_failed_and_can_be_tried_again():

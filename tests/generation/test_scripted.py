@@ -8,10 +8,7 @@ from generation.llm.requests import Reply, Request
 from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
 
 SCALE = [0, 0.25, 0.5, 0.75, 1]
-ITEM = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "score": {"type": "number", "enum": SCALE}},
-}
+ITEM = {"type": "object", "properties": {"reason": {"type": "string"}, "score": {"type": "number", "enum": SCALE}}}
 SCHEMA = {"type": "object", "properties": {"clear": ITEM, "right": ITEM}}
 
 
@@ -52,9 +49,7 @@ def test_quality_moves_the_draws():
 
 
 def test_a_reply_may_be_given_word_for_word():
-    reply = asyncio.run(
-        ScriptedChat(script_from({"replies": {"r1": "I would rather not."}})).complete(request())
-    )
+    reply = asyncio.run(ScriptedChat(script_from({"replies": {"r1": "I would rather not."}})).complete(request()))
     assert (reply.text, reply.finish_reason, reply.input_tokens) == ("I would rather not.", "stop", 10)
 
 

@@ -89,32 +89,33 @@ def test_missing_values_are_empty(tmp_path):
         ("r.parquet", b"", "r.parquet: the file is empty; check that it was written or copied whole."),
         ("r.csv.gz", b"", "r.csv.gz: the file is empty; check that it was written or copied whole."),
         (
-            "r.csv", b"item,rater,value\n",
+            "r.csv",
+            b"item,rater,value\n",
             "r.csv: it has no rows below its header; check that it was written or copied whole.",
         ),
         ("r.csv", b"rater,value\np0,3\n", "r.csv line 1: there is no column 'item'; the columns are rater, value."),
         ("r.jsonl", b'{"a": 1}\n', "r.jsonl line 1: there is no column 'item'; the columns are a."),
+        ("r.csv", b"item,item\nx,y\n", "r.csv line 1: the column 'item' stands twice; give each column its own name."),
         (
-            "r.csv", b"item,item\nx,y\n",
-            "r.csv line 1: the column 'item' stands twice; give each column its own name.",
-        ),
-        (
-            "r.csv", b"item,value\nx,3\ny,\xff4\n",
+            "r.csv",
+            b"item,value\nx,3\ny,\xff4\n",
             "r.csv line 3: byte 3 of the line is not UTF-8; save the file as UTF-8.",
         ),
         (
-            "r.csv", b"item,value\nx,3,4\n",
+            "r.csv",
+            b"item,value\nx,3,4\n",
             "r.csv line 2: it has 3 values for 2 columns; quote values that hold commas.",
         ),
         (
-            "r.csv", b'item,value\nx,"3\ny,4\n',
+            "r.csv",
+            b'item,value\nx,"3\ny,4\n',
             "r.csv line 3: this is not CSV (unexpected end of data); check the quotes there and above.",
         ),
         ("r.jsonl", b'{"item": 1}\n{"item":\n', "r.jsonl line 2: this is not JSON; write one JSON object a line."),
         ("r.jsonl", b"[1]\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
         ("r.parquet", b"PAR1nonsense", "r.parquet: this is not Parquet; check that it was written or copied whole."),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_one_sentence(tmp_path, name, content, message):
     with pytest.raises(BadRow) as refused:
         rows_of(written(tmp_path, name, content), "item")
@@ -125,18 +126,14 @@ def test_a_truncated_gzip_is_named(tmp_path):
     whole = gzip.compress(b"item\n" + b"".join(b"row%d\n" % n for n in range(20_000)))
     path = tmp_path / "r.csv.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(
-        BadRow, match=r"^r\.csv\.gz line \d+: the gzip file ends early; copy or download it again\.$"
-    ):
+    with pytest.raises(BadRow, match=r"^r\.csv\.gz line \d+: the gzip file ends early; copy or download it again\.$"):
         rows_of(path)
 
 
 def test_a_file_that_is_no_gzip_is_named(tmp_path):
     path = tmp_path / "r.csv.gz"
     path.write_bytes(CSV)
-    with pytest.raises(
-        BadRow, match=r"^r\.csv\.gz line 1: the gzip file is damaged; copy or download it again\.$"
-    ):
+    with pytest.raises(BadRow, match=r"^r\.csv\.gz line 1: the gzip file is damaged; copy or download it again\.$"):
         rows_of(path)
 
 

@@ -19,19 +19,17 @@ def benchmark():
     workspace = make_workspace()
     benchmark = Benchmark.objects.create(workspace=workspace, slug="essays", names={"en": "Essays"})
     models = [LanguageModel.objects.create(workspace=workspace, name=name) for name in ("parrot", "poet")]
-    texts = {
-        "parrot": "the cat sat here the cat sat here",
-        "poet": "a quiet river bends beneath nine old bridges",
-    }
+    texts = {"parrot": "the cat sat here the cat sat here", "poet": "a quiet river bends beneath nine old bridges"}
     for number in range(4):
         instruction = Instruction.objects.create(
-            benchmark=benchmark, external_id=f"i{number}", messages=[{"role": "user", "content": "Write."}],
-            reference="the cat sat here" if number < 2 else "", words_asked=10 if number else None,
-        )  # fmt: skip
+            benchmark=benchmark,
+            external_id=f"i{number}",
+            messages=[{"role": "user", "content": "Write."}],
+            reference="the cat sat here" if number < 2 else "",
+            words_asked=10 if number else None,
+        )
         for model in models:
-            Response.objects.create(
-                instruction=instruction, model=model, text=texts[model.name], words=8 + 2 * number
-            )
+            Response.objects.create(instruction=instruction, model=model, text=texts[model.name], words=8 + 2 * number)
     return benchmark
 
 
@@ -68,8 +66,16 @@ def test_the_command_prints_and_refuses(benchmark, capsys):
     call_command("text_statistics", "essays")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == [
-        "model", "n", "words", "length_error", "repetition", "distinct", "bleu", "rouge_l", "meteor"
-    ]  # fmt: skip
+        "model",
+        "n",
+        "words",
+        "length_error",
+        "repetition",
+        "distinct",
+        "bleu",
+        "rouge_l",
+        "meteor",
+    ]
     assert lines[1].split()[:4] == ["parrot", "4", "11.0", "2.0"]
     call_command("text_statistics", "essays", json=True)
     assert json.loads(capsys.readouterr().out)[0]["words"]["value"] == 11

@@ -18,14 +18,7 @@ from generation.llm.requests import Request
 from generation.models import Endpoint
 from generation.responses import batch
 from tests.factories import make_workspace
-from tests.generation.hostile_server import (
-    HERE,
-    Act,
-    HostileServer,
-    completion,
-    says_or_streams,
-    streams,
-)
+from tests.generation.hostile_server import HERE, Act, HostileServer, completion, says_or_streams, streams
 
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])
 STREAMED = Request("m", [{"role": "user", "content": "Hi"}], stall_seconds=30.0)
@@ -36,9 +29,7 @@ NAME = "models.example"
 
 def ask(base_url, request, *, reach=HERE, calls=1, connections=10):
     async def send():
-        chat = OpenAIChat(
-            base_url=base_url, key="k", timeout_seconds=30.0, connections=connections, reach=reach
-        )
+        chat = OpenAIChat(base_url=base_url, key="k", timeout_seconds=30.0, connections=connections, reach=reach)
         try:
             return [await chat.complete(request) for _ in range(calls)]
         finally:
@@ -139,15 +130,7 @@ def test_no_redirect_is_followed(request_):
 def test_a_proxy_is_used_for_a_listed_host_and_for_no_other(monkeypatch, resolving, request_):
     """It would resolve the name itself, and could be led to anything near it."""
     resolving(["192.0.2.1"])
-    for name in (
-        "https_proxy",
-        "all_proxy",
-        "no_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-    ):
+    for name in ("https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with HostileServer(lambda request, n: says_or_streams(request, "by proxy")) as proxy:
         monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
@@ -276,9 +259,7 @@ def test_an_event_is_put_together_in_steps_that_grow_with_its_size_alone():
     assert moved == 300 * 9_000
 
 
-BODY = (
-    'event: a\r\ndata: {"x": 1}\r\n\r\n: ping\n\ndata: one\rdata: two\r\rdata: 字\n\nid: 7\n\ndata: cut off'
-)
+BODY = 'event: a\r\ndata: {"x": 1}\r\n\r\n: ping\n\ndata: one\rdata: two\r\rdata: 字\n\nid: 7\n\ndata: cut off'
 
 
 @example([9, 9])
@@ -354,9 +335,7 @@ def test_a_batch_connects_to_what_was_judged(resolving, settings):
     with HostileServer(lambda request, n: Act(body={"object": "list", "data": []})) as server:
         port = server.base_url.split(":")[2].split("/")[0]
         settings.MODEL_HOSTS = read_hosts([f"127.0.0.1:{port}"])
-        endpoint = Endpoint(
-            workspace=make_workspace(), name="far", timeout_seconds=30, base_url=by_name(server)
-        )
+        endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30, base_url=by_name(server))
         with batch._Files(endpoint) as files:
             assert list(files._client.batches.list()) == []
         assert len(asked) == 1
@@ -375,9 +354,7 @@ def test_no_header_that_the_environment_names_goes_anywhere(monkeypatch):
         ask(server.base_url, STREAMED)
 
         async def list_models():
-            chat = OpenAIChat(
-                base_url=server.base_url, key="k", timeout_seconds=30.0, connections=1, reach=HERE
-            )
+            chat = OpenAIChat(base_url=server.base_url, key="k", timeout_seconds=30.0, connections=1, reach=HERE)
             try:
                 await chat.models()
             finally:
@@ -386,9 +363,7 @@ def test_no_header_that_the_environment_names_goes_anywhere(monkeypatch):
         with pytest.raises(ChatError):  # a completion is no list of models
             asyncio.run(list_models())
         assert set(server.keys) == {"Bearer k"}
-        endpoint = Endpoint(
-            workspace=make_workspace(), name="far", timeout_seconds=30, base_url=server.base_url
-        )
+        endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30, base_url=server.base_url)
         with batch._Files(endpoint) as files:
             list(files._client.batches.list())
         assert server.keys[3] == "Bearer none"

@@ -2,13 +2,7 @@
 
 import pytest
 
-from generation.llm.protocol.token_limits import (
-    Told,
-    allowed_tokens,
-    estimated_tokens,
-    next_allowance,
-    told_by,
-)
+from generation.llm.protocol.token_limits import Told, allowed_tokens, estimated_tokens, next_allowance, told_by
 from generation.llm.protocol.wrapping import LENGTHS, NothingToWrap, chat_of, with_length, words_asked, wrap
 
 CHAT = [
@@ -67,10 +61,7 @@ def test_the_four_lengths_and_what_an_instruction_asks_itself():
             "messages, 4000 in the completion).",
             Told(context=4097, prompt=927),
         ),
-        (
-            "max_tokens is too large: 16384. This model supports at most 4096 completion tokens.",
-            Told(answer=4096),
-        ),
+        ("max_tokens is too large: 16384. This model supports at most 4096 completion tokens.", Told(answer=4096)),
         ("no idea", Told()),
     ],
 )

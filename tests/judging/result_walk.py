@@ -19,12 +19,28 @@ from tests.factories import make_user
 
 FILES = re.compile(r'href="([^"]*[?&](?:amp;)?file=[^"]+)"')
 RESULTS = (
-    "calibration:weights", "calibration:weights_depth", "calibration:planner", "calibration:raters",
-    "calibration:rankings", "calibration:agreement", "calibration:agreement_detail", "calibration:summary",
-    "calibration:plan_fragment", "calibration:desk_figures", "judging:judges", "judging:judges_depth",
-    "judging:judges_methods", "judging:export", "judging:start_run", "annotation:desk", "annotation:live_progress",
-    "annotation:live_raters", "annotation:disagreements", "annotation:attention", "annotation:known_answers",
-)  # fmt: skip
+    "calibration:weights",
+    "calibration:weights_depth",
+    "calibration:planner",
+    "calibration:raters",
+    "calibration:rankings",
+    "calibration:agreement",
+    "calibration:agreement_detail",
+    "calibration:summary",
+    "calibration:plan_fragment",
+    "calibration:desk_figures",
+    "judging:judges",
+    "judging:judges_depth",
+    "judging:judges_methods",
+    "judging:export",
+    "judging:start_run",
+    "annotation:desk",
+    "annotation:live_progress",
+    "annotation:live_raters",
+    "annotation:disagreements",
+    "annotation:attention",
+    "annotation:known_answers",
+)
 """Pages of one study; those of calibration and judging say in a sentence why there is nothing where there is nothing."""
 SAME_FILES = re.compile(r"rising=|measure=|/leaderboards/[^/?]+/$")
 """Views of a leaderboard whose files another view offers as well."""
@@ -53,14 +69,8 @@ def addresses_of(study: Study, judges: list[Rater]) -> list[str]:
         asked = f"?judge={one.public_id}&weights=equal"
         found += [board + asked, f"{board}{asked}&measure=wins", f"{board}{asked}&rising=1", pair + asked]
         found.append(f"{reverse('api:board', args=[study.benchmark.slug])}?judge={one.label}")
-    found += [
-        reverse("api:study", args=[study.slug]),
-        reverse("api:scores", args=[study.slug]),
-        reverse("api:fits"),
-    ]
-    found += [
-        f"{reverse('annotation:task', args=[study.slug, task.public_id])}" for task in study.tasks.all()[:2]
-    ]
+    found += [reverse("api:study", args=[study.slug]), reverse("api:scores", args=[study.slug]), reverse("api:fits")]
+    found += [f"{reverse('annotation:task', args=[study.slug, task.public_id])}" for task in study.tasks.all()[:2]]
     people = study.raters.filter(kind=Rater.Kind.PERSON)[:2]
     return found + [reverse("annotation:rater", args=[study.slug, one.public_id]) for one in people]
 
@@ -108,9 +118,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
     for name in ("judging:export_file", "api:export"):
         address = reverse(name, args=[study.slug])
         answer = client.get(address)
-        assert b"".join(
-            answer
-        )  # read to its end, so that the client closes it and the database stays connected
+        assert b"".join(answer)  # read to its end, so that the client closes it and the database stays connected
         found[address] = answer.status_code, ""
     return found | commands(study, judges) | reports_of(client, study)
 
@@ -140,9 +148,7 @@ def commands(study: Study, judges: list[Rater]) -> dict[str, tuple[int, str]]:
     }
     for judge in judges:
         name = judge.label
-        found[f"leaderboard {name}"] = said_by(
-            "leaderboard", study.benchmark.slug, judge=name, json=True, details=True
-        )
+        found[f"leaderboard {name}"] = said_by("leaderboard", study.benchmark.slug, judge=name, json=True, details=True)
         found[f"board {name}"] = said_by("leaderboard", study.benchmark.slug, judge=name)
         found[f"compare_judge {name}"] = said_by("compare_judge", study.slug, judge=name)
     with tempfile.TemporaryDirectory() as folder:

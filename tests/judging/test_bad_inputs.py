@@ -60,9 +60,23 @@ def asked_of(study):
     """(address, the names that it may be asked with, what else is asked so that it shows something)."""
     slug, judge = study.benchmark.slug, Judge.objects.get().rater
     board = (
-        "judge", "weights", "experiment", "measure", "category", "language", "tag", "family", "smallest", "largest",
-        "least", "margin", "against", "sort", "rising", "file",
-    )  # fmt: skip
+        "judge",
+        "weights",
+        "experiment",
+        "measure",
+        "category",
+        "language",
+        "tag",
+        "family",
+        "smallest",
+        "largest",
+        "least",
+        "margin",
+        "against",
+        "sort",
+        "rising",
+        "file",
+    )
     two = {"first": "model0", "second": "model1"}
     yield address("leaderboard", slug), board, {}
     yield address("compare_models", slug), (*board, "first", "second", "order", "page", "file"), two
@@ -103,9 +117,15 @@ def forms_of(study):
     run, watch = JudgeRun.objects.get(), Watch.objects.get()
     budget = {"budget_calls": "9", "budget_tokens": "9000", "budget_money": "2.5"}
     asked = {
-        "judges": judge.pk, "model": model.pk, "method": "overall", "combine": "mean", "repeats": "1", "items": "all",
-        "limit": "2", **budget,
-    }  # fmt: skip
+        "judges": judge.pk,
+        "model": model.pk,
+        "method": "overall",
+        "combine": "mean",
+        "repeats": "1",
+        "items": "all",
+        "limit": "2",
+        **budget,
+    }
     for action in ("preview", "start"):
         for place in (address("start_run", study.slug), address("judge_benchmark", study.benchmark.slug)):
             yield place, {**asked, "action": action}
@@ -118,9 +138,15 @@ def forms_of(study):
         {"study": study.pk, "judge": judge.pk, "size": "4", "every_hours": "24", "budget_money": ""},
     )
     made = {
-        "model": model.pk, "name": "Mine", "temperature": "0", "max_tokens": "", "others": "{}", "prompt": judge.prompt,
-        "source": f"study:{study.pk}", "number": "1",
-    }  # fmt: skip
+        "model": model.pk,
+        "name": "Mine",
+        "temperature": "0",
+        "max_tokens": "",
+        "others": "{}",
+        "prompt": judge.prompt,
+        "source": f"study:{study.pk}",
+        "number": "1",
+    }
     for action in ("preview", "make"):
         yield address("new_judge") + "?method=checklist", {**made, "action": action}
 

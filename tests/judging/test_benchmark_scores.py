@@ -21,9 +21,13 @@ from judging.scores.benchmark_scores import (
 from tests.conftest import shared_path
 
 FULL_MARKS = {
-    "Correctness": 3, "Explanation Correctness": 2,
-    "Accuracy": 5, "Fluency": 3, "Informativeness": 3, "Logicality": 3,
-}  # fmt: skip
+    "Correctness": 3,
+    "Explanation Correctness": 2,
+    "Accuracy": 5,
+    "Fluency": 3,
+    "Informativeness": 3,
+    "Logicality": 3,
+}
 # LongGenBench, table 2, last column: model and length to percent; one cell is a misprint of 27.1.
 PRINTED_AVERAGES = {
     "Mistral-7B-Instruct-v0.2_maxlen16000": 14.3,
@@ -60,9 +64,7 @@ def test_gpt_4s_stars_in_six_subjects_give_its_total(who, total):
 
 def test_totals_weigh_subjects_alike_by_hand():
     # Law: (3 + 2)/5 = 100 %; Physics: (7 of 14, 14 of 14) = 21/28 = 75 %. The mean of the subjects is 87.5.
-    found = llmeval2_total(
-        ["Law", "Law", "Physics", "Physics"], np.array([3.0, 2, 7, 14]), np.array([3.0, 2, 14, 14])
-    )
+    found = llmeval2_total(["Law", "Law", "Physics", "Physics"], np.array([3.0, 2, 7, 14]), np.array([3.0, 2, 14, 14]))
     assert found.total == 87.5
     assert found.subjects == {"Law": 100.0, "Physics": 75.0}
     with pytest.raises(NotOnScale):
@@ -111,9 +113,7 @@ def test_a_baseline_against_itself_counts_zero_in_the_mix():
     # WildBench, table 2: (0.0 + 45.3 + 58.4)/3 = 34.6 for the model that is itself a baseline.
     names = ("gpt4t", "haiku", "llama")
     assert wildbench_mix({"haiku": 45.3, "llama": 58.4}, names, "gpt4t") == pytest.approx(34.6, abs=0.05)
-    assert wildbench_mix({"gpt4t": 1.5, "haiku": 46.3, "llama": 59.3}, names, "gpt-4o") == pytest.approx(
-        35.7, abs=0.05
-    )
+    assert wildbench_mix({"gpt4t": 1.5, "haiku": 46.3, "llama": 59.3}, names, "gpt-4o") == pytest.approx(35.7, abs=0.05)
     with pytest.raises(NothingScored, match="haiku"):
         wildbench_mix({"gpt4t": 1.5, "llama": 59.3}, names, "gpt-4o")
 
@@ -148,15 +148,8 @@ def test_models_that_a_paired_test_cannot_tell_apart_share_a_rank():
 def test_instruction_completion_by_hand():
     # 10 + 10 sub-tasks asked, 8 + 2 present: 1/2. 4 + 4 instructions, 3 + 1 answered, 2 + 0 fulfilled: STIC-1 2/4,
     # STIC-2 2/8, weighted average 1/8.
-    found = instruction_completion(
-        {"one": InstructionCounts(10, 8, 4, 3, 2), "two": InstructionCounts(10, 2, 4, 1, 0)}
-    )
-    assert (found.completion_rate, found.stic_1, found.stic_2, found.weighted_average) == (
-        0.5,
-        0.5,
-        0.25,
-        0.125,
-    )
+    found = instruction_completion({"one": InstructionCounts(10, 8, 4, 3, 2), "two": InstructionCounts(10, 2, 4, 1, 0)})
+    assert (found.completion_rate, found.stic_1, found.stic_2, found.weighted_average) == (0.5, 0.5, 0.25, 0.125)
     with pytest.raises(NothingScored):
         instruction_completion({"empty": InstructionCounts(10, 0, 4, 0, 0)})
     with pytest.raises(NotOnScale):

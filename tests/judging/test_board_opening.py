@@ -18,9 +18,7 @@ def board_of(values, instructions=24, models=3):
     """`values(instruction, model)` is the judge's answer, 0 to 1, to every item; both count from 0."""
     study = make_checklist_study(instructions=instructions, models=models)
     judge = make_judge_rater(study.workspace)
-    order = {
-        pk: place for place, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))
-    }
+    order = {pk: place for place, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))}
     for task in study.tasks.select_related("response_a__model"):
         response = task.response_a
         value = values(order[response.instruction_id], int(response.model.name[-1]))
@@ -71,9 +69,7 @@ def test_a_lead_whose_interval_holds_0_is_not_called_a_lead():
     lead = board.intervals.leads[board.pks["model1"]]
     assert lead.low < 0 < lead.high
     said = opening_of(board)
-    assert said.startswith(
-        "No model clearly leads: model0 is first, average −100.0 (−100.0 to −100.0), but model1 "
-    )
+    assert said.startswith("No model clearly leads: model0 is first, average −100.0 (−100.0 to −100.0), but model1 ")
     assert "the difference of 8 (−" in said and "may be chance" in said
 
 

@@ -43,9 +43,7 @@ def checked():
     instruction = Instruction.objects.create(benchmark=benchmark, external_id="d1", category=category)
     for name, weeks in (("full", (1, 2, 3, 4)), ("half", (1, 2)), ("none", ())):
         model = LanguageModel.objects.create(workspace=workspace, name=name)
-        Response.objects.create(
-            instruction=instruction, model=model, text=diary(*weeks), words=6 * len(weeks)
-        )
+        Response.objects.create(instruction=instruction, model=model, text=diary(*weeks), words=6 * len(weeks))
     make_tasks(study)
     judge = make_judge_rater(workspace)
     for task in study.tasks.select_related("response_a__model"):
@@ -148,9 +146,7 @@ def test_the_page_shows_completion_beside_the_score(client, checked):
     assert "Completion and instructions" in html
     answer = client.get(address, {"file": "completion.csv"})
     rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
-    assert [
-        (row["Model"], float(row["Completion rate"]), float(row["Weighted average"])) for row in rows
-    ] == [
+    assert [(row["Model"], float(row["Completion rate"]), float(row["Weighted average"])) for row in rows] == [
         ("full", 100.0, pytest.approx(60.0)),
         ("half", 50.0, pytest.approx(20.0)),
         ("none", 0.0, 0.0),
@@ -159,9 +155,7 @@ def test_the_page_shows_completion_beside_the_score(client, checked):
 
 
 @pytest.mark.parametrize("chosen", [True, False])
-def test_an_export_gives_the_board_again_also_of_outputs_that_nobody_could_be_asked_about(
-    checked, tmp_path, chosen
-):
+def test_an_export_gives_the_board_again_also_of_outputs_that_nobody_could_be_asked_about(checked, tmp_path, chosen):
     """They have no task, nor has an instruction of which no output has a part; a late output is in no count."""
     study, judge = checked
     more(study, "d2", "I kept no diary.")

@@ -3,16 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from judging.methods.combining import (
-    How,
-    NothingToCombine,
-    Part,
-    Scale,
-    both_orders,
-    combined,
-    derived,
-    flipped,
-)
+from judging.methods.combining import How, NothingToCombine, Part, Scale, both_orders, combined, derived, flipped
 from judging.methods.pairs.base import MIRROR, SCORES, canonical, chosen
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import Item, Level
@@ -130,21 +121,24 @@ def test_a_pair_with_an_unusable_order_is_unscored():
 def test_orders_come_before_repeats_and_repeats_before_the_jury():
     # Juror 0: repeats tie (flip), a, a -> a. Juror 1: a. Juror 2: b. Two of three: a.
     parts = [
-        Part(0, 0, "a", side("a")), Part(0, 0, "b", side("b")),
-        Part(0, 1, "a", side("a")), Part(0, 1, "b", side("a")),
-        Part(0, 2, "a", side("a")), Part(0, 2, "b", side("a")),
-        Part(1, 0, "a", side("a")), Part(1, 0, "b", side("a")),
-        Part(2, 0, "a", side("b")), Part(2, 0, "b", side("b")),
-    ]  # fmt: skip
+        Part(0, 0, "a", side("a")),
+        Part(0, 0, "b", side("b")),
+        Part(0, 1, "a", side("a")),
+        Part(0, 1, "b", side("a")),
+        Part(0, 2, "a", side("a")),
+        Part(0, 2, "b", side("a")),
+        Part(1, 0, "a", side("a")),
+        Part(1, 0, "b", side("a")),
+        Part(2, 0, "a", side("b")),
+        Part(2, 0, "b", side("b")),
+    ]
     assert level(derived(parts, [FOUR], How.MAJORITY)) == "a"
     assert level(derived(list(reversed(parts)), [FOUR], How.MAJORITY)) == "a"
     assert level(derived(parts, [FOUR], How.MEAN)) == "tie"
 
 
 def test_repeats_of_scores_are_averaged_within_a_juror():
-    parts = [Part(0, n, None, score(value)) for n, value in enumerate((2, 4, 6))] + [
-        Part(1, 0, None, score(10))
-    ]
+    parts = [Part(0, n, None, score(value)) for n, value in enumerate((2, 4, 6))] + [Part(1, 0, None, score(10))]
     assert derived(parts, [SCORE], How.MEAN).answers[0].value == 7
     assert derived(parts[:1], [SCORE], How.MEDIAN) == score(2)
     with pytest.raises(NothingToCombine):

@@ -100,9 +100,7 @@ def test_a_refused_key_ends_the_command_with_the_endpoints_words():
 
 def test_limit_name_and_a_second_judge(server):
     study = make_checklist_study(models=1)
-    call_command(
-        "judge", study.slug, model="m1", base_url=server.base_url, no_canaries=True, limit=1, name="strict"
-    )
+    call_command("judge", study.slug, model="m1", base_url=server.base_url, no_canaries=True, limit=1, name="strict")
     assert PlannedItem.objects.count() == 1
     call_command("judge", study.slug, model="m1", name="strict", no_canaries=True)
     assert Judge.objects.count() == 1
@@ -134,17 +132,9 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
         ("essays", {"model": "m", "base_url": "ftp://x"}, "The address must be like http://"),
         ("essays", {"model": "m", "base_url": "http://user:pw@x/v1"}, "and no password"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "much"}, "write it like 2.50"),
-        (
-            "essays",
-            {"model": "m", "base_url": "http://x/v1", "budget_calls": -1},
-            "is no limit; give a number from 0",
-        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_calls": -1}, "is no limit; give a number from 0"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_tokens": 10**30}, "is no limit"),
-        (
-            "essays",
-            {"model": "m", "base_url": "http://x/v1", "budget_money": "nan"},
-            "nan is no limit|NaN is no limit",
-        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "nan"}, "nan is no limit|NaN is no limit"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "1e30"}, "is no limit"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "seed": 10**30}, "--seed 1.* is too large"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "concurrency": 0}, "makes no calls"),

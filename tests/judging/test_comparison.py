@@ -30,11 +30,7 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 EQUALLY = Weighting(EQUAL)
 JUDGED = [(1, 1, 0.5), (0, 0.5, 0.25), (0.75, 0.75, 0.75), (0, 0, 0), (0.5, 1, 0), (0.25, 0.25, 1), (1, 1, 1)]
-OVERALLS = {
-    "ann": [9, 3, 7, 1, 4, 6, 8, 5],
-    "bob": [7, 3, 8, 0, 5, 4, 10, 5],
-    "cyd": [8, 4, 7, 2, 5, 5, 9, 5],
-}
+OVERALLS = {"ann": [9, 3, 7, 1, 4, 6, 8, 5], "bob": [7, 3, 8, 0, 5, 4, 10, 5], "cyd": [8, 4, 7, 2, 5, 5, 9, 5]}
 
 
 def items(values):
@@ -83,17 +79,11 @@ def test_agreement_on_items_by_hand(study):
 
 def test_verdicts_given_in_another_study_count_and_those_given_here_go_first(study):
     judge = make_judge_rater(study.workspace, "elsewhere")
-    other = Study.objects.create(
-        workspace=study.workspace, slug="all", kind="checklist", benchmark=study.benchmark
-    )
+    other = Study.objects.create(workspace=study.workspace, slug="all", kind="checklist", benchmark=study.benchmark)
     tasks = list(study.tasks.order_by("pk"))
     for task in tasks[:4]:
         twin = Task.objects.create(
-            study=other,
-            kind="single",
-            key=task.key,
-            response_a=task.response_a,
-            answer_rubric=task.answer_rubric,
+            study=other, kind="single", key=task.key, response_a=task.response_a, answer_rubric=task.answer_rubric
         )
         make_answer(twin, judge, items([0.25, 0.25, 0.25]))
     make_answer(tasks[0], judge, items([1, 1, 1]))
@@ -119,9 +109,7 @@ def test_a_new_answer_makes_a_new_comparison(study):
     judge = judge_in(study, "gpt-4o")
     before = compare(study, judge, EQUALLY)
     assert compare(study, judge, EQUALLY) == before
-    make_answer(
-        study.tasks.order_by("pk")[0], make_rater(study, label="dan"), {**items([1, 1, 1]), "overall": 0}
-    )
+    make_answer(study.tasks.order_by("pk")[0], make_rater(study, label="dan"), {**items([1, 1, 1]), "overall": 0})
     after = compare(study, judge, EQUALLY)
     assert after["points"][0]["raters"] == 4
     assert after["points"][0]["people"] == pytest.approx(24 / 4)
@@ -156,9 +144,19 @@ def test_without_a_fit_the_weights_are_equal(study):
 
 
 RATED = [
-    [9, 8, 9, 8, 9], [8, 9, 8, 9, 9], [9, 9, 8, 9, 8], [7, 6, 9, 8, 3], [3, 8, 9, 6, 7], [6, 3, 7, 9, 8],
-    [2, 7, 4, 1, 9], [9, 1, 4, 7, 2], [1, 2, 9, 4, 7], [8, 6, 7, 7, 6], [6, 7, 8, 6, 7], [7, 6, 6, 8, 7],
-]  # fmt: skip
+    [9, 8, 9, 8, 9],
+    [8, 9, 8, 9, 9],
+    [9, 9, 8, 9, 8],
+    [7, 6, 9, 8, 3],
+    [3, 8, 9, 6, 7],
+    [6, 3, 7, 9, 8],
+    [2, 7, 4, 1, 9],
+    [9, 1, 4, 7, 2],
+    [1, 2, 9, 4, 7],
+    [8, 6, 7, 7, 6],
+    [6, 7, 8, 6, 7],
+    [7, 6, 6, 8, 7],
+]
 """Four means, each of three responses: which of three equal ones is larger is decided by rounding alone."""
 
 
@@ -205,9 +203,10 @@ def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client)
     assert len(set(y)) == 4
     page = text_of(markup(client.get(address)))
     for function, key, name in (
-        (spearmanr, "spearman", "Spearman's ρ"), (kendalltau, "kendall", "Kendall's τ-b"),
+        (spearmanr, "spearman", "Spearman's ρ"),
+        (kendalltau, "kendall", "Kendall's τ-b"),
         (pearsonr, "pearson", "Pearson's r"),
-    ):  # fmt: skip
+    ):
         recomputed = float(function(x, y).statistic)
         assert recomputed == pytest.approx(found["correlation"][key]["value"], abs=1e-10)
         assert f"{name} {recomputed:.3f}" in page

@@ -11,10 +11,7 @@ from judging.scores.points import HELLOBENCH, PointsRule
 def entries(column, instruction, top, under=None):
     top = np.asarray(top, dtype=float)
     return Entries(
-        np.asarray(column),
-        np.asarray(instruction),
-        top,
-        np.ones(top.size) if under is None else np.asarray(under),
+        np.asarray(column), np.asarray(instruction), top, np.ones(top.size) if under is None else np.asarray(under)
     )
 
 
@@ -75,10 +72,7 @@ def test_without_further_verdicts_people_stand_alone_and_a_category_without_peop
     assert found.power == 0
     with pytest.raises(TooFewRatings, match="categories"):
         corrected_score(
-            entries([1, 1], [1, 2], [80, 90]),
-            entries([1, 1], [1, 2], [80, 90]),
-            entries([2], [3], [70]),
-            HELLOBENCH,
+            entries([1, 1], [1, 2], [80, 90]), entries([1, 1], [1, 2], [80, 90]), entries([2], [3], [70]), HELLOBENCH
         )
 
 
@@ -111,8 +105,7 @@ def few_a_category(rng, labelled, categories=3, further=60):
     column, instruction, people, judge = (np.concatenate(part) for part in zip(*parts, strict=True))
     few = instruction % 1000 < labelled
     return tuple(
-        entries(column[mask], instruction[mask], of[mask])
-        for of, mask in ((people, few), (judge, few), (judge, ~few))
+        entries(column[mask], instruction[mask], of[mask]) for of, mask in ((people, few), (judge, few), (judge, ~few))
     )
 
 

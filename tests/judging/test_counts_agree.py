@@ -66,9 +66,15 @@ def study():
 
 
 EXPECTED = {
-    "one + two (median)": 4, "one": 4, "two": 4, "orders": 4, "orders, both orders": 4, "repeats": 4,
-    "repeats, 3 times": 4, "imported": 3,
-}  # fmt: skip
+    "one + two (median)": 4,
+    "one": 4,
+    "two": 4,
+    "orders": 4,
+    "orders, both orders": 4,
+    "repeats": 4,
+    "repeats, 3 times": 4,
+    "imported": 3,
+}
 ALL = sum(EXPECTED.values())
 
 
@@ -108,9 +114,7 @@ def test_a_judges_own_page_counts_its_verdicts_and_the_runs_it_sat_on(study, see
     runs = {one.rater.name: one.runs for one in see("judging:judge_list").context["rows"]}
     # Members of a jury, and the judge behind a panel, took part in one run each; imported verdicts come from none.
     assert runs == {name: int(name != "imported") for name in EXPECTED}
-    for rater in (
-        Assignment.objects.of_judges().order_by().values_list("rater__public_id", "rater__label").distinct()
-    ):
+    for rater in Assignment.objects.of_judges().order_by().values_list("rater__public_id", "rater__label").distinct():
         public, name = rater
         page = see("judging:judge", public)
         assert page.context["verdicts"] == EXPECTED[name], name
@@ -131,8 +135,10 @@ def test_a_runs_page_and_the_list_of_runs_leave_planted_texts_out(study, see):
         assert report["items"]["total"] == listed[name][1]
         state = see("api:run", run.public_id).json()["progress"]
         assert (state["total"], state["scored"], state["unscored"]) == (
-            panel.progress.total, panel.progress.scored, panel.progress.unscored,
-        )  # fmt: skip
+            panel.progress.total,
+            panel.progress.scored,
+            panel.progress.unscored,
+        )
 
 
 def test_leaderboard_and_judge_pages_count_the_same_and_list_most_first(study, see):
@@ -184,16 +190,17 @@ def test_a_cancelled_run_with_one_verdict_does_not_come_first(study, see):
     )
     first = study.tasks.filter(gold__isnull=True).order_by("pk").first()
     other = Task.objects.create(
-        study=elsewhere, kind="pair", key="x", response_a=first.response_a, response_b=first.response_b,
+        study=elsewhere,
+        kind="pair",
+        key="x",
+        response_a=first.response_a,
+        response_b=first.response_b,
         answer_rubric=first.answer_rubric,
-    )  # fmt: skip
+    )
     make_answer(first, early, {"better": 1}, shown_first="a")
     make_answer(other, idle, {"better": 1}, shown_first="a")
     for name in ("judging:judges", "judging:judges_depth"):
         shown = plain(see(name, study.slug))
         assert "Nobody has answered this yet" not in shown and "aab never answered" not in shown
-    names = [
-        judge.name
-        for judge, _words in see("judging:leaderboard", study.benchmark.slug).context["judge_choices"]
-    ]
+    names = [judge.name for judge, _words in see("judging:leaderboard", study.benchmark.slug).context["judge_choices"]]
     assert names[0] != "aaa cancelled" and names[-2:] == ["aaa cancelled", "aab never answered"]

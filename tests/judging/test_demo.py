@@ -37,12 +37,8 @@ def quick(monkeypatch):
 
 def everything():
     """How much of each kind there is, and who may what."""
-    accounts = list(
-        User.objects.order_by("pk").values_list("username", "password", "is_superuser", "is_staff")
-    )
-    counts = [
-        model.objects.count() for model in (Workspace, Membership, Study, Rubric, Instruction, Assignment)
-    ]
+    accounts = list(User.objects.order_by("pk").values_list("username", "password", "is_superuser", "is_staff"))
+    counts = [model.objects.count() for model in (Workspace, Membership, Study, Rubric, Instruction, Assignment)]
     return accounts, counts
 
 
@@ -166,9 +162,7 @@ def test_a_database_with_other_work_is_left_as_it_was(quick, named):
     assert everything() == before
 
 
-@pytest.mark.parametrize(
-    "named", sorted(NOT_OURS.keys() - {"accounts: lead", "workspaces: lab", "studies: demo"})
-)
+@pytest.mark.parametrize("named", sorted(NOT_OURS.keys() - {"accounts: lead", "workspaces: lab", "studies: demo"}))
 def test_a_demonstration_into_which_work_was_put_is_left_too(quick, named):
     run()
     NOT_OURS[named]()

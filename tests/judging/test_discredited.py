@@ -123,9 +123,15 @@ def test_the_leaderboard_opens_on_another_judge_and_ranks_nothing_by_the_misled_
     looked = page(client, study, board, study.benchmark.slug, **wanted, discredited="1")
     assert "No model is ranked here: 8 verdicts come from a run that " + MARK in looked
     assert 'id="scores"' in looked and " leads" not in looked and "first place" not in looked
-    rows = list(csv.DictReader(io.StringIO(client.get(
-        reverse(board, args=[study.benchmark.slug]), {**wanted, "discredited": "1", "file": "scores.csv"}
-    ).content.decode("utf-8-sig"))))  # fmt: skip
+    rows = list(
+        csv.DictReader(
+            io.StringIO(
+                client.get(
+                    reverse(board, args=[study.benchmark.slug]), {**wanted, "discredited": "1", "file": "scores.csv"}
+                ).content.decode("utf-8-sig")
+            )
+        )
+    )
     assert {row["Rank"] for row in rows} == {""} and len(rows) == 2
     with pytest.raises(NoVerdicts, match=MARK):
         leaderboard(study.benchmark, run.judge.rater, "equal")
@@ -146,8 +152,7 @@ def test_verdicts_of_another_run_of_the_same_judge_still_count(client):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["judging:judges", "judging:judges_depth", "judging:judges_methods", "calibration:agreement_detail"],
+    "name", ["judging:judges", "judging:judges_depth", "judging:judges_methods", "calibration:agreement_detail"]
 )
 def test_pages_on_judges_mark_them_and_count_none(client, name):
     study, _run = misled()
@@ -196,9 +201,7 @@ def test_exports_and_the_api_carry_the_mark(client):
     assert client.get(reverse("api:run", args=[run.public_id])).json()["discredited"] is True
     items = client.get(reverse("judging:run_file", args=[run.public_id, "items.csv"])).content.decode()
     assert {row["discredited"] for row in csv.DictReader(io.StringIO(items))} == {"True"}
-    refused = client.get(
-        reverse("api:board", args=[study.benchmark.slug]), {"judge": "gullible", "weights": "equal"}
-    )
+    refused = client.get(reverse("api:board", args=[study.benchmark.slug]), {"judge": "gullible", "weights": "equal"})
     assert refused.status_code == 400 and MARK in refused.content.decode()
 
 
@@ -281,9 +284,14 @@ def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client)
         make_answer(task, run.judge.rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
     for wanted in ({"language": "fr"}, {"experiment": "another"}):
         shown = page(
-            client, study, "judging:leaderboard", study.benchmark.slug,
-            judge=run.judge.rater.public_id, weights="equal", **wanted,
-        )  # fmt: skip
+            client,
+            study,
+            "judging:leaderboard",
+            study.benchmark.slug,
+            judge=run.judge.rater.public_id,
+            weights="equal",
+            **wanted,
+        )
         assert "This judge has no usable verdict on what is asked for here." in shown
         assert "All its" not in shown and "Its " not in shown
 
@@ -331,9 +339,7 @@ def test_what_people_found_of_discredited_verdicts_is_in_no_reasonable_rate():
     judge = make_judge_rater(study.workspace, "doubtful")
     review = make_study(slug="reviews")
     reviewer = make_rater(review)
-    for place, (task, mine) in enumerate(
-        zip(review.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=True)
-    ):
+    for place, (task, mine) in enumerate(zip(review.tasks.order_by("pk"), study.tasks.order_by("pk"), strict=True)):
         verdict = make_answer(mine, judge, {"item0": 0.5})
         task.response_a, task.kind, task.reviews = mine.response_a, "review", verdict
         task.save()

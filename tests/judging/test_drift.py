@@ -54,8 +54,7 @@ def test_a_judge_that_never_changes_is_rarely_flagged_over_a_whole_year_of_days(
         difficulty = rng.uniform(0.3, 0.9, tasks)
         said = np.clip(difficulty + rng.normal(0, 0.1, (rounds, tasks)), 0, 1)
         false += any(
-            change(said[0], said[look], np.arange(tasks), look=look, tests=1).flagged
-            for look in range(1, rounds)
+            change(said[0], said[look], np.arange(tasks), look=look, tests=1).flagged for look in range(1, rounds)
         )
     assert 0.005 < false / watches < 0.075
 

@@ -21,9 +21,7 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def models_of(study, count=2):
-    endpoint = Endpoint.objects.create(
-        workspace=study.workspace, name="somewhere", base_url="http://127.0.0.1:9/v1"
-    )
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="somewhere", base_url="http://127.0.0.1:9/v1")
     return [
         LanguageModel.objects.create(workspace=study.workspace, name=f"judge{n}", endpoint=endpoint)
         for n in range(count)
@@ -42,9 +40,7 @@ def counted(judges, target, asking, **asked):
 def is_what_is_planned(judges, target, *, limit=None, only_rated=False, **how):
     asking = Asking(jurors=tuple(judges[1:]), **how)
     found = counted(judges, target, asking, limit=limit, only_rated=only_rated)
-    run = plan_run(
-        judge=judges[0], study=target.to_judge(), limit=limit, only_rated=only_rated, asking=asking
-    )
+    run = plan_run(judge=judges[0], study=target.to_judge(), limit=limit, only_rated=only_rated, asking=asking)
     assert found.tasks == run.items.filter(canary="").values("task").distinct().count()
     assert found.canaries == run.items.exclude(canary="").count()
     assert found.most.calls == run.items.count()
@@ -90,9 +86,13 @@ def test_of_checks_in_parts_of_long_texts():
     Criterion.objects.create(rubric=rubric, **check_fields("c", {"en": "Is there a dog?"}, 0, None))
     for number, task in enumerate(list(study.tasks.all())):
         Task.objects.create(
-            study=study, kind="check", key=f"c:{number}", response_a=task.response_a, answer_rubric=rubric,
+            study=study,
+            kind="check",
+            key=f"c:{number}",
+            response_a=task.response_a,
+            answer_rubric=rubric,
             part={"number": number, "start": 0, "end": 5},
-        )  # fmt: skip
+        )
     judges = [create_judge(model=model, method="instruction_check") for model in models_of(study, 1)]
     is_what_is_planned(judges, Target(study.workspace, study=study), canaries=True, repeats=2)
 
@@ -171,10 +171,7 @@ def test_a_benchmark_without_rubrics_or_texts_is_refused_as_planning_refuses_it(
     study = make_checklist_study(instructions=2, models=1)
     judge = create_judge(model=models_of(study, 1)[0])
     empty = Benchmark.objects.create(workspace=study.workspace, slug="empty")
-    for target in (
-        Target(study.workspace, benchmark=empty),
-        Target(study.workspace, benchmark=study.benchmark),
-    ):
+    for target in (Target(study.workspace, benchmark=empty), Target(study.workspace, benchmark=study.benchmark)):
         Rubric.objects.filter(benchmark=study.benchmark, study=None).update(category=None, benchmark=None)
         for refused in (
             lambda target=target: prospect(judge, [judge], target, limit=None, only_rated=False),

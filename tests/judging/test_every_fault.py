@@ -16,15 +16,7 @@ from judging.runs.life_cycle import progress_of, start_run
 from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
 from tests.factories import make_checklist_study
-from tests.generation.hostile_server import (
-    Act,
-    HostileServer,
-    completion,
-    fails,
-    good_answer,
-    names_asked,
-    says,
-)
+from tests.generation.hostile_server import Act, HostileServer, completion, fails, good_answer, names_asked, says
 
 pytestmark = pytest.mark.django_db
 ITEMS = 2_000
@@ -116,9 +108,7 @@ def test_the_report_adds_up_whatever_the_endpoint_does():
     counts = run.manifest["came"]["items"]
     assert counts == {"scored": progress.scored, "unscored": progress.unscored}
     # Every request that was more than put off is a stored reply, and no reply is stored twice.
-    put_off = sum(
-        1 for t in seen if t % 40 != 7 and t % 2 == 0 and KINDS[t // 2 % len(KINDS)] == "rate limit"
-    )
+    put_off = sum(1 for t in seen if t % 40 != 7 and t % 2 == 0 and KINDS[t // 2 % len(KINDS)] == "rate limit")
     assert Reply.objects.count() == len(server.requests) - put_off == progress.calls
     assert run.manifest["came"]["calls"] == progress.calls
     assert Assignment.objects.filter(status="submitted").count() == progress.scored

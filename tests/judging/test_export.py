@@ -56,8 +56,14 @@ def test_every_stored_number_comes_out_the_same(tmp_path):
     study = with_everything(answered_study(instructions=22, judge="gpt-4o"))
     found = recompute(exported(study, tmp_path / "essays.zip"))
     assert sorted(one.kind for one in found.results) == [
-        "agreement", "fit", "judge against people", "leaderboard", "leaderboard", "rankings", "raters",
-    ]  # fmt: skip
+        "agreement",
+        "fit",
+        "judge against people",
+        "leaderboard",
+        "leaderboard",
+        "rankings",
+        "raters",
+    ]
     assert found.same, [one.differences for one in found.results]
     assert all(one.values > (20 if one.kind == "leaderboard" else 50) for one in found.results)
     # What was computed in between went to the scratch database and nowhere else.
@@ -77,11 +83,10 @@ def test_a_judge_who_judged_in_another_study_is_in_the_export(tmp_path):
     other = make_checklist_study(slug="whole", workspace=study.workspace)
     judge = Rater.objects.create(workspace=study.workspace, kind="judge", label="elsewhere")
     for number, task in enumerate(study.tasks.select_related("response_a", "answer_rubric")):
-        copy = other.tasks.create(kind="single", key=f"copy{number}", response_a=task.response_a,
-                                  answer_rubric=task.answer_rubric)  # fmt: skip
-        make_answer(
-            copy, judge, {f"item{place}": number % 5 / 4 for place in range(4)} | {"overall": number % 11}
+        copy = other.tasks.create(
+            kind="single", key=f"copy{number}", response_a=task.response_a, answer_rubric=task.answer_rubric
         )
+        make_answer(copy, judge, {f"item{place}": number % 5 / 4 for place in range(4)} | {"overall": number % 11})
     with_everything(study)
     found = recompute(exported(study, tmp_path / "essays.zip"))
     assert found.same and "judge against people" in {one.kind for one in found.results}
@@ -112,9 +117,7 @@ def test_a_changed_result_in_the_file_is_named(tmp_path):
     agreement_report(study)
     Report.objects.update(result={**Report.objects.get().result, "loo": 0.5})
     found = recompute(exported(study, tmp_path / "essays.zip"))
-    assert len(found.results[0].differences) == 1 and found.results[0].differences[0].startswith(
-        "/loo: 0.5 stored"
-    )
+    assert len(found.results[0].differences) == 1 and found.results[0].differences[0].startswith("/loo: 0.5 stored")
 
 
 def test_results_of_earlier_answers_stay_behind(tmp_path):
@@ -134,20 +137,17 @@ def test_nothing_that_tells_who_a_rater_is_or_what_a_text_says_leaves(tmp_path):
     Rater.objects.filter(study=study, label="rater-0").update(label="Ada Lovelace", pseudonym="R1", user=user)
     Instruction.objects.update(reference="the secret reference", hint="the secret hint")
     task = study.tasks.first()
-    Score.objects.create(assignment=task.assignments.first(), criterion=task.answer_rubric.criteria.first(),
-                         revision=1, value=0.5, reason="a private reason")  # fmt: skip
+    Score.objects.create(
+        assignment=task.assignments.first(),
+        criterion=task.answer_rubric.criteria.first(),
+        revision=1,
+        value=0.5,
+        reason="a private reason",
+    )
     with_everything(study)
     with zipfile.ZipFile(exported(study, tmp_path / "essays.zip")) as archive:
         content = b"".join(archive.read(name) for name in archive.namelist()).decode()
-    for secret in (
-        "Lovelace",
-        "lovelace",
-        "ada@",
-        "secret",
-        "private reason",
-        "Write about topic",
-        "Some words",
-    ):
+    for secret in ("Lovelace", "lovelace", "ada@", "secret", "private reason", "Write about topic", "Some words"):
         assert secret not in content
     text = Response.objects.first().text
     assert lines(tmp_path / "essays.zip", "rows/generation.response.jsonl")[0]["characters"] == len(text)
@@ -234,12 +234,8 @@ def test_a_leaderboard_comes_out_of_the_export_with_people_and_what_the_judge_ju
     more = Instruction.objects.create(
         benchmark=study.benchmark, external_id="more", category=tasks[0].response_a.instruction.category
     )
-    response = Response.objects.create(
-        instruction=more, model=tasks[0].response_a.model, text="More.", words=1
-    )
-    extra = other.tasks.create(
-        kind="single", key="more", response_a=response, answer_rubric=tasks[0].answer_rubric
-    )
+    response = Response.objects.create(instruction=more, model=tasks[0].response_a.model, text="More.", words=1)
+    extra = other.tasks.create(kind="single", key="more", response_a=response, answer_rubric=tasks[0].answer_rubric)
     make_answer(extra, judge, {"item0": 1.0, "item1": 1.0, "item2": 1.0})
     path = exported(study, tmp_path / "board.zip")
     (stored,) = [row for row in lines(path, "reports.jsonl") if row["kind"] == "leaderboard"]

@@ -64,9 +64,7 @@ def test_a_changed_prompt_is_another_judge_and_the_same_one_is_the_same(client, 
     client.post(f"{NEW}?method=checklist", filled(model, action="make"))
     changed = stock_prompt("checklist").replace("Take the questions one at a time.", "Take your time.")
     assert changed != stock_prompt("checklist")
-    answer = client.post(
-        f"{NEW}?method=checklist", filled(model, prompt=changed, name="patient", action="make")
-    )
+    answer = client.post(f"{NEW}?method=checklist", filled(model, prompt=changed, name="patient", action="make"))
     stock, patient = Judge.objects.order_by("pk")
     assert answer["Location"] == reverse("judging:judge", args=[patient.rater.public_id])
     assert stock.prompt_hash != patient.prompt_hash
@@ -112,9 +110,7 @@ def test_the_preview_is_what_would_be_sent_and_stores_nothing(client, study, mod
     )
     part = page_of(answer)
     assert "<html" not in part
-    way = ChatWay(
-        Judge(method="checklist", prompt=stock_prompt("checklist"), language_model=model, parameters={})
-    )
+    way = ChatWay(Judge(method="checklist", prompt=stock_prompt("checklist"), language_model=model, parameters={}))
     item = PlannedItem(task=task, shown_first="a")
     held = way.begin(item, shown(item, Questions("checklist", study).about(task)))
     assert [message["role"] for message in held.messages] == ["system", "user"]
@@ -139,10 +135,14 @@ def test_a_benchmark_is_previewed_without_a_study_of_it(client, study, model):
     answer = client.post(
         f"{NEW}?method=overall",
         {
-            "model": model.pk, "temperature": "0", "prompt": stock_prompt("overall"), "action": "preview",
-            "source": f"benchmark:{study.benchmark_id}", "number": "1",
+            "model": model.pk,
+            "temperature": "0",
+            "prompt": stock_prompt("overall"),
+            "action": "preview",
+            "source": f"benchmark:{study.benchmark_id}",
+            "number": "1",
         },
-    )  # fmt: skip
+    )
     assert "How good is it overall?" in page_of(answer)
     assert "Some words about it." in page_of(answer)
     assert (type(study).objects.count(), Task.objects.count()) == (studies, 6)

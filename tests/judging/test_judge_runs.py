@@ -55,9 +55,7 @@ def test_runs_are_listed_and_one_is_shown(run, capsys):
     assert json.loads(capsys.readouterr().out)["items"]["unscored"] == 6
 
 
-def test_a_run_is_paused_resumed_asked_again_and_cancelled(
-    run, sent, capsys, django_capture_on_commit_callbacks
-):
+def test_a_run_is_paused_resumed_asked_again_and_cancelled(run, sent, capsys, django_capture_on_commit_callbacks):
     def now():
         run.refresh_from_db()
         return run.status

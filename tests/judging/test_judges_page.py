@@ -11,15 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from tests.calibration.pair_studies import pair_study
-from tests.calibration.result_page_checks import (
-    FILES,
-    answer_of,
-    check_access,
-    load,
-    never_nan,
-    signed_in,
-    text_of,
-)
+from tests.calibration.result_page_checks import FILES, answer_of, check_access, load, never_nan, signed_in, text_of
 from tests.calibration.test_judge_blocks import reviewed
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 from tests.markup import markup
@@ -44,10 +36,7 @@ def test_of_pairs_it_says_how_often_the_judge_prefers_what_people_prefer():
     assert "overall score" not in text_of(page)
     client = signed_in("lead", study.workspace)
     for name in FILES.findall(page):
-        assert (
-            client.get(reverse("judging:judges_depth", args=[study.slug]) + f"?file={name}").status_code
-            == 200
-        )
+        assert client.get(reverse("judging:judges_depth", args=[study.slug]) + f"?file={name}").status_code == 200
     assert "matches.csv" in FILES.findall(page)
 
 
@@ -110,24 +99,35 @@ def test_a_large_study_without_an_overall_score_waits_for_no_comparison(settings
 
 def test_llmeval2_stars_are_held_against_people_on_every_criterion(shared_data):
     call_command("load_library", stdout=io.StringIO())
-    load("ratings", shared_data("llmeval2/stars.csv.gz"), "llmeval2", "--benchmark", "llmeval2", "--create-items",
-         "--wide", "human,gpt4", "--judge", "gpt4", "--off-scale", "keep", item="question_uuid", model="llm_name",
-         category="subject", criterion="criterion")  # fmt: skip
+    load(
+        "ratings",
+        shared_data("llmeval2/stars.csv.gz"),
+        "llmeval2",
+        "--benchmark",
+        "llmeval2",
+        "--create-items",
+        "--wide",
+        "human,gpt4",
+        "--judge",
+        "gpt4",
+        "--off-scale",
+        "keep",
+        item="question_uuid",
+        model="llm_name",
+        category="subject",
+        criterion="criterion",
+    )
     study = Study.objects.get(slug="llmeval2")
     with gzip.open(shared_data("llmeval2/stars.csv.gz"), "rt", encoding="utf-8") as lines:
         given = list(csv.DictReader(lines))
     wanted = []
     for criterion in {row["criterion"] for row in given}:
-        human, gpt4 = zip(
-            *((row["human"], row["gpt4"]) for row in given if row["criterion"] == criterion), strict=True
-        )
+        human, gpt4 = zip(*((row["human"], row["gpt4"]) for row in given if row["criterion"] == criterion), strict=True)
         n, by_gpt4 = len(human), Counter(gpt4)
         chance = sum(count * by_gpt4[star] for star, count in Counter(human).items()) / n**2
         wanted.append((n, sum(map(str.__eq__, human, gpt4)) / n, chance))
     page = page_of(study)
-    assert "gpt4 gives people's answer most often on “" in answer_of(page) and "checklist" not in text_of(
-        page
-    )
+    assert "gpt4 gives people's answer most often on “" in answer_of(page) and "checklist" not in text_of(page)
     rows = table_rows(signed_in("lead", study.workspace), study, "one-person-1.csv")
     found = sorted((int(row[5]), float(row[1]), float(row[4])) for row in rows)
     assert found == [pytest.approx(one) for one in sorted(wanted)]

@@ -69,15 +69,7 @@ def test_killed_and_resumed_it_answers_each_response_once(tmp_path):
     python(SET_UP.format(instructions=15), tmp_path)
     with HostileServer(lambda request, n: Act(body=good_answer(request).body, seconds=0.25)) as server:
         process = judge(
-            tmp_path,
-            "essays",
-            "--model",
-            "m",
-            "--base-url",
-            server.base_url,
-            "--concurrency",
-            "3",
-            "--no-canaries",
+            tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "3", "--no-canaries"
         )
         wait_until(lambda: len(server.requests) >= 10, process)
         process.send_signal(signal.SIGKILL)
@@ -131,15 +123,7 @@ def test_interrupted_from_the_keyboard_it_stores_what_comes_and_says_how_to_go_o
     python(SET_UP.format(instructions=15), tmp_path)
     with HostileServer(lambda request, n: Act(body=good_answer(request).body, seconds=0.25)) as server:
         process = judge(
-            tmp_path,
-            "essays",
-            "--model",
-            "m",
-            "--base-url",
-            server.base_url,
-            "--concurrency",
-            "2",
-            "--no-canaries",
+            tmp_path, "essays", "--model", "m", "--base-url", server.base_url, "--concurrency", "2", "--no-canaries"
         )
         wait_until(lambda: len(server.requests) >= 4, process)
         process.send_signal(signal.SIGINT)

@@ -16,14 +16,7 @@ from judging.leaderboards.table import leaderboard
 from judging.methods.pairs.base import SCORES
 from judging.web.leaderboards.answer import board_opening
 from judging.web.leaderboards.messages import words_of
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -45,12 +38,7 @@ def judged():
         value -= 0.25 if task.response_a.instruction.language == "zh" else 0
         answer = make_answer(task, judge, {})
         Score.objects.bulk_create(
-            Score(
-                assignment=answer,
-                criterion=criterion,
-                value=value,
-                reason=f"said of {task.response_a.model.name}",
-            )
+            Score(assignment=answer, criterion=criterion, value=value, reason=f"said of {task.response_a.model.name}")
             for criterion in task.answer_rubric.criteria.filter(role="item")
         )
     return study, judge
@@ -155,31 +143,41 @@ def pairs_benchmark():
     category = Category.objects.create(benchmark=benchmark, key="planning")
     rubric = Rubric.objects.create(workspace=workspace, key="pair")
     Criterion.objects.create(
-        rubric=rubric, key="better", role="preference", position=0,
+        rubric=rubric,
+        key="better",
+        role="preference",
+        position=0,
         questions={"en": "Which is better?"},
-        levels=[{"key": key, "value": value, "label": {"en": key}, "description": {}} for key, value in SCORES.items()
-                if key != "both_bad"],
-    )  # fmt: skip
+        levels=[
+            {"key": key, "value": value, "label": {"en": key}, "description": {}}
+            for key, value in SCORES.items()
+            if key != "both_bad"
+        ],
+    )
     study = Study.objects.create(workspace=workspace, slug="wild", kind="pair", benchmark=benchmark)
     models = {name: LanguageModel.objects.create(workspace=workspace, name=name) for name in "abc"}
     judge = make_judge_rater(workspace, "pairs judge")
     for number in range(4):
         instruction = Instruction.objects.create(
-            benchmark=benchmark, external_id=f"i{number}", category=category,
+            benchmark=benchmark,
+            external_id=f"i{number}",
+            category=category,
             messages=[{"role": "user", "content": "Plan a day."}],
-        )  # fmt: skip
+        )
         texts = {"a": "a" * 700, "b": "b" * 100, "c": "c" * 90}
         responses = {
-            name: Response.objects.create(
-                instruction=instruction, model=models[name], text=texts[name], words=1
-            )
+            name: Response.objects.create(instruction=instruction, model=models[name], text=texts[name], words=1)
             for name in "abc"
         }
         for one, other, grade in (("a", "c", 2.0), ("b", "c", 0.0), ("b", "a", -1.0)):
             task = Task.objects.create(
-                study=study, kind="pair", key=f"p:{number}{one}{other}", response_a=responses[one],
-                response_b=responses[other], answer_rubric=rubric,
-            )  # fmt: skip
+                study=study,
+                kind="pair",
+                key=f"p:{number}{one}{other}",
+                response_a=responses[one],
+                response_b=responses[other],
+                answer_rubric=rubric,
+            )
             make_answer(task, judge, {"better": grade})
     return benchmark, judge, study
 
@@ -276,9 +274,7 @@ def test_stars_are_shares_of_full_marks():
     study = make_checklist_study(instructions=2, models=1, items=2)
     judge = make_judge_rater(study.workspace)
     for place, (top, name) in enumerate(((3, "item0"), (5, "item1"))):
-        levels = [
-            {"key": str(n), "value": n, "label": {"en": str(n)}, "description": {}} for n in range(1, top + 1)
-        ]
+        levels = [{"key": str(n), "value": n, "label": {"en": str(n)}, "description": {}} for n in range(1, top + 1)]
         Criterion.objects.filter(key=name).update(levels=levels, position=place)
     for task, stars in zip(study.tasks.order_by("pk"), ((3, 4), (1, 2)), strict=True):
         make_answer(task, judge, {"item0": stars[0], "item1": stars[1]})
@@ -300,9 +296,7 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
     assert "model0 is ahead of model1 by 100.0" in html
     assert "on 24 instructions that both answered" in html
     assert len(re.findall(r"compare/item/", html)) == 24
-    rows = list(
-        csv.reader(io.StringIO(compared(client, study, file="items.csv").content.decode("utf-8-sig")))
-    )
+    rows = list(csv.reader(io.StringIO(compared(client, study, file="items.csv").content.decode("utf-8-sig"))))
     assert len(rows) == 25
     assert {float(row[4]) for row in rows[1:]} == {25.0}
     turned = markup(compared(client, study, first="model1", second="model0"))
@@ -323,10 +317,7 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
 def test_a_difference_that_may_be_chance_puts_neither_ahead(client, wins, said):
     study = make_checklist_study(instructions=24, models=2)
     judge = make_judge_rater(study.workspace)
-    place = {
-        pk: number
-        for number, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))
-    }
+    place = {pk: number for number, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))}
     for task in study.tasks.select_related("response_a__model"):
         better = place[task.response_a.instruction_id] < wins
         value = 0.5 if task.response_a.model.name == "model0" else 0.25 if better else 0.75

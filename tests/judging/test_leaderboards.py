@@ -54,18 +54,12 @@ class Board:
             answer_rubric=self.rubrics[category],
         )
         if values is None:
-            return Assignment.objects.create(
-                task=task, rater=self.judge, status="unscored", reason="prose: x"
-            )
+            return Assignment.objects.create(task=task, rater=self.judge, status="unscored", reason="prose: x")
         return make_answer(task, self.judge, {f"item{n}": value for n, value in enumerate(values)})
 
     def fit(self, name, weights, *, positions=False, **fields):
         fit = Fit.objects.create(
-            workspace=self.workspace,
-            kind="published",
-            benchmark=self.benchmark,
-            published_name=name,
-            **fields,
+            workspace=self.workspace, kind="published", benchmark=self.benchmark, published_name=name, **fields
         )
         for place, (category, values) in enumerate(weights.items()):
             row = CategoryFit.objects.create(fit=fit, category=category, key=str(category), position=place)
@@ -89,10 +83,7 @@ def board():
 
 def scores(found):
     return {
-        one.model: (
-            {key: (cell.score, cell.n, cell.unscored) for key, cell in one.categories.items()},
-            one.average,
-        )
+        one.model: ({key: (cell.score, cell.n, cell.unscored) for key, cell in one.categories.items()}, one.average)
         for one in found.models
     }
 
@@ -146,20 +137,14 @@ def test_other_experiments_stay_out_and_can_be_asked_for(board):
 
 
 def test_a_response_judged_in_two_studies_counts_once(board):
-    again = Study.objects.create(
-        workspace=board.workspace, slug="again", kind="checklist", benchmark=board.benchmark
-    )
+    again = Study.objects.create(workspace=board.workspace, slug="again", kind="checklist", benchmark=board.benchmark)
     response = Response.objects.get(instruction__external_id="open_ended_qa_1", model__name="ada")
     task = Task.objects.create(
         study=again, kind="single", key="r", response_a=response, answer_rubric=board.rubrics[board.qa]
     )
     make_answer(task, board.judge, {"item0": 0.5, "item1": 0.5})
     # 100 and 50 for one response: 75 -> 0, n stays 1.
-    assert scores(leaderboard(board.benchmark, board.judge, "equal"))["ada"][0]["open_ended_qa"] == (
-        0.0,
-        1,
-        0,
-    )
+    assert scores(leaderboard(board.benchmark, board.judge, "equal"))["ada"][0]["open_ended_qa"] == (0.0, 1, 0)
 
 
 def test_a_model_not_judged_everywhere_has_no_average_and_stands_last(board):
@@ -207,10 +192,7 @@ def test_the_command_prints_a_table_and_names_what_is_wrong(board, capsys):
     shown = capsys.readouterr().out
     assert "37.50" in shown
     assert "-100.00 (-1)" in shown
-    for options, words in (
-        ({"judge": "nobody"}, "nobody"),
-        ({"judge": "gpt-4o", "weights": "nothing"}, "nothing"),
-    ):
+    for options, words in (({"judge": "nobody"}, "nobody"), ({"judge": "gpt-4o", "weights": "nothing"}, "nothing")):
         with pytest.raises(CommandError, match=words):
             call_command("leaderboard", "bench", **options)
     with pytest.raises(CommandError, match="bench"):
@@ -219,11 +201,7 @@ def test_the_command_prints_a_table_and_names_what_is_wrong(board, capsys):
 
 def test_the_printed_table_stands_beside_ours_and_known_differences_are_marked():
     board = Board("hellobench")
-    tops = [
-        board.qa,
-        Category.objects.create(benchmark=board.benchmark, key="summarization", position=2),
-        board.essay,
-    ]
+    tops = [board.qa, Category.objects.create(benchmark=board.benchmark, key="summarization", position=2), board.essay]
     board.rubrics[tops[1]] = make_rubric(board.workspace, 2, benchmark=board.benchmark, category=tops[1])
     for top in tops:
         board.judged(top, 1, "claude35", [1.0, 0.5])

@@ -65,9 +65,7 @@ def test_a_renewed_lease_does_not_run_out_and_only_its_holder_renews_or_releases
     release(run, "b", held)
     assert live_leases(run, at(61)).filter(pk__in=held).count() == 2
     release(run, "a", held, reason="500: oops")
-    assert set(PlannedItem.objects.filter(pk__in=held).values_list("leased_by", "reason")) == {
-        ("", "500: oops")
-    }
+    assert set(PlannedItem.objects.filter(pk__in=held).values_list("leased_by", "reason")) == {("", "500: oops")}
 
 
 def test_a_paused_run_hands_out_nothing():
@@ -125,11 +123,7 @@ def test_what_a_dead_process_of_this_machine_held_is_free_at_once():
     ended.wait()
     place, mine, draw = new_worker_name().split(":")
     assert mine == str(os.getpid())
-    dead, alive, far = (
-        f"{place}:{ended.pid}:{draw}",
-        f"{place}:{mine}:{draw}",
-        f"elsewhere:{ended.pid}:{draw}",
-    )
+    dead, alive, far = (f"{place}:{ended.pid}:{draw}", f"{place}:{mine}:{draw}", f"elsewhere:{ended.pid}:{draw}")
     for worker in (dead, alive, far):
         lease_items(run, worker, 2, at())
     assert release_dead(run, at()) == 2
@@ -163,9 +157,7 @@ def test_the_sweep_frees_what_a_dead_process_of_this_machine_held_before_its_lea
     lease_items(run, f"{place}:{mine}:{draw}", 2, timezone.now)
     lease_items(run, f"{place}:{ended.pid}:{draw}", 3, timezone.now)
     tasks.sweep()
-    assert set(run.items.exclude(leased_by="").values_list("leased_by", flat=True)) == {
-        f"{place}:{mine}:{draw}"
-    }
+    assert set(run.items.exclude(leased_by="").values_list("leased_by", flat=True)) == {f"{place}:{mine}:{draw}"}
     assert sent == []
 
 

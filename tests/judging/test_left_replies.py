@@ -151,9 +151,7 @@ def test_a_journal_that_cannot_be_read_stops_the_run_in_words(monkeypatch):
         assert not server.requests
 
 
-def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(
-    folder, monkeypatch
-):
+def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_the_same_process(folder, monkeypatch):
     def away(*arguments, **more):
         raise OperationalError("the server closed the connection")
 

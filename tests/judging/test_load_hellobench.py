@@ -51,22 +51,18 @@ class SmallClone:
         checklist.write_text(json.dumps({"story_writing": QUESTIONS}))
         (root / "weighted_scores.txt").write_text("W = {'story_writing': [1, 1, 1, 1, 4]}\n")
         for folder, model, suffix in (
-            ("main_exp", "m1", ""), ("main_exp", "m2", ""), ("longcontext_exp", "m1", ""),
+            ("main_exp", "m1", ""),
+            ("main_exp", "m2", ""),
+            ("longcontext_exp", "m1", ""),
             ("length_constrained_exp", "m1", "_2k"),
-        ):  # fmt: skip
+        ):
             name = f"{folder}/{model}/{TASK}{suffix}_results.jsonl"
-            lines(
-                root / "results" / "generations" / name, [self.response(folder, model, n) for n in range(3)]
-            )
+            lines(root / "results" / "generations" / name, [self.response(folder, model, n) for n in range(3)])
             lines(root / "results" / "judgements" / name, [self.judged(folder, model, n) for n in range(3)])
 
     @staticmethod
     def instruction(number):
-        return {
-            "id": f"{TASK}_{number:03}",
-            "category": "story_writing",
-            "instruction": f"Tell story {number}.",
-        }
+        return {"id": f"{TASK}_{number:03}", "category": "story_writing", "instruction": f"Tell story {number}."}
 
     def response(self, folder, model, number):
         text = f"{model} tells story {number} in {folder}."
@@ -102,9 +98,7 @@ def test_the_three_experiments_are_kept_apart(clone):
     main = Response.objects.filter(run__experiment="main")
     long_context = Response.objects.filter(run__experiment="long_context")
     assert (main.count(), long_context.count(), Response.objects.count()) == (6, 3, 12)
-    assert set(long_context.values_list("instruction", flat=True)) <= set(
-        main.values_list("instruction", flat=True)
-    )
+    assert set(long_context.values_list("instruction", flat=True)) <= set(main.values_list("instruction", flat=True))
     length = Instruction.objects.filter(external_id__endswith="@2k")
     assert list(length.values_list("words_asked", flat=True)) == [2000] * 3
     assert Instruction.objects.count() == 6
@@ -117,9 +111,7 @@ def test_verdicts_become_scores_with_their_reasons(clone):
     assert (response.text, response.words) == ("m2 tells story 2 in main_exp.", 7)
     answer = Assignment.objects.get(task__response_a=response)
     assert answer.status == "submitted"
-    assert {
-        s.criterion.key: (s.criterion.position, s.value, s.level, s.reason) for s in answer.scores.all()
-    } == {
+    assert {s.criterion.key: (s.criterion.position, s.value, s.level, s.reason) for s in answer.scores.all()} == {
         "fits_prompt": (0, 1.0, "4", "reason 0"),
         "complete_length": (1, 0.75, "3", "reason 1"),
         "engaging_novel": (2, 0.5, "2", "reason 2"),
@@ -163,13 +155,7 @@ def test_counts_mean_the_same_at_every_load(clone):
         lines(path, [{**row, "category": "story_writing"} for row in kept])
     first, second = (json.loads(load(clone.root, "--json")) for _ in range(2))
     # 3 of the main and long-context experiments, 3 with a length; 6 + 3 + 3 responses.
-    for kind, n in (
-        ("instructions", 6),
-        ("responses", 12),
-        ("verdicts", 12),
-        ("checklists", 1),
-        ("weights", 1),
-    ):
+    for kind, n in (("instructions", 6), ("responses", 12), ("verdicts", 12), ("checklists", 1), ("weights", 1)):
         assert (first[kind]["created"], first[kind]["already_there"]) == (n, 0), kind
         assert (second[kind]["created"], second[kind]["already_there"]) == (0, n), kind
     assert (Instruction.objects.count(), Response.objects.count()) == (6, 12)
@@ -187,9 +173,7 @@ def test_rows_without_a_text_are_given_theirs(clone):
     assert "responses: 3 given what they lacked, 9 already there." in output
     assert "instructions: 1 given what they lacked, 5 already there." in output
     assert "Nothing has changed." not in output
-    response = Response.objects.get(
-        model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001"
-    )
+    response = Response.objects.get(model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001")
     assert (response.text, response.words) == ("m1 tells story 1 in main_exp.", 7)
     assert response.instruction.text == "Tell story 1."
     assert "Nothing has changed." in load(clone.root)
@@ -285,9 +269,7 @@ def test_other_weights_under_the_same_name_are_refused(clone):
     load(clone.root)
     (clone.root / "weighted_scores.txt").write_text("W = {'story_writing': [1, 1, 1, 1, 1]}\n")
     before = everything()
-    with pytest.raises(
-        CommandError, match=r"the fit 'hellobench-repository' is there already with other weights;"
-    ):
+    with pytest.raises(CommandError, match=r"the fit 'hellobench-repository' is there already with other weights;"):
         load(clone.root)
     assert everything() == before
 
@@ -321,8 +303,7 @@ def test_the_sample_repository():
         assert subcategory in (category.key, *category.aliases)
     with gzip.open(shared_path("hellobench/judgements.csv.gz"), "rt", encoding="utf-8") as file:
         scores = {
-            (row["model"], row["id"], int(row["item_index"])): float(row["score"])
-            for row in csv.DictReader(file)
+            (row["model"], row["id"], int(row["item_index"])): float(row["score"]) for row in csv.DictReader(file)
         }
     stored = Score.objects.values_list(
         "assignment__task__response_a__model__name",
@@ -330,6 +311,4 @@ def test_the_sample_repository():
         "criterion__position",
         "value",
     )
-    assert {
-        (model, name, position): value for model, name, position, value in stored
-    }.items() <= scores.items()
+    assert {(model, name, position): value for model, name, position, value in stored}.items() <= scores.items()

@@ -37,14 +37,7 @@ def pairs(without=4, of=4):
 
 def form_of(study, judge, client, **more):
     client.force_login(make_user("lead", study.workspace))
-    fields = {
-        "judges": [judge.pk],
-        "repeats": 1,
-        "combine": "median",
-        "canaries": "on",
-        "action": "start",
-        **more,
-    }
+    fields = {"judges": [judge.pk], "repeats": 1, "combine": "median", "canaries": "on", "action": "start", **more}
     return client.post(reverse("judging:start_run", args=[study.slug]), fields)
 
 

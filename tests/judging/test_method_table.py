@@ -16,14 +16,7 @@ from judging.comparison.method_table import METHODS, method_settings
 from judging.judges.families import judge_families
 from judging.models import Judge
 from tests.calibration.pair_studies import pair_study
-from tests.calibration.result_page_checks import (
-    answer_of,
-    check_access,
-    check_files,
-    never_nan,
-    signed_in,
-    text_of,
-)
+from tests.calibration.result_page_checks import answer_of, check_access, check_files, never_nan, signed_in, text_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 from tests.markup import markup
 
@@ -51,14 +44,8 @@ def judged(instructions=24):
     code = Category.objects.create(benchmark=study.benchmark, key="code", names={"en": "Code"})
     judges = {name: make_judge_rater(study.workspace, name) for name in ("poet", "coder", "coin")}
     for place, task in enumerate(study.tasks.order_by("pk")):
-        Instruction.objects.filter(pk=task.response_a.instruction_id).update(
-            category=poems if place % 2 else code
-        )
-        says = {
-            "poet": 1 if place % 2 else -1,
-            "coder": -1 if place % 2 else 1,
-            "coin": 1 if place % 4 < 2 else -1,
-        }
+        Instruction.objects.filter(pk=task.response_a.instruction_id).update(category=poems if place % 2 else code)
+        says = {"poet": 1 if place % 2 else -1, "coder": -1 if place % 2 else 1, "coin": 1 if place % 4 < 2 else -1}
         for name, value in says.items():
             make_answer(task, judges[name], {"preference": value}, shown_first="a")
     return study
@@ -88,11 +75,7 @@ def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
     assert "the composite agrees with people on 1.00" in text_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"methods.svg", "methods.csv", "composite.png", "choices.csv"} <= set(names)
-    table = (
-        signed_in("lead", study.workspace)
-        .get(address(study, "?file=methods.csv"))
-        .content.decode("utf-8-sig")
-    )
+    table = signed_in("lead", study.workspace).get(address(study, "?file=methods.csv")).content.decode("utf-8-sig")
     assert table.splitlines()[-1].startswith("People among themselves,24,1.0,")
 
 
@@ -108,10 +91,7 @@ def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
     rows = {row["Printed as"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     assert len(rows) == 19
     # The judge of the rule, the imported judge of that name, and people; a model's row has nobody beside it.
-    here = {
-        name: (row["Here"], row["All, printed"], row["All, here"], row["Tasks here"])
-        for name, row in rows.items()
-    }
+    here = {name: (row["Here"], row["All, printed"], row["All, here"], row["Tasks here"]) for name, row in rows.items()}
     assert here["Random"] == ("coin", "48.2", "50.0", "24")
     assert here["Shorter"] == ("Shorter", "53.2", "100.0", "1")
     assert here["Human"] == ("People among themselves", "67.0", "100.0", "24")
@@ -147,9 +127,7 @@ def test_the_rates_are_those_of_leave_one_out():
     found = report(study)
     outer = outer_leave_one_out(np.array(tasks), np.array(labels), np.array(said))
     assert found["methods"][0]["all"]["value"] == pytest.approx(outer.rate)
-    assert found["people"]["all"]["value"] == pytest.approx(
-        leave_one_out(np.array(tasks), np.array(labels)).rate
-    )
+    assert found["people"]["all"]["value"] == pytest.approx(leave_one_out(np.array(tasks), np.array(labels)).rate)
 
 
 def test_single_responses_are_compared_on_the_criterion_asked_for():
@@ -177,14 +155,22 @@ def test_judges_that_agree_equally_well_are_named_together():
 
 @pytest.mark.parametrize("missing", ["judge", "people", "overlap", "instructions"])
 def test_what_is_missing_is_named(missing):
-    study = pair_study(models=2, instructions=1 if missing == "instructions" else 4, outcome=lambda i, j: 1,
-                       raters={"people": 0, "overlap": 1}.get(missing, 2))  # fmt: skip
+    study = pair_study(
+        models=2,
+        instructions=1 if missing == "instructions" else 4,
+        outcome=lambda i, j: 1,
+        raters={"people": 0, "overlap": 1}.get(missing, 2),
+    )
     if missing != "judge":
         judge = make_judge_rater(study.workspace)
         for task in study.tasks.all():
             make_answer(task, judge, {"preference": 1}, shown_first="a")
-    said = {"judge": "No judge", "people": "Nobody", "overlap": "Too few ratings",
-            "instructions": "too few instructions for two halves"}[missing]  # fmt: skip
+    said = {
+        "judge": "No judge",
+        "people": "Nobody",
+        "overlap": "Too few ratings",
+        "instructions": "too few instructions for two halves",
+    }[missing]
     assert said in text_of(page_of(study))
 
 
@@ -192,12 +178,7 @@ class TestLinks:
     def test_the_pages_on_judges_lead_to_each_other(self):
         study = judged(4)
         client = signed_in("analyst", study.workspace)
-        names = [
-            "judging:judges",
-            "judging:judges_methods",
-            "judging:judges_depth",
-            "calibration:agreement_detail",
-        ]
+        names = ["judging:judges", "judging:judges_methods", "judging:judges_depth", "calibration:agreement_detail"]
         places = {name: reverse(name, args=[study.slug]) for name in names}
         for name in names[:3]:
             page = markup(client.get(places[name]))
@@ -211,8 +192,9 @@ class TestFamilies:
         study = judged(4)
         model = LanguageModel.objects.create(workspace=study.workspace, name="strict-1", family="strict")
         rater = study.workspace.raters.get(label="poet")
-        Judge.objects.create(workspace=study.workspace, rater=rater, language_model=model, method="pairs",
-                             prompt_hash="x")  # fmt: skip
+        Judge.objects.create(
+            workspace=study.workspace, rater=rater, language_model=model, method="pairs", prompt_hash="x"
+        )
         LanguageModel.objects.create(workspace=study.workspace, name="coin", family="metal")
         coin = study.workspace.raters.get(label="coin")
         assert judge_families(study) == {rater.public_id: "strict", coin.public_id: "metal"}

@@ -41,14 +41,9 @@ def make_pair_study(levels=("b", "tie", "both_bad", "a"), instructions=4):
         role="preference",
         position=0,
         questions={"en": "Which text is better?"},
-        levels=[
-            {"key": key, "value": SCORES[key], "label": {"en": NAMES[key]}, "description": {}}
-            for key in levels
-        ],
+        levels=[{"key": key, "value": SCORES[key], "label": {"en": NAMES[key]}, "description": {}} for key in levels],
     )
-    study = Study.objects.create(
-        workspace=workspace, slug="pairs", kind="pair", benchmark=benchmark, status="open"
-    )
+    study = Study.objects.create(workspace=workspace, slug="pairs", kind="pair", benchmark=benchmark, status="open")
     writers = [LanguageModel.objects.create(workspace=workspace, name=f"writer{n}") for n in range(2)]
     for number in range(instructions):
         instruction = Instruction.objects.create(
@@ -62,12 +57,7 @@ def make_pair_study(levels=("b", "tie", "both_bad", "a"), instructions=4):
             for writer, text in zip(writers, TEXTS, strict=True)
         ]
         Task.objects.create(
-            study=study,
-            kind="pair",
-            key=f"p:{number}",
-            response_a=sides[0],
-            response_b=sides[1],
-            answer_rubric=rubric,
+            study=study, kind="pair", key=f"p:{number}", response_a=sides[0], response_b=sides[1], answer_rubric=rubric
         )
     return study
 
@@ -76,9 +66,7 @@ def served(study, server, name="m", **endpoint):
     where, _ = Endpoint.objects.get_or_create(
         workspace=study.workspace, name=f"at {name}", defaults={"base_url": server.base_url, **endpoint}
     )
-    return LanguageModel.objects.get_or_create(
-        workspace=study.workspace, name=name, defaults={"endpoint": where}
-    )[0]
+    return LanguageModel.objects.get_or_create(workspace=study.workspace, name=name, defaults={"endpoint": where})[0]
 
 
 def judged(run):
@@ -96,9 +84,7 @@ def texts_of(request):
 
 def prefers_length(request, n):
     first, second = texts_of(request)
-    return says(
-        json.dumps({"better": {"reason": "longer", "choice": "A" if len(first) > len(second) else "B"}})
-    )
+    return says(json.dumps({"better": {"reason": "longer", "choice": "A" if len(first) > len(second) else "B"}}))
 
 
 def always_first(request, n):
@@ -134,8 +120,7 @@ def test_a_judge_that_takes_the_first_flips_and_ties():
 
 
 @pytest.mark.parametrize(
-    ("before", "calls"),
-    [(Asking(repeats=2), 4), (Asking(repeats=3), 4), (Asking(), 4), (Asking(both_orders=True), 0)],
+    ("before", "calls"), [(Asking(repeats=2), 4), (Asking(repeats=3), 4), (Asking(), 4), (Asking(both_orders=True), 0)]
 )
 def test_what_was_answered_in_one_order_is_not_taken_for_the_other(before, calls):
     """A repeat in the same order stands under the number that the other order would have had."""
@@ -226,9 +211,7 @@ def test_always_first_by_rule_ties_in_both_orders():
     study = make_pair_study()
     judge = create_rule_judge(workspace=study.workspace, method="first")
     run = judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
-    assert set(Score.objects.filter(assignment__rater=run.judge.rater).values_list("level", flat=True)) == {
-        "tie"
-    }
+    assert set(Score.objects.filter(assignment__rater=run.judge.rater).values_list("level", flat=True)) == {"tie"}
 
 
 def test_embeddings_prefer_the_text_nearer_to_the_reference():
@@ -467,9 +450,7 @@ def test_a_budget_is_exact_with_a_jury_working_at_once():
     study = make_checklist_study(instructions=10, models=1)
     with HostileServer(lambda request, n: good_answer(request)) as server:
         judges = [create_judge(model=served(study, server, f"m{n}")) for n in range(3)]
-        run = plan_run(
-            judge=judges[0], study=study, asking=Asking(jurors=tuple(judges[1:])), budget=Ceiling(calls=17)
-        )
+        run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=tuple(judges[1:])), budget=Ceiling(calls=17))
         run = judged(run)
         assert run.status == "paused"
         assert len(server.requests) == Reply.objects.filter(reused_from=None).count()

@@ -18,8 +18,10 @@ from tests.screen_studies import make_checklist_study, make_pair_study, make_rev
 
 pytestmark = pytest.mark.django_db
 SAYS = {name for name in RESULTS if name.startswith(("calibration:", "judging:"))} - {
-    "calibration:plan_fragment", "calibration:summary", "calibration:desk_figures",
-}  # fmt: skip
+    "calibration:plan_fragment",
+    "calibration:summary",
+    "calibration:desk_figures",
+}
 """Pages that hold a sentence whatever there is; the three others are parts of pages, empty where nothing is known."""
 
 
@@ -36,9 +38,7 @@ def make_check_study(*, instructions: int = 3) -> Study:
     )
     models = [LanguageModel.objects.create(workspace=workspace, name=f"model{n}") for n in range(2)]
     for number in range(instructions):
-        instruction = Instruction.objects.create(
-            benchmark=benchmark, external_id=f"diary-{number}", category=category
-        )
+        instruction = Instruction.objects.create(benchmark=benchmark, external_id=f"diary-{number}", category=category)
         for model in models:
             text = "\n\n".join(f"Week {week}: it rained again." for week in range(1, 5))
             Response.objects.create(instruction=instruction, model=model, text=text, words=20)
@@ -83,9 +83,8 @@ def rate(study: Study, *, people: int = 2, tasks: slice = slice(None), side: str
         for task in tasks_of(study)[tasks]:
             shown = side or "ab"[(task.pk + number) % 2]
             make_answer(
-                task, rater, values_for(task, f"person {number}", side),
-                shown_first=shown if task.response_b_id else "",
-            )  # fmt: skip
+                task, rater, values_for(task, f"person {number}", side), shown_first=shown if task.response_b_id else ""
+            )
 
 
 def judge(study: Study, *, tasks: slice = slice(None), side: str = "", usable: bool = True) -> None:
@@ -107,16 +106,16 @@ EVENTS = {
     "rated before judged": [rate, judge],
     "only unusable verdicts": [lambda study: judge(study, usable=False), rate],
     "rated, then only unusable verdicts": [rate, lambda study: judge(study, usable=False)],
-    "only one side of a pair": [
-        lambda study: judge(study, side="a"), lambda study: rate(study, side="a"),
-    ],
+    "only one side of a pair": [lambda study: judge(study, side="a"), lambda study: rate(study, side="a")],
     "nothing that both answered": [
-        lambda study: judge(study, tasks=slice(0, 1)), lambda study: rate(study, people=1, tasks=slice(1, 2)),
+        lambda study: judge(study, tasks=slice(0, 1)),
+        lambda study: rate(study, people=1, tasks=slice(1, 2)),
     ],
     "one task, one person": [
-        lambda study: rate(study, people=1, tasks=slice(0, 1)), lambda study: judge(study, tasks=slice(0, 1)),
+        lambda study: rate(study, people=1, tasks=slice(0, 1)),
+        lambda study: judge(study, tasks=slice(0, 1)),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("events", EVENTS)

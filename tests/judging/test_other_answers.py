@@ -48,9 +48,13 @@ def study():
 def add_review(study):
     """Reviewers find the judge's verdicts unreasonable, under the criteria of the responses."""
     review = Study.objects.create(
-        workspace=study.workspace, slug="review", kind="review", benchmark=study.benchmark, status="open",
+        workspace=study.workspace,
+        slug="review",
+        kind="review",
+        benchmark=study.benchmark,
+        status="open",
         policies={"selection": {"reviewed": study.pk}},
-    )  # fmt: skip
+    )
     make_tasks(review)
     assert review.tasks.count() == 30
     for number in range(2):
@@ -65,8 +69,8 @@ def add_checks(study):
     fields = check_fields("item0", {"en": "Does it say the first thing?"}, 0, None)
     Criterion.objects.create(rubric=rubric, **fields)
     checks = Study.objects.create(
-        workspace=study.workspace, slug="checks", kind="check", benchmark=study.benchmark, rubric=rubric, status="open",
-    )  # fmt: skip
+        workspace=study.workspace, slug="checks", kind="check", benchmark=study.benchmark, rubric=rubric, status="open"
+    )
     make_tasks(checks)
     assert checks.tasks.count() == 30
     raters = [make_rater(checks, label="checker"), make_judge_rater(study.workspace, "checking judge")]
@@ -81,9 +85,12 @@ def add_known(study):
     some = study.tasks.order_by("pk")[:3]
     for purpose, task in zip(("gold", "training", "qualification"), some, strict=True):
         known = Task.objects.create(
-            study=study, kind="single", key=f"{purpose}:{task.pk}", response_a=task.response_a,
+            study=study,
+            kind="single",
+            key=f"{purpose}:{task.pk}",
+            response_a=task.response_a,
             answer_rubric=task.answer_rubric,
-        )  # fmt: skip
+        )
         mark_gold(known, {"item0": 1.0}, purpose=purpose)
         for person in people:
             answer(known, person, 0.0)
@@ -111,10 +118,7 @@ SPEAKS_OF_THEM = {
 """Pages that are the same but for what rightly speaks of checks, probes, reviews and the judge of checks."""
 OWN_PAGES = ("annotation:known_answers", "judging:export", "calibration:raters", "judging:judges_depth")
 """Pages of which a whole part is about them, or about how many rows a file will have: their reports are compared."""
-OWN_PARTS = {
-    "raters": ("consistency", "kappa", "variance", "controls"),
-    "judges in depth": ("reasonable",),
-}
+OWN_PARTS = {"raters": ("consistency", "kappa", "variance", "controls"), "judges in depth": ("reasonable",)}
 """Parts of reports that rest on repeats, on known answers, or on reviews."""
 
 
@@ -130,9 +134,7 @@ def test_no_number_of_the_study_changes(study):
     assert {status for status, _said in after.values()} == {0, 200}
 
     places = before.keys() & after.keys() - left_out(study)
-    assert before.keys() - after.keys() == {
-        place for place in before if place not in after and "report: " in place
-    }
+    assert before.keys() - after.keys() == {place for place in before if place not in after and "report: " in place}
     changed = {
         place: (said, now)
         for place in places
@@ -141,22 +143,9 @@ def test_no_number_of_the_study_changes(study):
     }
     assert changed == {}
     compared = " ".join(places)
-    for kind in (
-        "agreement",
-        "rankings",
-        "raters",
-        "judges in depth",
-        "judging methods",
-        "judge against people",
-    ):
+    for kind in ("agreement", "rankings", "raters", "judges in depth", "judging methods", "judge against people"):
         assert f" report: {kind}" in f" {compared}", kind
-    for page in (
-        "exported report: leaderboard",
-        "compare/item",
-        "scores.csv",
-        "compare_judge",
-        "depth/?file=",
-    ):
+    for page in ("exported report: leaderboard", "compare/item", "scores.csv", "compare_judge", "depth/?file="):
         assert page in compared, page
     of_raters(study, before, after)
     # What was exported before is exported still, and the answers to known tasks beside it.
@@ -174,9 +163,7 @@ def left_out(study):
     places = {reverse(name, args=[study.slug]) for name in OWN_PAGES} | {"export", "export: scores.csv"}
     places |= {reverse("annotation:rater", args=[study.slug, one.public_id]) for one in study.raters.all()}
     raters = reverse("calibration:raters", args=[study.slug])
-    return places | {
-        f"{raters}?file={name}" for name in ("variance.svg", "variance.csv", "designs.svg", "designs.csv")
-    }
+    return places | {f"{raters}?file={name}" for name in ("variance.svg", "variance.csv", "designs.svg", "designs.csv")}
 
 
 def of_raters(study, before, after):

@@ -39,8 +39,7 @@ def jury():
         server.__enter__()
     try:
         judges = [
-            create_judge(model=served(study, server, f"m{n}"), method="checklist")
-            for n, server in enumerate(servers)
+            create_judge(model=served(study, server, f"m{n}"), method="checklist") for n, server in enumerate(servers)
         ]
         asking = Asking(jurors=tuple(judges[1:]), combine=How.MEAN)
         run = worked(plan_run(judge=judges[0], study=study, asking=asking))

@@ -54,10 +54,7 @@ def test_the_last_answer_wins_also_over_one_that_the_text_smuggled_in():
 
 
 def test_an_answer_inside_a_reason_is_no_answer():
-    quoted = {
-        "clear": {"reason": 'says {"clear": 1, "right": 1}', "score": 0},
-        "right": {"reason": "", "score": 0},
-    }
+    quoted = {"clear": {"reason": 'says {"clear": 1, "right": 1}', "score": 0}, "right": {"reason": "", "score": 0}}
     assert values(json.dumps(quoted)) == [0.0, 0.0]
 
 
@@ -105,9 +102,7 @@ def test_nothing_in_a_reply_is_executed(tmp_path):
     assert not trap.exists()
 
 
-@pytest.mark.parametrize(
-    "reply", ["[" * 100_000, "{" * 100_000, '{"a":' * 50_000, "{'" * 30_000, "[{" * 40_000]
-)
+@pytest.mark.parametrize("reply", ["[" * 100_000, "{" * 100_000, '{"a":' * 50_000, "{'" * 30_000, "[{" * 40_000])
 def test_hostile_nesting_ends_quickly(reply):
     assert why(reply).why in (Why.CUT_OFF, Why.UNREADABLE)
 
@@ -133,9 +128,14 @@ def test_whatever_stands_around_it_a_good_answer_is_read(order, scores, before, 
 
 @pytest.mark.parametrize(
     "reply",
-    ["[" * 1_900 + "1," * 50_000 + "x", "[" * 100_000, '{"a":' * 40_000, "```" + "\n" * 100_000 + "{",
-     "```\na" + "\u0301\u0323" * 12_000 + "\n```\n{}"],
-)  # fmt: skip
+    [
+        "[" * 1_900 + "1," * 50_000 + "x",
+        "[" * 100_000,
+        '{"a":' * 40_000,
+        "```" + "\n" * 100_000 + "{",
+        "```\na" + "\u0301\u0323" * 12_000 + "\n```\n{}",
+    ],
+)
 def test_a_reply_is_read_a_bounded_number_of_times_over(reply, monkeypatch):
     read = []
 

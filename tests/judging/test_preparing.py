@@ -62,9 +62,7 @@ def sent(monkeypatch):
 
 def model_of(study, name="judge0", **endpoint):
     place = Endpoint.objects.create(
-        workspace=study.workspace,
-        name=f"place of {name}",
-        **(endpoint or {"base_url": "http://127.0.0.1:9/v1"}),
+        workspace=study.workspace, name=f"place of {name}", **(endpoint or {"base_url": "http://127.0.0.1:9/v1"})
     )
     return LanguageModel.objects.create(workspace=study.workspace, name=name, endpoint=place)
 
@@ -367,9 +365,7 @@ def test_what_a_killed_worker_of_this_machine_held_is_free_at_once(study, judge,
 def test_one_that_another_machine_holds_is_not_taken(study, judge):
     run = started(judge, whole(study))
     elsewhere = "elsewhere:" + new_worker_name().partition(":")[2]
-    Preparation.objects.filter(run=run).update(
-        leased_by=elsewhere, leased_until=timezone.now() + timedelta(seconds=60)
-    )
+    Preparation.objects.filter(run=run).update(leased_by=elsewhere, leased_until=timezone.now() + timedelta(seconds=60))
     assert not prepared(run)
     assert run.study.tasks.count() == 0
     assert Preparation.objects.get(run=run).leased_by == elsewhere
@@ -404,9 +400,12 @@ def test_a_studys_plan_is_decided_at_its_start_and_its_lost_tasks_are_left_out(s
     decided = Preparation.objects.get(run=run).tasks
     study.tasks.filter(pk__in=decided[3:5]).delete()
     Task.objects.create(
-        study=study, kind="single", key="new", response_a=Response.objects.first(),
+        study=study,
+        kind="single",
+        key="new",
+        response_a=Response.objects.first(),
         answer_rubric=Task.objects.first().answer_rubric,
-    )  # fmt: skip
+    )
     assert prepared(run)
     assert list(run.items.order_by("position").values_list("task", flat=True)) == decided[:3] + decided[5:]
 
@@ -437,9 +436,7 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_made(client, study,
     assert "different scales" in markup(client.post(place, {"judges": [judge.pk]}))
     with pytest.raises(NothingToJudge, match="no tasks of kind pair"):
         plan_target(
-            judge=create_judge(model=model_of(study, "p"), method="pair_of_four"),
-            target=whole(study),
-            wish=Wish(),
+            judge=create_judge(model=model_of(study, "p"), method="pair_of_four"), target=whole(study), wish=Wish()
         )
     assert Study.objects.count() == 1
     assert not JudgeRun.objects.exists()
@@ -456,9 +453,7 @@ def test_by_command_here_and_left_to_a_worker(study, sent, capsys, django_captur
             call_command("judge", study.slug, background=True, **asked | {"model": "m2"})
         run = JudgeRun.objects.latest("pk")
         assert sent == [run.pk]
-        assert (
-            f"Run {run.public_id}: a large one, which the worker prepares first." in capsys.readouterr().out
-        )
+        assert f"Run {run.public_id}: a large one, which the worker prepares first." in capsys.readouterr().out
         call_command("judge_runs", run.public_id)
         assert "preparing: 0 of 18 steps" in capsys.readouterr().out
         tasks.work(run.pk)

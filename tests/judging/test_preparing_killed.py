@@ -77,7 +77,9 @@ def stored(data, question):
         return database.execute(question).fetchone()[0]
 
 
-MADE = "SELECT count(*) FROM annotation_task t JOIN annotation_study s ON s.id = t.study_id WHERE s.slug LIKE '%-judged'"
+MADE = (
+    "SELECT count(*) FROM annotation_task t JOIN annotation_study s ON s.id = t.study_id WHERE s.slug LIKE '%-judged'"
+)
 LAID_OUT = "SELECT count(*) FROM judging_planneditem"
 
 

@@ -29,12 +29,21 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 STAR_SCALES = {
-    "Correctness": "1,3", "Explanation Correctness": "1,2", "Accuracy": "1,3,5", "Fluency": "1:3",
-    "Informativeness": "1:3", "Logicality": "1:3",
-}  # fmt: skip
+    "Correctness": "1,3",
+    "Explanation Correctness": "1,2",
+    "Accuracy": "1,3,5",
+    "Fluency": "1:3",
+    "Informativeness": "1:3",
+    "Logicality": "1:3",
+}
 FULL_MARKS = {
-    "Correctness": 3, "Explanation Correctness": 2, "Accuracy": 5, "Fluency": 3, "Informativeness": 3, "Logicality": 3,
-}  # fmt: skip
+    "Correctness": 3,
+    "Explanation Correctness": 2,
+    "Accuracy": 5,
+    "Fluency": 3,
+    "Informativeness": 3,
+    "Logicality": 3,
+}
 
 
 def published(slug):
@@ -69,9 +78,27 @@ def cells_of(table, model):
 
 
 def test_wildbenchs_scores_of_two_models_come_out_as_printed(library, client):
-    load("ratings", shared_path("wildbench/score.csv.gz"), "--study", "wildbench-scores", "--benchmark", "wildbench",
-         "--create-items", "--column", "item=session_id", "--column", "model=model", "--column", "value=score",
-         "--judge-name", "gpt-4-turbo-2024-04-09", "--scale", "score=1:10", "--overall", "score")  # fmt: skip
+    load(
+        "ratings",
+        shared_path("wildbench/score.csv.gz"),
+        "--study",
+        "wildbench-scores",
+        "--benchmark",
+        "wildbench",
+        "--create-items",
+        "--column",
+        "item=session_id",
+        "--column",
+        "model=model",
+        "--column",
+        "value=score",
+        "--judge-name",
+        "gpt-4-turbo-2024-04-09",
+        "--scale",
+        "score=1:10",
+        "--overall",
+        "score",
+    )
     table = printed_beside(board_of("wildbench", "gpt-4-turbo-2024-04-09"))
     assert {row.printed_name: row.cells[0].printed for row in table.rows} == {
         "Gemma-2B-it": 6.2,
@@ -96,10 +123,17 @@ def graded_pairs(counts, judge="gpt-4-turbo-2024-04-09"):
     workspace = benchmark.workspace
     rubric = Rubric.objects.create(workspace=workspace, key="pair")
     criterion = Criterion.objects.create(
-        rubric=rubric, key="better", role="preference", position=0, questions={"en": "Which is better?"},
-        levels=[{"key": key, "value": value, "label": {"en": key}, "description": {}} for key, value in SCORES.items()
-                if key != "both_bad"],
-    )  # fmt: skip
+        rubric=rubric,
+        key="better",
+        role="preference",
+        position=0,
+        questions={"en": "Which is better?"},
+        levels=[
+            {"key": key, "value": value, "label": {"en": key}, "description": {}}
+            for key, value in SCORES.items()
+            if key != "both_bad"
+        ],
+    )
     study = Study.objects.create(workspace=workspace, slug="wild", kind="pair", benchmark=benchmark)
     rater = make_judge_rater(workspace, judge)
     grades = {pair: [grade for grade, n in own.items() for _ in range(n)] for pair, own in counts.items()}
@@ -112,19 +146,23 @@ def graded_pairs(counts, judge="gpt-4-turbo-2024-04-09"):
     models = {name: LanguageModel.objects.create(workspace=workspace, name=name) for name in names}
     responses = {
         name: Response.objects.bulk_create(
-            Response(instruction=one, model=models[name], text="x" * (1 + 600 * place), words=1)
-            for one in instructions
+            Response(instruction=one, model=models[name], text="x" * (1 + 600 * place), words=1) for one in instructions
         )
         for place, name in enumerate(names)
     }
     tasks = Task.objects.bulk_create(
-        Task(study=study, kind="pair", key=f"p:{model}:{baseline}:{n}", response_a=responses[model][n],
-             response_b=responses[baseline][n], answer_rubric=rubric)
-        for (model, baseline), own in grades.items() for n in range(len(own))
-    )  # fmt: skip
-    answers = Assignment.objects.bulk_create(
-        Assignment(task=task, rater=rater, status="submitted") for task in tasks
+        Task(
+            study=study,
+            kind="pair",
+            key=f"p:{model}:{baseline}:{n}",
+            response_a=responses[model][n],
+            response_b=responses[baseline][n],
+            answer_rubric=rubric,
+        )
+        for (model, baseline), own in grades.items()
+        for n in range(len(own))
     )
+    answers = Assignment.objects.bulk_create(Assignment(task=task, rater=rater, status="submitted") for task in tasks)
     Score.objects.bulk_create(
         Score(assignment=answer, criterion=criterion, value=grade)
         for answer, grade in zip(answers, (grade for own in grades.values() for grade in own), strict=True)
@@ -164,15 +202,18 @@ def test_wildbenchs_mix_by_hand_and_its_length_margin(library):
     # haiku lost all to gpt-4o (no baseline), and has a slight win over llama (50) and a slight loss to gpt-4-turbo.
     gpt4t, haiku, llama = "gpt-4-turbo-2024-04-09", "claude-3-haiku-20240307", "Llama-2-70b-chat-hf"
     won = {2: 4}
-    graded_pairs({
-        ("gpt-4o-2024-05-13", gpt4t): won, ("gpt-4o-2024-05-13", haiku): won, ("gpt-4o-2024-05-13", llama): won,
-        (haiku, llama): {1: 4}, (haiku, gpt4t): {-1: 4},
-    })  # fmt: skip
+    graded_pairs(
+        {
+            ("gpt-4o-2024-05-13", gpt4t): won,
+            ("gpt-4o-2024-05-13", haiku): won,
+            ("gpt-4o-2024-05-13", llama): won,
+            (haiku, llama): {1: 4},
+            (haiku, gpt4t): {-1: 4},
+        }
+    )
     table = printed_beside(board_of("wildbench", gpt4t, people=False))
     assert [cell.ours for cell in cells_of(table, "gpt-4o-2024-05-13").values()] == [100, 100, 100, 100]
-    assert [cell.ours for cell in cells_of(table, haiku).values()] == pytest.approx(
-        [0, -50, None, 50], nan_ok=True
-    )
+    assert [cell.ours for cell in cells_of(table, haiku).values()] == pytest.approx([0, -50, None, 50], nan_ok=True)
     # Four tasks of 1,024: a part, whose difference needs no reason.
     assert (table.unexplained, table.partial) == (0, table.differing)
     assert not any(row.overall for row in table.rows)
@@ -197,10 +238,27 @@ def test_llmeval2_stands_beside_table_8_for_its_judge_and_its_people(client):
     scales = [word for key, scale in STAR_SCALES.items() for word in ("--scale", f"{key}={scale}")]
     path = shared_path("llmeval2/stars.csv.gz")
     # A benchmark of the study's own: the library has two rubrics for LLMEval-2, and a table is read by one.
-    load("ratings", path, "--study", "llmeval2",
-         "--column", "item=question_uuid", "--column", "model=llm_name", "--column", "category=subject",
-         "--column", "criterion=criterion", "--wide", "human,gpt4", "--judge", "gpt4", "--off-scale", "keep",
-         *scales)  # fmt: skip
+    load(
+        "ratings",
+        path,
+        "--study",
+        "llmeval2",
+        "--column",
+        "item=question_uuid",
+        "--column",
+        "model=llm_name",
+        "--column",
+        "category=subject",
+        "--column",
+        "criterion=criterion",
+        "--wide",
+        "human,gpt4",
+        "--judge",
+        "gpt4",
+        "--off-scale",
+        "keep",
+        *scales,
+    )
     table = printed_beside(board_of("llmeval2", "gpt4"))
     assert len(table.rows) == 20
     sums = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -239,9 +297,7 @@ def long_outputs(version, folder):
     names = {f"{folder}_maxlen{16000 if version == 'short' else 32000}.json", f"{folder}.json"}
     with shared_path("longgenbench/static.csv").open(encoding="utf-8", newline="") as file:
         (known,) = [row for row in csv.DictReader(file) if row["Filename"] in names]
-    checks = [
-        sum(len(row[kind].split()) for kind in ("once_ids", "range_ids", "periodic_ids")) for row in items
-    ]
+    checks = [sum(len(row[kind].split()) for kind in ("once_ids", "range_ids", "periodic_ids")) for row in items]
     asked = [int(row["number"]) for row in items]
     answered, fulfilled = int(known["Total Results"]), int(known["Total Yes"])
     outputs, rate = [], float(known["CR"]) / 100
@@ -302,23 +358,46 @@ def test_completion_is_the_mean_of_outputs_not_pooled_by_hand():
 def pairs_table(tmp_path, slug, rows, judge, people=()):
     """Load rows (item, category, model, other, choice) as a judge's, and `people` the same way as a person's."""
     head = "item,category,model_a,model_b,rater,choice\n"
-    lines = [f"{','.join(row)}" for row in [
-        *((*row[:4], judge, row[4]) for row in rows), *((*row[:4], "ann", row[4]) for row in people)
-    ]]  # fmt: skip
+    lines = [
+        f"{','.join(row)}"
+        for row in [*((*row[:4], judge, row[4]) for row in rows), *((*row[:4], "ann", row[4]) for row in people)]
+    ]
     path = written(tmp_path, head + "\n".join(lines) + "\n", f"{slug}.csv")
-    load("preferences", path, "--study", f"{slug}-pairs", "--benchmark", slug, "--create-items",
-         *(word for name in ("item", "category", "model_a", "model_b", "rater", "choice")
-           for word in ("--column", f"{name}={name}")), "--judge-prefix", judge, "--map", "A=A", "--map", "B=B",
-         "--map", "tie=tie", "--map", "both=both_bad")  # fmt: skip
+    load(
+        "preferences",
+        path,
+        "--study",
+        f"{slug}-pairs",
+        "--benchmark",
+        slug,
+        "--create-items",
+        *(
+            word
+            for name in ("item", "category", "model_a", "model_b", "rater", "choice")
+            for word in ("--column", f"{name}={name}")
+        ),
+        "--judge-prefix",
+        judge,
+        "--map",
+        "A=A",
+        "--map",
+        "B=B",
+        "--map",
+        "tie=tie",
+        "--map",
+        "both=both_bad",
+    )
 
 
 def test_hrefs_table_is_that_of_the_set_whose_categories_were_judged(library, tmp_path, client):
     baseline, model = "Llama-3.1-405B-Instruct-FP8", "Llama-2-7b-chat-hf"
     rows = [
-        ("i1", "Brainstorm", model, baseline, "A"), ("i2", "Brainstorm", model, baseline, "tie"),
-        ("i3", "Open QA", model, baseline, "B"), ("i3", "Open QA", "Yi-1.5-34B-Chat", baseline, "A"),
+        ("i1", "Brainstorm", model, baseline, "A"),
+        ("i2", "Brainstorm", model, baseline, "tie"),
+        ("i3", "Open QA", model, baseline, "B"),
+        ("i3", "Open QA", "Yi-1.5-34B-Chat", baseline, "A"),
         ("i3", "Open QA", model, "Yi-1.5-34B-Chat", "A"),
-    ]  # fmt: skip
+    ]
     pairs_table(tmp_path, "href", rows, "composite")
     table = printed_beside(board_of("href", "composite", people=False))
     # Against the baseline alone: brainstorming a win and a tie, 75; open QA lost; all three: 50.
@@ -362,9 +441,24 @@ def test_llmeval1s_stars_are_means_of_three(library, tmp_path):
         for criterion, value in zip(criteria, own, strict=True)
     ]
     path = written(tmp_path, "item,category,model,criterion,value\n" + "\n".join(lines) + "\n", "stars.csv")
-    load("ratings", path, "--study", "stars", "--benchmark", "llmeval1", "--create-items", "--judge-name", "gpt-4",
-         *(word for name in ("item", "category", "model", "criterion", "value")
-           for word in ("--column", f"{name}={name}")), "--scale", "*=1:3")  # fmt: skip
+    load(
+        "ratings",
+        path,
+        "--study",
+        "stars",
+        "--benchmark",
+        "llmeval1",
+        "--create-items",
+        "--judge-name",
+        "gpt-4",
+        *(
+            word
+            for name in ("item", "category", "model", "criterion", "value")
+            for word in ("--column", f"{name}={name}")
+        ),
+        "--scale",
+        "*=1:3",
+    )
     table = printed_beside(board_of("llmeval1", "gpt-4"))
     cells = list(cells_of(table, "GPT4.0").values())
     # 14 stars of five criteria: 2.8; GPT-3.5 has 11: 2.2.

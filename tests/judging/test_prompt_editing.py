@@ -37,9 +37,17 @@ def test_a_difference_keeps_two_lines_around_each_change():
     after = before.replace("e", "E").replace("\nj", "")
     # a b are left out before "c d"; after the change "f g" and "h i" stand next to one another.
     assert line_diff(before, after) == [
-        Line("gap", "2"), Line("same", "c"), Line("same", "d"), Line("removed", "e"), Line("added", "E"),
-        Line("same", "f"), Line("same", "g"), Line("same", "h"), Line("same", "i"), Line("removed", "j"),
-    ]  # fmt: skip
+        Line("gap", "2"),
+        Line("same", "c"),
+        Line("same", "d"),
+        Line("removed", "e"),
+        Line("added", "E"),
+        Line("same", "f"),
+        Line("same", "g"),
+        Line("same", "h"),
+        Line("same", "i"),
+        Line("removed", "j"),
+    ]
 
 
 def test_equal_texts_have_no_difference_whatever_their_line_ends():

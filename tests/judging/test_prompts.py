@@ -29,12 +29,7 @@ def ask(response, conversation=(("user", "Write about cats."),), items=ITEMS, wi
 def test_the_stock_prompt_holds_everything_that_is_asked():
     system, user = ask("Cats purr. 猫会打呼噜。")
     assert (system["role"], user["role"]) == ("system", "user")
-    for words in (
-        "1. clear: Is it clear?",
-        "2. right: Is it right?",
-        "0.25: level 1. means 1",
-        "Write about cats.",
-    ):
+    for words in ("1. clear: Is it clear?", "2. right: Is it right?", "0.25: level 1. means 1", "Write about cats."):
         assert words in user["content"]
     assert "猫会打呼噜。" in user["content"]
     assert "0, 0.25, 0.5, 0.75, 1" in user["content"]
@@ -107,12 +102,7 @@ def test_a_prompt_is_known_by_its_content_alone():
 
 
 def test_a_request_is_known_by_model_messages_parameters_and_repeat():
-    base = {
-        "model": "m",
-        "messages": [{"role": "user", "content": "x"}],
-        "parameters": {"a": 1, "b": 2},
-        "repeat": 0,
-    }
+    base = {"model": "m", "messages": [{"role": "user", "content": "x"}], "parameters": {"a": 1, "b": 2}, "repeat": 0}
     known = request_hash(**base)
     assert request_hash(**{**base, "parameters": {"b": 2, "a": 1}}) == known
     for changed in (

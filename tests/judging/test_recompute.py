@@ -42,9 +42,7 @@ def essays():
     for name in ("a-judge", "z-judge"):
         judge = make_judge_rater(study.workspace, name)
         for place, task in enumerate(study.tasks.order_by("pk")):
-            make_answer(
-                task, judge, {f"item{n}": (place + n) % 5 / 4 for n in range(4)} | {"overall": place % 9}
-            )
+            make_answer(task, judge, {f"item{n}": (place + n) % 5 / 4 for n in range(4)} | {"overall": place % 9})
     Rater.objects.filter(label="a-judge").update(public_id="zz" + "0" * 10)
     return study
 
@@ -93,14 +91,19 @@ def make_pairs(study):
 
 PAIRS = {"raters", "rankings", "judging methods", "judges in depth"}
 STUDIES = {
-    "scores": (essays, make_scores,
-               PAIRS | {"agreement", "agreement by group", "weights in depth", "judge against people"}),
+    "scores": (
+        essays,
+        make_scores,
+        PAIRS | {"agreement", "agreement by group", "weights in depth", "judge against people"},
+    ),
     "pairs": (duels, make_pairs, PAIRS),
     "judges whose verdicts were reviewed": (
-        lambda: reviewed([lambda place: (1, place % 2)])[0], make_judges, {"judges in depth"}
+        lambda: reviewed([lambda place: (1, place % 2)])[0],
+        make_judges,
+        {"judges in depth"},
     ),
     "reviews": (lambda: reviewed([lambda place: (1, place % 3 == 0)])[1], make_judges, {"judges in depth"}),
-}  # fmt: skip
+}
 
 
 def numbers(value, place=()):

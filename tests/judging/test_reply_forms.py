@@ -21,9 +21,7 @@ def test_other_names_and_spaces_around_them_are_read(reply):
 
 
 def test_a_reason_is_kept_without_the_space_around_it_and_none_is_empty():
-    found = read_answers(
-        '{"clear": {"reason": " plain\\n", "score": 1}, "right": {"reason": null, "score": 1}}', ITEMS
-    )
+    found = read_answers('{"clear": {"reason": " plain\\n", "score": 1}, "right": {"reason": null, "score": 1}}', ITEMS)
     assert [answer.reason for answer in found.answers] == ["plain", ""]
 
 

@@ -40,10 +40,7 @@ def test_a_sample_is_even_where_what_there_is_allows_it():
     assert found != spread_sample(marked, 12, seed=2)
 
 
-@given(
-    st.dictionaries(st.integers(0, 500), st.tuples(st.sampled_from("abc"), st.integers(0, 2))),
-    st.integers(1, 60),
-)
+@given(st.dictionaries(st.integers(0, 500), st.tuples(st.sampled_from("abc"), st.integers(0, 2))), st.integers(1, 60))
 def test_a_sample_has_the_size_asked_for_and_no_key_twice(marked, wanted):
     found = spread_sample(marked, wanted, seed=7)
     assert len(found) == len(set(found)) == min(wanted, len(marked))
@@ -81,12 +78,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
     assert set(models.values()) == {2}
     assert review.name in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
-    findings = {
-        "c-item0": "reasonable",
-        "c-item1": "not-reasonable",
-        "r-item1": "No.",
-        "c-item2": "reasonable",
-    }
+    findings = {"c-item0": "reasonable", "c-item1": "not-reasonable", "r-item1": "No.", "c-item2": "reasonable"}
     for _person in range(2):
         client.force_login(make_user("rater"))
         client.post(reverse("annotation:start", args=[review.slug]))
@@ -98,9 +90,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
             assert "Judgematic" not in shown
             assert "Zephyrion" not in shown
             client.post(place, findings)
-    answered = Assignment.objects.filter(
-        task__study=review, status="submitted", rater__kind=Rater.Kind.PERSON
-    )
+    answered = Assignment.objects.filter(task__study=review, status="submitted", rater__kind=Rater.Kind.PERSON)
     assert answered.count() == 8
     assert Score.objects.filter(assignment__in=answered).count() == 24
     assert set(answered.values_list("task__reviews__rater", flat=True)) == {run.judge.rater_id}
@@ -136,9 +126,7 @@ def test_a_run_without_verdicts_has_nothing_to_review(client, study, model):
     with pytest.raises(CommandError, match="give at least 1"):
         call_command("review", run.public_id, sample=0)
     client.force_login(make_user("lead"))
-    page = client.post(
-        reverse("judging:review_run", args=[run.public_id]), {"sample": 4, "reviewers": 3}, follow=True
-    )
+    page = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 4, "reviewers": 3}, follow=True)
     assert "given no verdict yet" in markup(page)
     page = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 0}, follow=True)
     assert "each at least one" in markup(page)

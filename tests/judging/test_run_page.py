@@ -63,9 +63,7 @@ def control(run):
     return reverse("judging:control_run", args=[run.public_id])
 
 
-def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(
-    client, run, sent, django_capture_on_commit_callbacks
-):
+def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(client, run, sent, django_capture_on_commit_callbacks):
     client.force_login(make_user("lead"))
     assert run.status == "finished"
     assert run.items.filter(status="unscored").count() == 2
@@ -87,9 +85,7 @@ def test_a_budget_is_raised_while_the_run_goes_on(client, run):
     type(run).objects.update(status="running", budget_calls=5)
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert 'value="budget"' in page
-    client.post(
-        control(run), {"action": "budget", "budget_calls": "50", "budget_tokens": "", "budget_money": "1.5"}
-    )
+    client.post(control(run), {"action": "budget", "budget_calls": "50", "budget_tokens": "", "budget_money": "1.5"})
     run.refresh_from_db()
     assert (run.status, run.budget_calls, str(run.budget_money)) == ("running", 50, "1.500000")
     page = markup(client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True))

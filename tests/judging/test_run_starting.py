@@ -15,14 +15,7 @@ from generation.models import Endpoint, LanguageModel, Response
 from judging.judges.making import create_judge
 from judging.judges.transports import ChatWay
 from judging.models import Judge, JudgeRun
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_rater,
-    make_rubric,
-    make_user,
-    make_workspace,
-)
+from tests.factories import make_answer, make_checklist_study, make_rater, make_rubric, make_user, make_workspace
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -36,12 +29,14 @@ def study():
 @pytest.fixture
 def models(study):
     endpoint = Endpoint.objects.create(
-        workspace=study.workspace, name="somewhere", base_url="http://127.0.0.1:9/v1",
-        input_price=Decimal("2"), output_price=Decimal("8"),
-    )  # fmt: skip
+        workspace=study.workspace,
+        name="somewhere",
+        base_url="http://127.0.0.1:9/v1",
+        input_price=Decimal("2"),
+        output_price=Decimal("8"),
+    )
     return [
-        LanguageModel.objects.create(workspace=study.workspace, name=name, endpoint=endpoint)
-        for name in ("one", "two")
+        LanguageModel.objects.create(workspace=study.workspace, name=name, endpoint=endpoint) for name in ("one", "two")
     ]
 
 
@@ -147,9 +142,7 @@ def test_of_a_benchmark_only_what_people_have_rated_in_any_study(lead, study, mo
     make_answer(rated, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
     assert "1 call for one task." in page_of(lead.post(place, asked | {"action": "preview"}))
     lead.post(place, asked)
-    assert list(JudgeRun.objects.get().items.values_list("task__response_a", flat=True)) == [
-        rated.response_a_id
-    ]
+    assert list(JudgeRun.objects.get().items.values_list("task__response_a", flat=True)) == [rated.response_a_id]
     JudgeRun.objects.update(status="cancelled")
     again = page_of(lead.post(place, asked | {"fresh": "on", "action": "preview"}))
     assert "1 call for one task." in again
@@ -178,9 +171,7 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     # Each question may cost what its tokens to read and the longest answer (950 tokens for 3 items) cost.
     read = found.most.tokens // 6 - ChatWay(judge).method.answer_tokens([None] * 3)
     assert found.most.calls == 6
-    assert found.most.money == pytest.approx(
-        Decimal(6 * (2 * read + 8 * 950)) / 1_000_000, rel=Decimal("0.001")
-    )
+    assert found.most.money == pytest.approx(Decimal(6 * (2 * read + 8 * 950)) / 1_000_000, rel=Decimal("0.001"))
     assert found.usual is None
 
 
@@ -199,9 +190,7 @@ def test_a_benchmark_is_judged_in_a_study_of_its_own_which_counting_does_not_mak
 
 def test_nothing_to_judge_is_said_and_leaves_nothing(lead, study, models):
     Response.objects.update(text=None)
-    answer = lead.post(
-        reverse("judging:judge_benchmark", args=[study.benchmark.slug]), {"model": models[0].pk}
-    )
+    answer = lead.post(reverse("judging:judge_benchmark", args=[study.benchmark.slug]), {"model": models[0].pk})
     assert answer.status_code == 422
     assert Study.objects.count() == 1
     assert not JudgeRun.objects.exists()
@@ -209,11 +198,7 @@ def test_nothing_to_judge_is_said_and_leaves_nothing(lead, study, models):
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({}, "Choose at least one judge"),
-        ({"repeats": 0}, "greater than or equal to 1"),
-    ],
+    ("given", "sentence"), [({}, "Choose at least one judge"), ({"repeats": 0}, "greater than or equal to 1")]
 )
 def test_a_form_that_asks_for_nothing_is_refused(lead, study, models, given, sentence):
     answer = lead.post(address(study), given)

@@ -208,14 +208,9 @@ def test_a_task_that_a_new_judge_cannot_be_asked_about(lead):
     criterion.save()
     asked = {"model": model.pk, "temperature": "0", "prompt": stock_prompt("checklist"), "action": "preview"}
     page = markup(
-        lead.post(
-            "/library/judges/new/?method=checklist", asked | {"source": f"study:{study.pk}", "number": "1"}
-        )
+        lead.post("/library/judges/new/?method=checklist", asked | {"source": f"study:{study.pk}", "number": "1"})
     )
-    is_told(
-        page,
-        worded("The items of this rubric have different scales; the checklist method needs one for all."),
-    )
+    is_told(page, worded("The items of this rubric have different scales; the checklist method needs one for all."))
 
 
 def test_a_reason_that_the_program_gave_for_a_verdict(lead):

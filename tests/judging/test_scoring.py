@@ -151,9 +151,7 @@ def test_an_average_lies_in_its_interval_and_few_instructions_state_no_95():
     model, category = np.arange(n) % 2, (np.arange(n) // 2) % 3
     instruction = np.arange(n) // 2
     points = 80 + 5 * model + rng.normal(0, 6, n)
-    found = average_intervals(
-        model=model, category=category, instruction=instruction, points=points, draws=400
-    )
+    found = average_intervals(model=model, category=category, instruction=instruction, points=points, draws=400)
     ends = found.averages
     means = [np.mean([points[(model == m) & (category == c)].mean() for c in range(3)]) for m in (0, 1)]
     assert (found.kind, found.clusters) == ("bootstrap95", 120)
@@ -192,9 +190,13 @@ def test_a_model_of_few_instructions_states_no_95_beside_others():
     instruction = np.concatenate([np.arange(100), np.arange(100), np.arange(12)])
     model = np.repeat([0, 1, 2], [100, 100, 12])
     found = average_intervals(
-        model=model, category=np.zeros(212, dtype=int), instruction=instruction,
-        points=rng.normal(80, 6, 212), leader=0, draws=200,
-    )  # fmt: skip
+        model=model,
+        category=np.zeros(212, dtype=int),
+        instruction=instruction,
+        points=rng.normal(80, 6, 212),
+        leader=0,
+        draws=200,
+    )
     assert found.kind == "bootstrap95"
     assert set(found.averages) == {0, 1} and set(found.cells) == {(0, 0), (1, 0)}
     assert set(found.leads) == {1}
@@ -203,10 +205,14 @@ def test_a_model_of_few_instructions_states_no_95_beside_others():
 def test_ratios_pooled_or_by_category_by_hand():
     # Category 10: 3 of 5 and 1 of 5 stars: 4/10. Category 20: 2 of 2: 1. By category: mean .7; pooled: 6/12.
     entries = {
-        "model": np.array([1, 1, 1]), "category": np.array([10, 10, 20]), "points": np.array([3.0, 1.0, 2.0]),
-        "under": np.array([5.0, 5.0, 2.0]), "unscored": {}, "model_names": {1: "one"},
+        "model": np.array([1, 1, 1]),
+        "category": np.array([10, 10, 20]),
+        "points": np.array([3.0, 1.0, 2.0]),
+        "under": np.array([5.0, 5.0, 2.0]),
+        "unscored": {},
+        "model_names": {1: "one"},
         "category_keys": {10: "x", 20: "y"},
-    }  # fmt: skip
+    }
     (by_category,) = model_scores(**entries, rule=PointsRule(0, 100))
     (pooled,) = model_scores(**entries, rule=PointsRule(0, 100, pooled=True))
     assert by_category.average == pytest.approx(70)

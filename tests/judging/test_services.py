@@ -153,9 +153,7 @@ def start_redis(processes, port):
 
 def start_worker(processes, name, environment, *options):
     celery = (sys.executable, "-m", "celery", "-A", "config.celery", "worker", "--pool", "threads")
-    return processes.start(
-        name, *celery, "--concurrency", "2", "--hostname", f"{name}@%h", *options, env=environment
-    )
+    return processes.start(name, *celery, "--concurrency", "2", "--hostname", f"{name}@%h", *options, env=environment)
 
 
 class Rows:
@@ -255,9 +253,7 @@ def test_a_worker_and_redis_killed_in_the_middle_lose_nothing_and_pay_for_nothin
     assert len(again) <= left_behind and set(again) <= {2}
 
 
-def test_a_budget_holds_for_worker_processes_together_and_can_be_raised(
-    tmp_path, processes, database, rows, server
-):
+def test_a_budget_holds_for_worker_processes_together_and_can_be_raised(tmp_path, processes, database, rows, server):
     port = free_port()
     start_redis(processes, port)
     environment = environment_of(database, port, tmp_path)
@@ -284,28 +280,14 @@ def test_two_loads_of_the_same_table_at_once_take_turns(database, tmp_path):
     rows = "".join(f"item{n},r{r},c,{1 + (n + r) % 6}\n" for n in range(600) for r in range(4))
     table = tmp_path / "r.csv"
     table.write_text("item,rater,criterion,value\n" + rows)
-    words = [
-        sys.executable,
-        "manage.py",
-        "load_table",
-        "ratings",
-        str(table),
-        "--study",
-        "s",
-        "--scale",
-        "*=1:6",
-    ]
-    words += [
-        part for name in ("item", "rater", "criterion", "value") for part in ("--column", f"{name}={name}")
-    ]
+    words = [sys.executable, "manage.py", "load_table", "ratings", str(table), "--study", "s", "--scale", "*=1:6"]
+    words += [part for name in ("item", "rater", "criterion", "value") for part in ("--column", f"{name}={name}")]
     environment = os.environ | {"DATABASE_URL": database, "PLUMBLINE_DATA_DIR": str(tmp_path / "data")}
     main = "from accounts.models import Workspace; Workspace.objects.create(slug='main', name='Main')"
     for command in (["migrate", "-v0"], ["shell", "-v0", "-c", main]):
         subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
     loads = [
-        subprocess.Popen(
-            words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)
     ]
     said = sorted(load.communicate(timeout=120)[0].splitlines()[0] for load in loads)

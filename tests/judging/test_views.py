@@ -30,9 +30,7 @@ def study():
         for number, task in enumerate(study.tasks.order_by("pk")):
             level = (number + shift) % 5 / 4
             make_answer(
-                task,
-                rater,
-                {"item0": level, "item1": 1 - level, "item2": 0.5, "overall": (number + shift) % 11},
+                task, rater, {"item0": level, "item1": 1 - level, "item2": 0.5, "overall": (number + shift) % 11}
             )
     return study
 
@@ -85,10 +83,7 @@ def test_another_workspaces_lead_sees_nothing_of_this_one(client, study, run):
     assert [page.status_code for page in (one, judges, board)] == [404] * 3
     assert run.public_id not in markup(runs)
     assert study.benchmark.slug not in markup(boards)
-    assert (
-        client.post(reverse("judging:control_run", args=[run.public_id]), {"action": "cancel"}).status_code
-        == 404
-    )
+    assert client.post(reverse("judging:control_run", args=[run.public_id]), {"action": "cancel"}).status_code == 404
     assert client.get(reverse("judging:start_run", args=[study.slug])).status_code == 404
 
 
@@ -130,9 +125,7 @@ def test_unscored_verdicts_and_errors_stand_on_the_run_page(client, study, model
     assert 'name="action"' not in page
 
 
-def test_a_lead_starts_a_run_and_a_worker_is_told(
-    client, study, model, sent, django_capture_on_commit_callbacks
-):
+def test_a_lead_starts_a_run_and_a_worker_is_told(client, study, model, sent, django_capture_on_commit_callbacks):
     client.force_login(make_user("lead"))
     address = reverse("judging:start_run", args=[study.slug])
     assert "scripted · script" in markup(client.get(address))
@@ -180,9 +173,7 @@ def test_without_a_served_model_the_page_says_what_to_do(client, study):
     assert "--base-url" in page
 
 
-def test_pause_resume_with_another_budget_and_cancel(
-    client, study, model, sent, django_capture_on_commit_callbacks
-):
+def test_pause_resume_with_another_budget_and_cancel(client, study, model, sent, django_capture_on_commit_callbacks):
     run = plan_run(judge=create_judge(model=model), study=study)
     start_run(run, clock=timezone.now)
     client.force_login(make_user("lead"))
@@ -191,9 +182,7 @@ def test_pause_resume_with_another_budget_and_cancel(
     run.refresh_from_db()
     assert run.status == "paused"
     with django_capture_on_commit_callbacks(execute=True):
-        client.post(
-            control, {"action": "resume", "budget_calls": "5", "budget_tokens": "", "budget_money": ""}
-        )
+        client.post(control, {"action": "resume", "budget_calls": "5", "budget_tokens": "", "budget_money": ""})
     run.refresh_from_db()
     assert (run.status, run.budget_calls) == ("running", 5)
     assert sent == [run.pk]
@@ -211,9 +200,7 @@ def test_a_running_run_without_a_worker_says_so(client, study, model):
     start_run(run, clock=timezone.now)
     JudgeRun.objects.update(started_at=timezone.now() - timezone.timedelta(minutes=2))
     client.force_login(make_user("lead"))
-    assert "No worker has taken this run yet" in markup(
-        client.get(reverse("judging:run", args=[run.public_id]))
-    )
+    assert "No worker has taken this run yet" in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
 
 def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, run):

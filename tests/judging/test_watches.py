@@ -57,9 +57,7 @@ def chat_of(score):
 
     def say(request):
         value = score(request.subject["response"])
-        return json.dumps(
-            {key: {"reason": "scripted", "score": value} for key in request.schema["properties"]}
-        )
+        return json.dumps({key: {"reason": "scripted", "score": value} for key in request.schema["properties"]})
 
     return ScriptedChat(say)
 
@@ -94,10 +92,7 @@ def test_the_tasks_are_frozen_and_every_round_asks_all_of_them_anew(study, judge
     watch.refresh_from_db()
     assert watch.tasks == frozen
     assert sorted(second.items.values_list("task_id", flat=True)) == frozen
-    repeats = (
-        set(first.items.values_list("repeat", flat=True)),
-        set(second.items.values_list("repeat", flat=True)),
-    )
+    repeats = (set(first.items.values_list("repeat", flat=True)), set(second.items.values_list("repeat", flat=True)))
     assert repeats == ({1}, {2})
 
 
@@ -160,9 +155,7 @@ def test_a_panel_is_watched_by_what_it_comes_to(study):
     watch = watch_of(study, run.judge, size=6)
     for value in (0.5, 0.5, 1.0):
         chats = {"one": chat_of(lambda name: 0.5), "two": chat_of(lambda name, value=value: value)}
-        done = work_on(
-            start_round(watch, clock=timezone.now), chat_for=lambda model, chats=chats: chats[model.name]
-        )
+        done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda model, chats=chats: chats[model.name])
         assert done.status == "finished", done.message
     assert [one.level.value for one in readings(watch).rounds] == [0.5, 0.5, 0.75]
     assert not Assignment.objects.filter(rater=run.judge.rater).exists()
@@ -181,10 +174,7 @@ def test_pairs_in_both_orders_are_watched_too():
     # The longer text is A: the top of a scale from -1 to 1.
     assert [one.level.value for one in found.rounds] == [1.0, 1.0]
     assert not found.flagged
-    shown = [
-        list(run.items.order_by("position").values_list("task_id", "shown_first"))
-        for run in watch.rounds.all()
-    ]
+    shown = [list(run.items.order_by("position").values_list("task_id", "shown_first")) for run in watch.rounds.all()]
     assert shown[0] == shown[1]
 
 
@@ -234,10 +224,7 @@ def test_the_sweep_begins_rounds_and_looks_at_what_is_over(study, judge, monkeyp
 
 def test_what_cannot_be_watched_is_said_in_a_sentence(study, judge):
     watch_of(study, judge)
-    for fields, words in (
-        ({}, "watched on study essays already"),
-        ({"size": 1}, "two tasks"),
-    ):
+    for fields, words in (({}, "watched on study essays already"), ({"size": 1}, "two tasks")):
         with pytest.raises(WatchRefused, match=words):
             watch_of(study, judge, **fields)
     pairs = make_pair_study()
@@ -318,18 +305,17 @@ def test_the_page_draws_drift_says_it_and_the_start_page_does_too(client, study,
     assert client.get(page, {"file": "other.csv"}).status_code == 404
 
 
-def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_watch_is_paused(
-    client, study, judge
-):
+def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_watch_is_paused(client, study, judge):
     run = plan_run(judge=judge, study=study)
     start_run(run, clock=timezone.now)
     work_on(run, chat_for=lambda _model: chat_of(steady))
     watch = watch_of(study, judge)
     client.force_login(make_user("analyst"))
     places = [
-        reverse("judging:runs"), reverse("judging:judge", args=[judge.rater.public_id]),
+        reverse("judging:runs"),
+        reverse("judging:judge", args=[judge.rater.public_id]),
         reverse("judging:leaderboard", args=[study.benchmark.slug]) + f"?judge={judge.rater.public_id}",
-    ]  # fmt: skip
+    ]
     address = reverse("judging:watch", args=[watch.public_id])
     for _ in range(3):
         ran(watch, steady)
@@ -380,9 +366,7 @@ def test_a_few_answers_that_could_not_be_used_are_no_change(study, judge):
         if request.subject["response"] in asked[:11]:
             return "I would rather not."
         score = steady(request.subject["response"])
-        return json.dumps(
-            {key: {"reason": "scripted", "score": score} for key in request.schema["properties"]}
-        )
+        return json.dumps({key: {"reason": "scripted", "score": score} for key in request.schema["properties"]})
 
     done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda _model: ScriptedChat(say))
     assert readings(watch).rounds[1].unscored == 11
@@ -433,9 +417,12 @@ def test_by_command_watches_are_made_worked_and_listed(study, judge, capsys):
     with pytest.raises(CommandError, match="no study 'nothing'; there are: essays"):
         call_command("watch", new="nothing", judge=judge.rater.label)
     for wrong, words in (
-        ({"every": 0}, "every 1 to"), ({"every": 10**9}, "every 1 to"), ({"tasks": -3}, "two tasks"),
-        ({"budget_money": "much"}, "write it like 2.50"), ({"budget_money": "-1"}, "is no limit"),
-    ):  # fmt: skip
+        ({"every": 0}, "every 1 to"),
+        ({"every": 10**9}, "every 1 to"),
+        ({"tasks": -3}, "two tasks"),
+        ({"budget_money": "much"}, "write it like 2.50"),
+        ({"budget_money": "-1"}, "is no limit"),
+    ):
         with pytest.raises(CommandError, match=words):
             call_command("watch", new="essays", judge=judge.rater.label, **wrong)
     with pytest.raises(CommandError, match="not allowed with"):

@@ -56,16 +56,34 @@ def _serve(python: Path, model: Path, *more: str) -> Iterator[str]:
         port = free.getsockname()[1]
     log = ROOT / ".cache" / f"vllm-{port}.log"
     command = [
-        python, "-m", "vllm.entrypoints.openai.api_server", "--model", model, "--served-model-name", "tiny",
-        "--host", "127.0.0.1", "--port", str(port), "--max-model-len", str(CONTEXT), "--dtype", "float32",
-        "--enforce-eager", *more,
-    ]  # fmt: skip
+        python,
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--model",
+        model,
+        "--served-model-name",
+        "tiny",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--max-model-len",
+        str(CONTEXT),
+        "--dtype",
+        "float32",
+        "--enforce-eager",
+        *more,
+    ]
     quiet = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(word) for word in command], stdout=output, stderr=output, cwd=ROOT / ".cache",
-            env={**os.environ, **quiet}, start_new_session=True,
-        )  # fmt: skip
+            [str(word) for word in command],
+            stdout=output,
+            stderr=output,
+            cwd=ROOT / ".cache",
+            env={**os.environ, **quiet},
+            start_new_session=True,
+        )
     try:
         _wait(process, f"http://127.0.0.1:{port}/health", log)
         yield f"http://127.0.0.1:{port}/v1"

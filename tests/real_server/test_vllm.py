@@ -98,9 +98,7 @@ def test_embeddings_of_equal_texts_are_equal_and_in_order(embedder):
     texts = ["The river.", "A long essay about paper.", "The river."]
     found = ask(embedder, lambda chat: chat.embeddings("tiny", texts))
     one, other, again = found.vectors
-    cosine = math.fsum(a * b for a, b in zip(one, again, strict=True)) / (
-        math.hypot(*one) * math.hypot(*again)
-    )
+    cosine = math.fsum(a * b for a, b in zip(one, again, strict=True)) / (math.hypot(*one) * math.hypot(*again))
     assert cosine == pytest.approx(1.0, abs=1e-4)
     assert one != other and len(one) == 128
     assert found.input_tokens > 10
@@ -159,12 +157,7 @@ def test_the_same_rows_without_a_server(vllm_python, tiny_model):
         capture_output=True,
         text=True,
         timeout=400,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(script.parents[2]),
-            "HF_HUB_OFFLINE": "1",
-            "VLLM_CPU_KVCACHE_SPACE": "1",
-        },
+        env={**os.environ, "PYTHONPATH": str(script.parents[2]), "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"},
     )
     line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), "")
     assert line, done.stderr[-3000:]

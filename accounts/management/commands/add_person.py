@@ -35,9 +35,7 @@ class Command(BaseCommand):
                     )
                 password = new_password(membership=membership, by=None)
             else:
-                _user, password = add_person(
-                    workspace=workspace, username=options["name"], role=options["role"]
-                )
+                _user, password = add_person(workspace=workspace, username=options["name"], role=options["role"])
         except (UnknownWorkspace, PeopleRefused) as error:
             raise CommandError(str(error)) from error
         if password:

@@ -12,9 +12,7 @@ from generation.models import Benchmark
 
 
 class Command(BaseCommand):
-    help = (
-        "Load the checks of a benchmark's instructions: yes-or-no questions of the parts of long responses."
-    )
+    help = "Load the checks of a benchmark's instructions: yes-or-no questions of the parts of long responses."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark's slug")

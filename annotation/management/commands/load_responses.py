@@ -26,27 +26,29 @@ LONGEST = {"run": 100, "experiment": 50, "model": 200}
 
 
 class Command(BaseCommand):
-    help = (
-        "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of responses that were generated elsewhere."
-    )
+    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of responses that were generated elsewhere."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("file", type=Path)
         add("--benchmark", required=True, metavar="SLUG", help="The benchmark they answer; made where new.")
         add("--model", default="", help="Who wrote them all, where no column says.")
-        add(
-            "--run",
-            default="",
-            metavar="NAME",
-            help="The run to load them into; else the benchmark's run of imports.",
-        )
+        add("--run", default="", metavar="NAME", help="The run to load them into; else the benchmark's run of imports.")
         add("--experiment", default=MAIN_EXPERIMENT, help="main, or another such as length-4k.")
-        add("--column", action="append", default=[], metavar="NAME=COLUMN",
+        add(
+            "--column",
+            action="append",
+            default=[],
+            metavar="NAME=COLUMN",
             help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. Those of an instruction "
-            "are read where the benchmark lacks it; sample numbers a model's responses to one, from 0.")  # fmt: skip
-        add("--on-error", choices=["refuse", "skip"], default="refuse",
-            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
+            "are read where the benchmark lacks it; sample numbers a model's responses to one, from 0.",
+        )
+        add(
+            "--on-error",
+            choices=["refuse", "skip"],
+            default="refuse",
+            help="skip leaves bad rows out and writes a report of them.",
+        )
         add("--workspace", default="", metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,9 +60,7 @@ class Command(BaseCommand):
             if len(options[name]) > most:
                 raise CommandError(f"--{name} is too long; keep it to {most} characters.")
         if "model" not in columns and not options["model"] and not _has_model(options["file"]):
-            raise CommandError(
-                "Say who wrote the responses: --model NAME, or the column with --column model=COLUMN."
-            )
+            raise CommandError("Say who wrote the responses: --model NAME, or the column with --column model=COLUMN.")
         try:
             with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
                 workspace = workspace_for_load(options["workspace"])
@@ -73,9 +73,12 @@ class Command(BaseCommand):
                     raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
                 if counts.created:
                     Event.objects.create(
-                        workspace=workspace, verb="loaded responses", object_type="generation.GenerationRun",
-                        object_id=run.public_id, after={"file": options["file"].name, "created": counts.created},
-                    )  # fmt: skip
+                        workspace=workspace,
+                        verb="loaded responses",
+                        object_type="generation.GenerationRun",
+                        object_id=run.public_id,
+                        after={"file": options["file"].name, "created": counts.created},
+                    )
         except (BadRow, UnknownWorkspace) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Run {run.name} of {benchmark.slug}: {counts} (responses).")

@@ -44,9 +44,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=COLUMNS)
         parser.add_argument("file", type=Path)
-        parser.add_argument(
-            "--study", required=True, metavar="SLUG", help="The study to load into; made where new."
-        )
+        parser.add_argument("--study", required=True, metavar="SLUG", help="The study to load into; made where new.")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--name", default="", help="The study's title.")
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
@@ -55,56 +53,58 @@ class Command(BaseCommand):
 
     def _add_layout(self, parser: CommandParser) -> None:
         add = parser.add_argument
-        add("--column", action="append", default=[], metavar="NAME=COLUMN",
-            help="Which column of the file holds what; the names are "
-            + "; ".join(f"for {kind} {', '.join(names)}" for kind, names in COLUMNS.items()) + ".")  # fmt: skip
         add(
-            "--wide",
-            default="",
-            metavar="COLUMN,COLUMN",
-            help="Each of these columns holds one rater's answers.",
+            "--column",
+            action="append",
+            default=[],
+            metavar="NAME=COLUMN",
+            help="Which column of the file holds what; the names are "
+            + "; ".join(f"for {kind} {', '.join(names)}" for kind, names in COLUMNS.items())
+            + ".",
         )
+        add("--wide", default="", metavar="COLUMN,COLUMN", help="Each of these columns holds one rater's answers.")
         add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="Only rows with this value.")
-        add("--judge", action="append", default=[], metavar="COLUMN",
-            help="With --wide, a judge's column; else the column that names the judge, or says yes or no.")  # fmt: skip
+        add(
+            "--judge",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help="With --wide, a judge's column; else the column that names the judge, or says yes or no.",
+        )
         add("--judge-prefix", default="", metavar="PREFIX", help="Raters whose name begins so are judges.")
         add("--judge-name", default="", metavar="NAME", help="All rows are this judge's.")
-        add("--map", action="append", default=[], metavar="LABEL=CHOICE",
-            help=f"What the file's label means: one of {', '.join(CHOICES)}.")  # fmt: skip
+        add(
+            "--map",
+            action="append",
+            default=[],
+            metavar="LABEL=CHOICE",
+            help=f"What the file's label means: one of {', '.join(CHOICES)}.",
+        )
 
     def _add_rules(self, parser: CommandParser) -> None:
         add = parser.add_argument
-        add("--scale", action="append", default=[], metavar="KEY=SCALE",
+        add(
+            "--scale",
+            action="append",
+            default=[],
+            metavar="KEY=SCALE",
             help="A criterion's scale (* for all): 1:6, 1:6:1 with its step, or levels as 1,3,5 or No,Unsure,Yes. "
-            "Numbers need one; labels become levels in the order in which they come.")  # fmt: skip
+            "Numbers need one; labels become levels in the order in which they come.",
+        )
         add("--overall", default="", metavar="KEY", help="The criterion that is the overall score.")
         add("--off-scale", choices=["refuse", "keep", "unscored"], default="refuse")
         add("--duplicates", choices=["refuse", "repeat"], default="refuse")
         add("--slots", action="store_true", help="The raters are positions in the data, not persons.")
+        add("--provenance", choices=Rater.Provenance.values, default="", help="Say so if nobody real answered.")
+        add("--benchmark", default="", metavar="SLUG", help="The items are this benchmark's; unknown ones are refused.")
+        add("--create-items", action="store_true", help="Make the items that the benchmark lacks, without texts.")
+        add("--experiment", default=MAIN_EXPERIMENT, help="Of the benchmark's responses those of this experiment.")
         add(
-            "--provenance",
-            choices=Rater.Provenance.values,
-            default="",
-            help="Say so if nobody real answered.",
+            "--on-error",
+            choices=["refuse", "skip"],
+            default="refuse",
+            help="skip leaves bad rows out and writes a report of them.",
         )
-        add(
-            "--benchmark",
-            default="",
-            metavar="SLUG",
-            help="The items are this benchmark's; unknown ones are refused.",
-        )
-        add(
-            "--create-items",
-            action="store_true",
-            help="Make the items that the benchmark lacks, without texts.",
-        )
-        add(
-            "--experiment",
-            default=MAIN_EXPERIMENT,
-            help="Of the benchmark's responses those of this experiment.",
-        )
-        add("--on-error", choices=["refuse", "skip"], default="refuse",
-            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         skipped = SkippedRows()
@@ -117,20 +117,19 @@ class Command(BaseCommand):
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
                 counts += Counts(skipped=len(skipped))
                 if counts == Counts():
-                    raise TableRefused(
-                        f"No row of {options['file'].name} has what --where asks for; check its values."
-                    )
+                    raise TableRefused(f"No row of {options['file'].name} has what --where asks for; check its values.")
                 if counts == Counts(empty=counts.empty):
-                    raise TableRefused(
-                        f"No row of {options['file'].name} has a value; check which column holds it."
-                    )
+                    raise TableRefused(f"No row of {options['file'].name} has a value; check which column holds it.")
                 if counts == Counts(skipped=len(skipped)):
                     raise TableRefused(f"No row can be taken; the first: {skipped.problems[0]}")
                 if counts.created or counts.unscored:
                     Event.objects.create(
-                        workspace=workspace, verb="loaded", object_type="study", object_id=study.public_id,
+                        workspace=workspace,
+                        verb="loaded",
+                        object_type="study",
+                        object_id=study.public_id,
                         after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
-                    )  # fmt: skip
+                    )
                 naming = scan_study(study).flagged if counts.created else 0
         except (BadRow, BadScale, TableRefused, UnknownWorkspace) as error:
             raise CommandError(str(error)) from error
@@ -156,9 +155,15 @@ class Command(BaseCommand):
 
 
 def load(
-    kind: str, file: Path, study: Study, items: Items, layout: Layout, rules: Rules, on_bad: OnBadRow,
+    kind: str,
+    file: Path,
+    study: Study,
+    items: Items,
+    layout: Layout,
+    rules: Rules,
+    on_bad: OnBadRow,
     progress: Callable[[int], None],
-) -> Counts:  # fmt: skip
+) -> Counts:
     """Everything the file says, into the study. Raises BadRow."""
     if kind == "preferences":
         choices = PreferenceLoader(study, items, rules, both_bad="both_bad" in layout.choices.values())
@@ -182,13 +187,9 @@ def _check_overall(ratings: RatingLoader, file: Path) -> None:
         return
     if key not in own.by_key:
         known = ", ".join(own.by_key)
-        raise TableRefused(
-            f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}."
-        )
+        raise TableRefused(f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}.")
     if own.by_key[key].role != Criterion.Role.OVERALL:
-        raise TableRefused(
-            f"{key} is an item in this study, not its overall score; load the table into a new study."
-        )
+        raise TableRefused(f"{key} is an item in this study, not its overall score; load the table into a new study.")
 
 
 def _check_scales(ratings: RatingLoader, file: Path) -> None:
@@ -216,9 +217,7 @@ def _layout(options: dict[str, Any]) -> Layout:
     columns: dict[str, str] = {}
     for name, column in _pairs(options["column"], "column", "NAME=COLUMN"):
         if name not in COLUMNS[kind]:
-            raise TableRefused(
-                f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}."
-            )
+            raise TableRefused(f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}.")
         if columns.setdefault(name, column) != column:
             raise TableRefused(f"--column says twice which column is the {name}; say it once.")
     judges = [column for text in options["judge"] for column in text.split(",") if column]
@@ -227,9 +226,7 @@ def _layout(options: dict[str, Any]) -> Layout:
     wide = [column for column in options["wide"].split(",") if column]
     choices = dict(_pairs(options["map"], "map", "LABEL=CHOICE"))
     if choices and kind != "preferences":
-        raise TableRefused(
-            f"--map says what the choices of preferences mean; these are {kind}, leave it out."
-        )
+        raise TableRefused(f"--map says what the choices of preferences mean; these are {kind}, leave it out.")
     for label, choice in choices.items():
         if choice not in CHOICES:
             raise TableRefused(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
@@ -237,10 +234,14 @@ def _layout(options: dict[str, Any]) -> Layout:
     for column, value in _pairs(options["where"], "where", "COLUMN=VALUE"):
         where.setdefault(column, set()).add(value)
     layout = Layout(
-        columns=columns, wide=wide, judges=judges, judge_prefix=options["judge_prefix"],
-        judge_name=options["judge_name"], choices=choices,
+        columns=columns,
+        wide=wide,
+        judges=judges,
+        judge_prefix=options["judge_prefix"],
+        judge_name=options["judge_name"],
+        choices=choices,
         where={column: frozenset(values) for column, values in where.items()},
-    )  # fmt: skip
+    )
     _check(layout, kind)
     return layout
 
@@ -268,9 +269,13 @@ def _check(layout: Layout, kind: str) -> None:
 
 def _rules(options: dict[str, Any]) -> Rules:
     return Rules(
-        scales=parse_scales(options["scale"]), overall=options["overall"], off_scale=options["off_scale"],
-        duplicates=options["duplicates"], slots=options["slots"], provenance=options["provenance"],
-    )  # fmt: skip
+        scales=parse_scales(options["scale"]),
+        overall=options["overall"],
+        off_scale=options["off_scale"],
+        duplicates=options["duplicates"],
+        slots=options["slots"],
+        provenance=options["provenance"],
+    )
 
 
 def _destination(options: dict[str, Any], layout: Layout) -> Destination:
@@ -282,7 +287,12 @@ def _destination(options: dict[str, Any], layout: Layout) -> Destination:
     if options["create_items"] and not options["benchmark"]:
         raise TableRefused("--create-items needs --benchmark; without one, items are made anyway.")
     return Destination(
-        study=options["study"], kind=kinds.get(options["kind"], plain), name=options["name"],
-        benchmark=options["benchmark"], create_items=options["create_items"], experiment=options["experiment"],
-        source=options["file"].name, policies={"clusters": "instructions" if grouped else "items"},
-    )  # fmt: skip
+        study=options["study"],
+        kind=kinds.get(options["kind"], plain),
+        name=options["name"],
+        benchmark=options["benchmark"],
+        create_items=options["create_items"],
+        experiment=options["experiment"],
+        source=options["file"].name,
+        policies={"clusters": "instructions" if grouped else "items"},
+    )

@@ -32,9 +32,12 @@ class Command(BaseCommand):
             "(7, 6-8 or a level), and as wanted purpose (gold, training, qualification), why, why_zh",
         )
         parser.add_argument(
-            "--degraded", type=int, default=0, metavar="N",
+            "--degraded",
+            type=int,
+            default=0,
+            metavar="N",
             help="make N more copies with the end cut, a paragraph doubled or sections swapped",
-        )  # fmt: skip
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = self._study(options)
@@ -57,11 +60,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{marked} tasks have a known answer.")
         if wanted:
             in_all = check_tasks(study, CONTROL).count()
-            short = (
-                ""
-                if made == wanted
-                else " The study has no more texts that are long enough and have none yet."
-            )
+            short = "" if made == wanted else " The study has no more texts that are long enough and have none yet."
             self.stdout.write(f"{made} degraded copies made, {in_all} in all.{short}")
 
     def _study(self, options: dict[str, Any]) -> Study:

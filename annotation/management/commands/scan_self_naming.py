@@ -21,9 +21,7 @@ class Command(BaseCommand):
         action = parser.add_mutually_exclusive_group()
         action.add_argument("--mask", action="store_true", help="black the names out on the rating screens")
         action.add_argument("--unmask", action="store_true", help="show the texts as they are again")
-        action.add_argument(
-            "--drop", action="store_true", help="take the tasks nobody has begun out of the study"
-        )
+        action.add_argument("--drop", action="store_true", help="take the tasks nobody has begun out of the study")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -45,9 +43,7 @@ class Command(BaseCommand):
         )
         if options["mask"] or options["unmask"]:
             mask_names(study, masked=options["mask"])
-            self.stdout.write(
-                "Their names are blacked out for raters." if options["mask"] else "Names are shown."
-            )
+            self.stdout.write("Their names are blacked out for raters." if options["mask"] else "Names are shown.")
         if options["drop"]:
             gone, begun = _drop(study, result.found)
             why = "since somebody has begun them (--mask hides the names)"

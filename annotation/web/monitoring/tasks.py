@@ -65,16 +65,19 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         "may_add": study.status in (Study.Status.OPEN, Study.Status.PAUSED),
     }
     part = getattr(request, "htmx", False)
-    return render(
-        request, "annotation/disagreements.html#rows" if part else "annotation/disagreements.html", context
-    )
+    return render(request, "annotation/disagreements.html#rows" if part else "annotation/disagreements.html", context)
 
 
 def _task(study: Study, task_id: str) -> Task:
     tasks = Task.objects.filter(study=study).select_related(
-        "study", "answer_rubric", "response_a__instruction__category", "response_b", "response_a__model",
-        "response_b__model", "reviews",
-    )  # fmt: skip
+        "study",
+        "answer_rubric",
+        "response_a__instruction__category",
+        "response_b",
+        "response_a__model",
+        "response_b__model",
+        "reviews",
+    )
     return get_object_or_404(tasks, public_id=task_id)
 
 
@@ -138,15 +141,11 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
     made = add_overlap(study, tasks, int(more), by=user) if tasks else 0
     if made:
         told = ngettext(
-            "%(n)s place is made; it is handed out next.",
-            "%(n)s places are made; they are handed out next.",
-            made,
+            "%(n)s place is made; it is handed out next.", "%(n)s places are made; they are handed out next.", made
         )
         messages.success(request, told % {"n": made})
     else:
-        messages.info(
-            request, _("No task needs more answers: those above the mark have open places or are decided.")
-        )
+        messages.info(request, _("No task needs more answers: those above the mark have open places or are decided."))
     return redirect("annotation:disagreements", study.slug)
 
 

@@ -110,10 +110,7 @@ def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
         return redirect("annotation:rate", assignment.public_id)
     try:
         recording.skip(
-            assignment=assignment,
-            reason=form.cleaned_data["reason"],
-            clock=timezone.now,
-            timing=form.timing(),
+            assignment=assignment, reason=form.cleaned_data["reason"], clock=timezone.now, timing=form.timing()
         )
     except NotOpen:
         messages.info(request, _("That task is already answered; you can change the answer instead."))
@@ -160,10 +157,7 @@ def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
     """What the rater must know of an answer that was kept; it stands on the next page they see."""
     if outcome is Outcome.LATE:
         messages.warning(
-            request,
-            _(
-                "Your answer is kept, but it does not count: the study is closed, or your work in it is paused."
-            ),
+            request, _("Your answer is kept, but it does not count: the study is closed, or your work in it is paused.")
         )
     elif outcome is Outcome.TOLD:
         messages.warning(
@@ -179,10 +173,7 @@ def _tell(request: HttpRequest, reason: Exception) -> None:
     """Why there is no task, where the page that follows cannot know it."""
     if isinstance(reason, TooFast):
         messages.info(
-            request,
-            _(
-                "You have given as many answers in the last hour as this study asks for. Come back in a while."
-            ),
+            request, _("You have given as many answers in the last hour as this study asks for. Come back in a while.")
         )
 
 

@@ -29,10 +29,7 @@ class FeedbackLine:
 def expected_text(criterion: Criterion, wanted: Any) -> str:
     """The answer expected, or the two ends of those that are fine."""
     if isinstance(wanted, (list, tuple)):
-        ends = {
-            "low": answer_text(criterion, float(wanted[0])),
-            "high": answer_text(criterion, float(wanted[1])),
-        }
+        ends = {"low": answer_text(criterion, float(wanted[0])), "high": answer_text(criterion, float(wanted[1]))}
         return ends["low"] if ends["low"] == ends["high"] else _("%(low)s to %(high)s") % ends
     return answer_text(criterion, None if wanted is None else float(wanted))
 
@@ -70,9 +67,7 @@ def agreement_with_gold(rater: Rater, study: Study) -> tuple[int, int] | None:
     if not told:
         return None
     last = given.values_list("submitted_at", "pk")[told - 1]
-    before = Q(assignment__submitted_at__lt=last[0]) | Q(
-        assignment__submitted_at=last[0], assignment__lte=last[1]
-    )
+    before = Q(assignment__submitted_at__lt=last[0]) | Q(assignment__submitted_at=last[0], assignment__lte=last[1])
     outcomes = CheckOutcome.objects.filter(before, assignment__rater=rater, purpose__in=[GOLD, CONTROL])
     counts = outcomes.aggregate(passed=Count("pk", filter=Q(passed=True)), all=Count("pk"))
     return (counts["passed"], counts["all"]) if counts["all"] >= FEWEST_GOLD else None

@@ -176,8 +176,7 @@ def _field(criterion: Criterion) -> forms.Field:
     if criterion.may_not_apply:
         choices.append((DOES_NOT_APPLY, DOES_NOT_APPLY))
     return forms.ChoiceField(
-        choices=choices,
-        error_messages=missing | {"invalid_choice": _("This value is not on the question's scale.")},
+        choices=choices, error_messages=missing | {"invalid_choice": _("This value is not on the question's scale.")}
     )
 
 
@@ -197,9 +196,7 @@ class AnswerForm(TimedForm):
 
     note = forms.CharField(required=False, max_length=4000, widget=forms.Textarea)
 
-    def __init__(
-        self, criteria: Iterable[Criterion], *args: Any, shown: Shown | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, criteria: Iterable[Criterion], *args: Any, shown: Shown | None = None, **kwargs: Any) -> None:
         self.shown = shown or Shown()
         self._quotations: dict[str, Quotations] = {}
         known = criteria if isinstance(criteria, Criteria) else Criteria(criteria)
@@ -311,13 +308,7 @@ class AnswerForm(TimedForm):
         key, value = str(level["key"]), float(level["value"])
         low, high = criterion.ends
         stars, empty = "", ""
-        if (
-            self.shown.starred
-            and low >= 0
-            and high <= MOST_STARS
-            and value == int(value)
-            and high == int(high)
-        ):
+        if self.shown.starred and low >= 0 and high <= MOST_STARS and value == int(value) and high == int(high):
             stars, empty = STAR * int(value), NO_STAR * int(high - value)
         return Choice(
             key,
@@ -406,15 +397,12 @@ class AccountsForm(forms.Form):
         for name in names:
             if not ACCOUNT_NAME.fullmatch(name):
                 raise forms.ValidationError(
-                    _("%(name)s cannot be an account's name; use letters, digits and @ . + - _ only.")
-                    % {"name": name}
+                    _("%(name)s cannot be an account's name; use letters, digits and @ . + - _ only.") % {"name": name}
                 )
         return list(dict.fromkeys(names))
 
 
-def entered(
-    criteria: Iterable[Criterion], scores: Mapping[int, Score], shown: Shown | None = None
-) -> dict[str, str]:
+def entered(criteria: Iterable[Criterion], scores: Mapping[int, Score], shown: Shown | None = None) -> dict[str, str]:
     """Recorded scores (by criterion id) as the form names them, in the order in which they are shown."""
     shown = shown or Shown()
     values = {}
@@ -422,9 +410,7 @@ def entered(
         score = scores.get(criterion.pk)
         if score is None:
             continue
-        quotations = Quotations.stored(
-            score.evidence or [], shown.texts, mirrored=shown.mirrored, begins=shown.begins
-        )
+        quotations = Quotations.stored(score.evidence or [], shown.texts, mirrored=shown.mirrored, begins=shown.begins)
         values[EVIDENCE + criterion.key] = quotations.written()
         values[REASON + criterion.key] = score.reason
         if score.not_applicable:
@@ -434,9 +420,7 @@ def entered(
             if criterion.levels:
                 level = level_chosen(criterion, score)
                 key = str(level["key"])
-                values[PREFIX + criterion.key] = (
-                    str(mirrored_level(criterion.levels, key)["key"]) if turned else key
-                )
+                values[PREFIX + criterion.key] = str(mirrored_level(criterion.levels, key)["key"]) if turned else key
             else:
                 values[PREFIX + criterion.key] = number_text(-score.value if turned else score.value)
     return {name: value for name, value in values.items() if value}

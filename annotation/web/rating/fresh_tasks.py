@@ -68,8 +68,7 @@ def _pieces(frame: Frame, _language: str) -> tuple[str, ...]:
     instruction = SimpleNamespace(external_id=frame.instruction_name)
     context = {
         "assignment": SimpleNamespace(
-            public_id=_mark("assignment"),
-            task=SimpleNamespace(response_a=SimpleNamespace(instruction=instruction)),
+            public_id=_mark("assignment"), task=SimpleNamespace(response_a=SimpleNamespace(instruction=instruction))
         ),
         "study": SimpleNamespace(name=name, slug=slug, kind=kind, guideline_id=guideline),
         "screen": SimpleNamespace(

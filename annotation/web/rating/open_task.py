@@ -72,15 +72,9 @@ def differences(request: HttpRequest, assignment_id: str) -> HttpResponse:
     if not screen.near_duplicates:
         raise Http404
     changes = word_diff(*screen.shown.texts)
-    context = {
-        "assignment": assignment,
-        "changes": changes,
-        "coarse": any(change.coarse for change in changes),
-    }
+    context = {"assignment": assignment, "changes": changes, "coarse": any(change.coarse for change in changes)}
     part = getattr(request, "htmx", False)
-    return render(
-        request, "annotation/differences.html#text" if part else "annotation/differences.html", context
-    )
+    return render(request, "annotation/differences.html#text" if part else "annotation/differences.html", context)
 
 
 @rater_page
@@ -89,15 +83,11 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     """Keep what is entered so far and renew the lease: {"kept": whether this draft is now the newest}."""
     assignment = own_assignment(request, assignment_id)
     answers = {
-        name: storable(str(value))
-        for name, value in request.POST.items()
-        if name.startswith(ENTERED) or name == "note"
+        name: storable(str(value)) for name, value in request.POST.items() if name.startswith(ENTERED) or name == "note"
     }
     serial, paragraph = request.POST.get("serial", ""), request.POST.get("paragraph", "0")
     paragraph_b = request.POST.get("paragraph_b", "0")
-    if any(
-        not (place.isdecimal() and place.isascii()) or len(place) > 6 for place in (paragraph, paragraph_b)
-    ):
+    if any(not (place.isdecimal() and place.isascii()) or len(place) > 6 for place in (paragraph, paragraph_b)):
         return JsonResponse({"error": _("A place in the text is the number of a paragraph.")}, status=400)
     places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
     if "place" in request.POST:
@@ -139,7 +129,5 @@ def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 def _waits_behind(assignment: Assignment) -> bool:
     """Whether the task is held ready behind another open one; a browser may show it before the server knows."""
-    shown = Assignment.objects.filter(
-        rater=assignment.rater_id, status=Assignment.Status.OPEN, shown_at__isnull=False
-    )
+    shown = Assignment.objects.filter(rater=assignment.rater_id, status=Assignment.Status.OPEN, shown_at__isnull=False)
     return assignment.shown_at is None and shown.exists()

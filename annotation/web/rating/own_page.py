@@ -76,10 +76,6 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_to_rate(request, slug)
     if study.guideline is None:
         raise Http404
-    context = {
-        "study": study,
-        "guideline": study.guideline,
-        "text": render_text(localized(study.guideline.texts)),
-    }
+    context = {"study": study, "guideline": study.guideline, "text": render_text(localized(study.guideline.texts))}
     part = getattr(request, "htmx", False)
     return render(request, "annotation/guideline.html#text" if part else "annotation/guideline.html", context)

@@ -33,7 +33,6 @@ def _render_blank(criteria: Criteria, paired: bool, starred: bool, _language: st
 def _render(questions: tuple[Question, ...], starred: bool, _language: str) -> SafeString:
     shown = {"shown": {"starred": starred}}
     parts = (
-        render_to_string("annotation/_question.html", {"question": question, "screen": shown})
-        for question in questions
+        render_to_string("annotation/_question.html", {"question": question, "screen": shown}) for question in questions
     )
     return mark_safe("".join(parts))

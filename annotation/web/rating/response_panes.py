@@ -19,9 +19,7 @@ def render_panes(screen: Screen, draft: Draft | None = None) -> SafeString:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _render(
-    texts: tuple[str, ...], layout: str, part: str, places: tuple[int, int], _language: str
-) -> SafeString:
+def _render(texts: tuple[str, ...], layout: str, part: str, places: tuple[int, int], _language: str) -> SafeString:
     shown = {"layout": layout, "part": part}
     parts = (
         render_to_string("annotation/_pane.html", {"pane": pane, "screen": shown, "paragraph": place})

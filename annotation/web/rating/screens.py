@@ -94,9 +94,7 @@ def _order(task: Task, assignment: Assignment) -> bool:
     return task.response_b is not None and first == Assignment.Side.B
 
 
-def _verdict(
-    criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool, begins: int
-) -> Verdict:
+def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool, begins: int) -> Verdict:
     """A judge's answer to its own criterion, in the words of its scale and the order shown."""
     value = score.value
     answer = answer_text(criterion, value)
@@ -111,9 +109,7 @@ def _verdict(
     return Verdict(answer, score.reason, quotations)
 
 
-def _reviewed(
-    assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool, begins: int
-) -> dict[str, Verdict]:
+def _reviewed(assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool, begins: int) -> dict[str, Verdict]:
     verdict = assignment.task.reviews
     if verdict is None:
         return {}
@@ -131,9 +127,7 @@ def pane_names(count: int) -> tuple[tuple[str, str], ...]:
     return (("a", _("Response A")), ("b", _("Response B")))
 
 
-def _aligned(
-    headings_a: Sequence[str], headings_b: Sequence[str]
-) -> list[tuple[int | None, int | None]] | None:
+def _aligned(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[tuple[int | None, int | None]] | None:
     """Pairs of sections; None where they are too many, or too alike, to be compared while a page waits."""
     if max(len(headings_a), len(headings_b)) > MOST_SECTIONS_ALIGNED:
         return None
@@ -153,19 +147,13 @@ def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
     outlines = [[heading.text for heading in text.outline] for text in rendered]
     pairs = _aligned(*outlines)
     aligned = pairs is not None
-    across = (
-        {a: b for a, b in pairs or () if a is not None},
-        {b: a for a, b in pairs or () if b is not None},
-    )
+    across = ({a: b for a, b in pairs or () if a is not None}, {b: a for a, b in pairs or () if b is not None})
     return tuple(
         Pane(
             letter,
             name,
             text,
-            tuple(
-                Section(number, heading, counterparts.get(number))
-                for number, heading in enumerate(text.outline)
-            ),
+            tuple(Section(number, heading, counterparts.get(number)) for number, heading in enumerate(text.outline)),
             aligned,
         )
         for (letter, name), text, counterparts in zip(pane_names(2), rendered, across, strict=True)

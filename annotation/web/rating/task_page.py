@@ -78,9 +78,7 @@ def screen_context(
         "study": study,
         "earlier": _earlier_turns(instruction),
         "instruction": render_text(instruction.text),
-        "hint": render_text(instruction.hint)
-        if assignment.conditions.get(HINT) and instruction.hint
-        else None,
+        "hint": render_text(instruction.hint) if assignment.conditions.get(HINT) and instruction.hint else None,
         "screen": screen,
         "panes": render_panes(screen, draft),
         "form": form,
@@ -140,9 +138,7 @@ def fresh_task(
 
 def _is_late(assignment: Assignment) -> bool:
     """Whether the task went to somebody else meanwhile."""
-    return assignment.status == Assignment.Status.OPEN and not (
-        assignment.seat_id or needs_no_seat(assignment)
-    )
+    return assignment.status == Assignment.Status.OPEN and not (assignment.seat_id or needs_no_seat(assignment))
 
 
 def screen_page(
@@ -159,9 +155,7 @@ def screen_page(
     """The rating page, or for HTMX its task alone, with the address of the task pushed; no form: nothing entered."""
     if not getattr(request, "htmx", False):
         form = form or form_for(screen)
-        context = screen_context(
-            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
-        )
+        context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
         return render(request, "annotation/rate.html", context, status=status)
     plain = assignment.status == Assignment.Status.OPEN and not _is_late(assignment)
     if form is None and plain and not late_note(assignment.rater, assignment.task.study):
@@ -169,16 +163,12 @@ def screen_page(
         response = HttpResponse(page)
     else:
         form = form or form_for(screen)
-        context = screen_context(
-            assignment, screen, form, submitted=submitted, draft=draft, previous=previous
-        )
+        context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
         response = render(request, "annotation/rate.html#task", context, status=status)
     return push_url(response, reverse("annotation:rate", args=[assignment.public_id]))
 
 
-def page_so_far(
-    request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = ""
-) -> HttpResponse:
+def page_so_far(request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = "") -> HttpResponse:
     """The task with what was entered or recorded so far."""
     screen = screen_of(assignment)
     draft = drafts_of(assignment).first()

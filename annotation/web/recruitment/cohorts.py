@@ -47,12 +47,7 @@ from annotation.recruitment.cohorts import (
     renew_link,
     revoke_link,
 )
-from annotation.recruitment.join_limits import (
-    JOINS_AN_HOUR,
-    MOST_JOINS_AN_HOUR,
-    change_join_limit,
-    waiting_at,
-)
+from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit, waiting_at
 from annotation.recruitment.participants import settle, waiting_requests
 from annotation.recruitment.signed_links import NoKeys, prolific_keys
 from annotation.studies.access import study_led_by
@@ -148,26 +143,17 @@ def people_of(study: Study) -> list[Person]:
         for row in Assignment.objects.filter(rater__in=raters)
         .order_by()
         .values("rater")
-        .annotate(
-            answered=Count("pk", filter=GIVEN),
-            skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
-        )
+        .annotate(answered=Count("pk", filter=GIVEN), skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)))
     }
     checks: dict[tuple[int, bool], tuple[int, int]] = {}
-    outcomes = CheckOutcome.objects.filter(
-        assignment__rater__in=raters, purpose__in=[GOLD, CONTROL, QUALIFICATION]
-    )
+    outcomes = CheckOutcome.objects.filter(assignment__rater__in=raters, purpose__in=[GOLD, CONTROL, QUALIFICATION])
     for rater, purpose, passed in outcomes.values_list("assignment__rater", "purpose", "passed"):
         right, of = checks.get((rater, purpose == QUALIFICATION), (0, 0))
         checks[rater, purpose == QUALIFICATION] = right + passed, of + 1
-    appeals = dict(
-        Flag.objects.filter(rater__in=raters, kind=APPEAL, resolved_at=None).values_list("rater", "text")
-    )
+    appeals = dict(Flag.objects.filter(rater__in=raters, kind=APPEAL, resolved_at=None).values_list("rater", "text"))
     found = [_person(rater, work.get(rater.pk, {}), checks, appeals.get(rater.pk, "")) for rater in raters]
     waiting = (Standing.State.PAUSED, Standing.State.FAILED)
-    return sorted(
-        found, key=lambda person: (not person.appeal, person.state not in waiting, -person.answered)
-    )
+    return sorted(found, key=lambda person: (not person.appeal, person.state not in waiting, -person.answered))
 
 
 def _person(
@@ -280,9 +266,7 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             limit = JoinLimitForm(request.POST)
             if limit.is_valid():
                 change_join_limit(cohort, limit.cleaned_data["joins_per_hour"], by=user)
-                messages.success(
-                    request, _("The limit for joining is changed; who was refused can join now.")
-                )
+                messages.success(request, _("The limit for joining is changed; who was refused can join now."))
             else:
                 messages.error(request, str(limit.errors["joins_per_hour"][0]))
         case "accounts":
@@ -347,9 +331,7 @@ def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResp
     """Let a browser that asks go on as a rater, or refuse it."""
     study = study_led_by(cast(User, request.user), slug)
     asked = get_object_or_404(
-        BrowserRequest.objects.select_related("participant__rater"),
-        participant__study=study,
-        pk=request_id,
+        BrowserRequest.objects.select_related("participant__rater"), participant__study=study, pk=request_id
     )
     admit = request.POST.get("do") == "admit"
     if not admit and request.POST.get("do") != "refuse":

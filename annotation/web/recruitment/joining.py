@@ -19,14 +19,7 @@ from accounts.sign_in.client_address import client_address
 from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
-from annotation.assignment.rater_status import (
-    CannotAppeal,
-    appeal,
-    ensure_standing,
-    is_stopped,
-    pass_mark,
-    stage_of,
-)
+from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (
@@ -105,9 +98,7 @@ def _step(rater: Rater | None, cohort: Cohort) -> str:
     return "begin"
 
 
-def _page(
-    request: HttpRequest, cohort: Cohort, rater: Rater | None, step: str, status: int = 200
-) -> HttpResponse:
+def _page(request: HttpRequest, cohort: Cohort, rater: Rater | None, step: str, status: int = 200) -> HttpResponse:
     study = cohort.study
     mark = pass_mark(study)
     context: dict[str, Any] = {
@@ -134,13 +125,7 @@ def _page(
 
 def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> HttpResponse:
     in_already = rater_known(request, cohort.study) is not None
-    context = {
-        "study": cohort.study,
-        "cohort": cohort,
-        "step": "closed",
-        "why": why,
-        "in_already": in_already,
-    }
+    context = {"study": cohort.study, "cohort": cohort, "step": "closed", "why": why, "in_already": in_already}
     return render(request, "annotation/join.html", context, status=status)
 
 
@@ -245,9 +230,7 @@ def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResp
     return _page(request, cohort, rater, _step(rater, cohort))
 
 
-def _take_step(
-    request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None
-) -> HttpResponse:
+def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None) -> HttpResponse:
     step = _step(rater, cohort)
     try:
         if step == "consent" and request.POST.get("answer") == "no":
@@ -273,14 +256,10 @@ def _take_step(
     return _as(request, rater, note_coming(response, rater, request.get_full_path()))
 
 
-def _declined(
-    request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None
-) -> HttpResponse:
+def _declined(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None) -> HttpResponse:
     """A crowd worker who says no gets a code, and is known when they come again; of anybody else nothing is kept."""
     if crowd is None or rater is not None:
-        return _closed(
-            request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200
-        )
+        return _closed(request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200)
     with transaction.atomic():
         _pass_door(request, cohort)
         away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
@@ -299,11 +278,7 @@ def feedback(request: HttpRequest, assignment_id: str) -> HttpResponse:
     """After a training task: what was expected, what was answered, and why."""
     mine = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
     assignment = mine.select_related(
-        "rater__standing",
-        "rater__participant",
-        "task__study",
-        "task__answer_rubric",
-        "task__response_a__instruction",
+        "rater__standing", "rater__participant", "task__study", "task__answer_rubric", "task__response_a__instruction"
     ).first()
     if assignment is None or (assignment.task.gold or {}).get("purpose") != TRAINING:
         raise Http404
@@ -367,10 +342,7 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
         counted = said if passed is None else min(said, passed)
         above = counted < said
         TimeCorrection.objects.create(
-            assignment=assignment,
-            seconds=counted,
-            claimed=said if above else None,
-            reason=form.cleaned_data["reason"],
+            assignment=assignment, seconds=counted, claimed=said if above else None, reason=form.cleaned_data["reason"]
         )
         if above:
             told = _(

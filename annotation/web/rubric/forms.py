@@ -24,19 +24,25 @@ class QuestionForm(forms.Form):
 
     origin = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
     question_en = forms.CharField(
-        required=False, max_length=500, label=gettext_lazy("Question in English"),
+        required=False,
+        max_length=500,
+        label=gettext_lazy("Question in English"),
         widget=forms.Textarea(attrs={"rows": 2, "class": "half"}),
-    )  # fmt: skip
+    )
     question_zh = forms.CharField(
-        required=False, max_length=500, label=gettext_lazy("Question in Chinese"),
+        required=False,
+        max_length=500,
+        label=gettext_lazy("Question in Chinese"),
         widget=forms.Textarea(attrs={"rows": 2, "class": "half"}),
-    )  # fmt: skip
+    )
     scale = forms.ChoiceField(required=False, label=gettext_lazy("Answered by"))
     may_not_apply = forms.BooleanField(required=False, label=gettext_lazy("May not apply"))
     numbers = forms.CharField(
-        required=False, max_length=2000, label=gettext_lazy("Looked for in the parts"),
+        required=False,
+        max_length=2000,
+        label=gettext_lazy("Looked for in the parts"),
         help_text=gettext_lazy("Such as 19, 23-25 or 13-52/5 (every fifth). Empty means the whole text."),
-    )  # fmt: skip
+    )
 
     def __init__(self, *args: Any, kind: str, known: dict[str, Criterion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,8 +64,7 @@ class QuestionForm(forms.Form):
             return read_numbers(self.cleaned_data["numbers"])
         except UnreadableNumbers as problem:
             raise forms.ValidationError(
-                _("“%(piece)s” names no part; write numbers such as 19, 23-25 or 13-52/5.")
-                % {"piece": problem}
+                _("“%(piece)s” names no part; write numbers such as 19, 23-25 or 13-52/5.") % {"piece": problem}
             ) from problem
 
     @property
@@ -71,15 +76,20 @@ class PartsForm(forms.Form):
     """What the parts of a long response are called, and how many are asked for."""
 
     mark = forms.CharField(
-        required=False, max_length=40, label=gettext_lazy("What a part is called"),
+        required=False,
+        max_length=40,
+        label=gettext_lazy("What a part is called"),
         help_text=gettext_lazy(
             "The word that stands before its number at the beginning of a line, such as Week, Day or Floor."
         ),
-    )  # fmt: skip
+    )
     asked = forms.IntegerField(
-        required=False, min_value=1, max_value=100_000, label=gettext_lazy("Parts asked for"),
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        label=gettext_lazy("Parts asked for"),
         help_text=gettext_lazy("From it the share of parts that a response has."),
-    )  # fmt: skip
+    )
 
 
 class RubricForm:
@@ -112,9 +122,7 @@ class RubricForm:
                 "may_not_apply": one.may_not_apply,
                 "numbers": write_numbers((one.subtasks or {}).get("numbers", ())),
             }
-        return QuestionForm(
-            data, prefix=f"q{number}", initial=initial, kind=self.study.kind, known=self.known
-        )
+        return QuestionForm(data, prefix=f"q{number}", initial=initial, kind=self.study.kind, known=self.known)
 
     def is_valid(self) -> bool:
         fine = all(row.is_valid() for row in self.rows) and (self.parts is None or self.parts.is_valid())
@@ -162,12 +170,7 @@ class RubricForm:
         if not numbers or self.parts is None:
             return None
         data = self.parts.cleaned_data
-        return {
-            "mark": data["mark"].strip(),
-            "numbers": numbers,
-            "kind": kind_of(numbers),
-            "asked": data["asked"],
-        }
+        return {"mark": data["mark"].strip(), "numbers": numbers, "kind": kind_of(numbers), "asked": data["asked"]}
 
 
 def same_criteria(rubric: Rubric, wanted: list[dict[str, Any]]) -> bool:

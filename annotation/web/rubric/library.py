@@ -85,11 +85,7 @@ def guideline(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _criterion(criterion: Criterion) -> CriterionRow:
     levels = [
-        (
-            float(level["value"]),
-            localized(level.get("label") or {}),
-            localized(level.get("description") or {}),
-        )
+        (float(level["value"]), localized(level.get("label") or {}), localized(level.get("description") or {}))
         for level in criterion.levels
     ]
     role = criterion.get_role_display()

@@ -28,9 +28,7 @@ def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(cast(User, request.user), slug)
     fixed = study.status != Study.Status.DRAFT or bool(study.policies.get("launching"))
     if study.kind == Study.Kind.REVIEW:
-        messages.info(
-            request, _("A review asks about the judge's own questions; it has no rubric of its own.")
-        )
+        messages.info(request, _("A review asks about the judge's own questions; it has no rubric of its own."))
         return redirect("annotation:setup", study.slug)
     form = RubricForm(study, request.POST if request.method == "POST" else None)
     status = 200
@@ -70,9 +68,7 @@ def save_rubric(study: Study, criteria: list[dict[str, Any]], *, by: User) -> Ru
     if before is not None and before.study_id == study.pk and same_criteria(before, criteria):
         return before
     for _attempt in range(5):
-        versions = Rubric.objects.filter(workspace=study.workspace_id, key=own_key(study)).order_by(
-            "-version"
-        )
+        versions = Rubric.objects.filter(workspace=study.workspace_id, key=own_key(study)).order_by("-version")
         latest = versions.first()
         try:
             with transaction.atomic():
@@ -87,10 +83,12 @@ def save_rubric(study: Study, criteria: list[dict[str, Any]], *, by: User) -> Ru
                 study.rubric = rubric
                 study.save(update_fields=["rubric"])
                 log_event(
-                    study, by, "change_rubric",
+                    study,
+                    by,
+                    "change_rubric",
                     before={"rubric": str(before or "")},
                     after={"rubric": str(rubric), "questions": [one["key"] for one in criteria]},
-                )  # fmt: skip
+                )
         except IntegrityError:  # saved at the same moment by somebody else
             continue
         if study.tasks.exists():

@@ -43,17 +43,26 @@ SAMPLES = [
 SHARES = {"probe": 100 * RATES["probe"], "gold": 100 * RATES["gold"], "control": 100 * RATES["control"]}
 PACE = ("words", "told", "paused")
 KEPT_AFTER_LAUNCH = {
-    "rubric", "benchmark", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges", "overlap",
-    "order", "hints", "controls",
-}  # fmt: skip
+    "rubric",
+    "benchmark",
+    "categories",
+    "models",
+    "samples",
+    "pairs",
+    "baselines",
+    "pairs_wanted",
+    "judges",
+    "overlap",
+    "order",
+    "hints",
+    "controls",
+}
 
 
 class NewStudyForm(forms.Form):
     """What a study is called, how it is answered and on which benchmark; the rest is chosen on the next page."""
 
-    workspace = forms.ModelChoiceField(
-        Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace")
-    )
+    workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
     name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
     kind = forms.ChoiceField(choices=KINDS, widget=forms.RadioSelect, label=gettext_lazy("Raters answer by"))
@@ -79,9 +88,7 @@ class NewStudyForm(forms.Form):
             self.add_error("name_en", _("Give the study a name in at least one language."))
         benchmark, workspace = data.get("benchmark"), data.get("workspace")
         if benchmark and workspace and benchmark.workspace_id != workspace.pk:
-            self.add_error(
-                "benchmark", _("This benchmark belongs to another workspace; choose one of this workspace.")
-            )
+            self.add_error("benchmark", _("This benchmark belongs to another workspace; choose one of this workspace."))
         return data
 
     def names(self) -> dict[str, str]:
@@ -124,60 +131,91 @@ class StudyForm(forms.Form):
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
     name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
     categories = RowsField(
-        Category.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Categories"),
+        Category.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Categories"),
         help_text=gettext_lazy("None chosen means all."),
-    )  # fmt: skip
+    )
     models = RowsField(
-        LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Models"),
+        LanguageModel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Models"),
         help_text=gettext_lazy("None chosen means all."),
-    )  # fmt: skip
+    )
     samples = forms.ChoiceField(choices=SAMPLES, required=False, label=gettext_lazy("Responses"))
     pairs = forms.ChoiceField(choices=PAIRS, required=False, label=gettext_lazy("Pairs"))
     baselines = RowsField(
-        LanguageModel.objects.none(), required=False, widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Baselines"), help_text=gettext_lazy("For pairs against chosen baselines."),
-    )  # fmt: skip
+        LanguageModel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Baselines"),
+        help_text=gettext_lazy("For pairs against chosen baselines."),
+    )
     pairs_wanted = forms.IntegerField(
-        min_value=1, max_value=1_000_000, required=False, label=gettext_lazy("Number of pairs"),
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        label=gettext_lazy("Number of pairs"),
         help_text=gettext_lazy("For pairs sampled evenly: every two models meet equally often."),
-    )  # fmt: skip
+    )
     judges = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Judges whose reasons are reviewed"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Judges whose reasons are reviewed"),
         help_text=gettext_lazy("None chosen means all."),
-    )  # fmt: skip
+    )
     rubric = forms.ModelChoiceField(
-        Rubric.objects.none(), required=False, label=gettext_lazy("Rubric"),
+        Rubric.objects.none(),
+        required=False,
+        label=gettext_lazy("Rubric"),
         empty_label=gettext_lazy("Each instruction's own: the nearest in the library"),
-    )  # fmt: skip
+    )
     overlap = forms.IntegerField(
-        min_value=1, max_value=1000, label=gettext_lazy("Answers a task"),
+        min_value=1,
+        max_value=1000,
+        label=gettext_lazy("Answers a task"),
         help_text=gettext_lazy("Different raters for each task; agreement needs at least two."),
-    )  # fmt: skip
+    )
     quota = forms.IntegerField(
-        min_value=1, max_value=1_000_000, required=False, label=gettext_lazy("Most tasks of one rater"),
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        label=gettext_lazy("Most tasks of one rater"),
         help_text=gettext_lazy("Empty means no limit."),
-    )  # fmt: skip
+    )
     order = forms.ChoiceField(choices=ORDERS, label=gettext_lazy("Order"))
     hints = forms.ChoiceField(
-        choices=HINTS, label=gettext_lazy("Hints of the instructions"),
+        choices=HINTS,
+        label=gettext_lazy("Hints of the instructions"),
         help_text=gettext_lazy("A split makes an experiment: each answer is kept with what its rater saw."),
-    )  # fmt: skip
+    )
     answers_per_hour = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Most answers an hour"),
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        label=gettext_lazy("Most answers an hour"),
         help_text=gettext_lazy("A rater who is faster is asked to come back later. Empty means no limit."),
-    )  # fmt: skip
+    )
     last_day = forms.DateField(
-        required=False, widget=forms.DateInput(attrs={"type": "date"}), label=gettext_lazy("Last day"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        label=gettext_lazy("Last day"),
         help_text=gettext_lazy("After this day (UTC) no task is handed out; begun ones may be finished."),
-    )  # fmt: skip
+    )
     training = forms.BooleanField(
-        required=False, label=gettext_lazy("Training first"),
+        required=False,
+        label=gettext_lazy("Training first"),
         help_text=gettext_lazy("Tasks marked for training come first, with feedback on every answer."),
-    )  # fmt: skip
+    )
     qualification_of = forms.IntegerField(
-        min_value=1, max_value=100, required=False, label=gettext_lazy("Qualification tasks"),
+        min_value=1,
+        max_value=100,
+        required=False,
+        label=gettext_lazy("Qualification tasks"),
         help_text=gettext_lazy("Empty means no qualification."),
-    )  # fmt: skip
+    )
     qualification_pass = forms.IntegerField(
         min_value=1, max_value=100, required=False, label=gettext_lazy("of which as expected, to pass")
     )
@@ -186,63 +224,64 @@ class StudyForm(forms.Form):
         gettext_lazy("Earlier tasks come back unannounced: how consistent is a rater?"),
     )
     probe_gap = forms.IntegerField(
-        min_value=1,
-        max_value=100_000,
-        required=False,
-        label=gettext_lazy("Repeats come after so many tasks at least"),
+        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Repeats come after so many tasks at least")
     )
     gold_percent = _share_field(gettext_lazy("Gold items, percent of tasks"))
     control_percent = _share_field(gettext_lazy("Degraded controls, percent of tasks"))
     controls = forms.IntegerField(
-        min_value=0, max_value=10_000, required=False, label=gettext_lazy("Controls to make"),
-        help_text=gettext_lazy("Copies with the end cut, a paragraph doubled or sections swapped, made at launch."),
-    )  # fmt: skip
-    checks_failed = forms.IntegerField(
-        min_value=1,
-        max_value=100,
+        min_value=0,
+        max_value=10_000,
         required=False,
-        label=gettext_lazy("A rater is paused at so many failed checks"),
+        label=gettext_lazy("Controls to make"),
+        help_text=gettext_lazy("Copies with the end cut, a paragraph doubled or sections swapped, made at launch."),
+    )
+    checks_failed = forms.IntegerField(
+        min_value=1, max_value=100, required=False, label=gettext_lazy("A rater is paused at so many failed checks")
     )
     checks_window = forms.IntegerField(
         min_value=1, max_value=100, required=False, label=gettext_lazy("among the latest")
     )
     show_gold = forms.BooleanField(
-        required=False, label=gettext_lazy("Raters see their own agreement with gold"),
+        required=False,
+        label=gettext_lazy("Raters see their own agreement with gold"),
         help_text=gettext_lazy("It changes after every 50 answers only, so that it does not give single tasks away."),
-    )  # fmt: skip
+    )
     pace_words = forms.IntegerField(
-        min_value=0, max_value=100_000, required=False, label=gettext_lazy("Fastest reading, words a minute"),
+        min_value=0,
+        max_value=100_000,
+        required=False,
+        label=gettext_lazy("Fastest reading, words a minute"),
         help_text=gettext_lazy(
             "Answers that come sooner count as too fast. Nobody reads more than 1,000 words a minute; most adults read "
             "175 to 300. 0 means that no rater is paused for speed."
         ),
-    )  # fmt: skip
+    )
     pace_told = forms.IntegerField(
-        min_value=1, max_value=1000, required=False,
-        label=gettext_lazy("A rater is told after so many answers in a row that are too fast"),
-    )  # fmt: skip
-    pace_paused = forms.IntegerField(
-        min_value=1, max_value=1000, required=False, label=gettext_lazy("and paused after so many more"),
-    )  # fmt: skip
-    guideline = forms.ModelChoiceField(
-        Guideline.objects.none(),
+        min_value=1,
+        max_value=1000,
         required=False,
-        label=gettext_lazy("Guideline"),
-        empty_label=gettext_lazy("None"),
+        label=gettext_lazy("A rater is told after so many answers in a row that are too fast"),
+    )
+    pace_paused = forms.IntegerField(
+        min_value=1, max_value=1000, required=False, label=gettext_lazy("and paused after so many more")
+    )
+    guideline = forms.ModelChoiceField(
+        Guideline.objects.none(), required=False, label=gettext_lazy("Guideline"), empty_label=gettext_lazy("None")
     )
     consent_en = _text_field(
         gettext_lazy("Consent text in English"),
-        gettext_lazy(
-            "What who joins by a link agrees to, in Markdown. Cohorts may have a text of their own."
-        ),
+        gettext_lazy("What who joins by a link agrees to, in Markdown. Cohorts may have a text of their own."),
     )
     consent_zh = _text_field(gettext_lazy("Consent text in Chinese"))
     payment_en = _text_field(gettext_lazy("Note on payment in English"), rows=2)
     payment_zh = _text_field(gettext_lazy("Note on payment in Chinese"), rows=2)
     raters = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Raters expected"),
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        label=gettext_lazy("Raters expected"),
         help_text=gettext_lazy("Used by the plan alone."),
-    )  # fmt: skip
+    )
     hourly_pay = forms.DecimalField(
         min_value=0, max_digits=10, decimal_places=2, required=False, label=gettext_lazy("Pay an hour")
     )
@@ -284,15 +323,7 @@ class StudyForm(forms.Form):
             case Study.Kind.PAIR:
                 return ("samples", "judges")
             case Study.Kind.REVIEW:
-                return (
-                    "samples",
-                    "pairs",
-                    "baselines",
-                    "pairs_wanted",
-                    "rubric",
-                    "controls",
-                    "control_percent",
-                )
+                return ("samples", "pairs", "baselines", "pairs_wanted", "rubric", "controls", "control_percent")
             case Study.Kind.CHECK:
                 return ("pairs", "baselines", "pairs_wanted", "judges", "controls", "control_percent")
             case _:
@@ -316,9 +347,7 @@ class StudyForm(forms.Form):
             self.add_error("pace_words", told % {"n": SLOWEST_LIMIT})
         window, failed = data.get("checks_window") or 10, data.get("checks_failed") or 3
         if failed > window:
-            self.add_error(
-                "checks_failed", _("The number of failures is higher than the number of checks looked at.")
-            )
+            self.add_error("checks_failed", _("The number of failures is higher than the number of checks looked at."))
         return data
 
     def sections(self) -> Iterator[FormSection]:
@@ -371,9 +400,7 @@ class StudyForm(forms.Form):
     def _selection(self) -> dict[str, Any]:
         data = self.cleaned_data
         chosen: dict[str, Any] = {
-            name: sorted(one.pk for one in data[name])
-            for name in ("categories", "models", "baselines")
-            if name in data
+            name: sorted(one.pk for one in data[name]) for name in ("categories", "models", "baselines") if name in data
         }
         chosen["judges"] = sorted(int(pk) for pk in data.get("judges", ()))
         # Verdicts drawn from a run are no field of the page, and stay as they were drawn.
@@ -404,49 +431,92 @@ def initial_of(study: Study) -> dict[str, Any]:
     qualification = policies.get("qualification") or {}
     plain = ("quota", "answers_per_hour", "last_day", "training", "controls", "show_gold")
     return {
-        **{f"{stem}_{short}": texts.get(language, "")
-           for stem, texts in (("name", study.names), ("consent", policies.get("consent", {})),
-                               ("payment", policies.get("payment", {})))
-           for short, language in (("en", "en"), ("zh", "zh-hans"))},
-        "categories": chosen.categories, "models": chosen.models, "samples": chosen.samples, "pairs": chosen.pairs,
-        "baselines": chosen.baselines, "pairs_wanted": chosen.pairs_wanted or None,
+        **{
+            f"{stem}_{short}": texts.get(language, "")
+            for stem, texts in (
+                ("name", study.names),
+                ("consent", policies.get("consent", {})),
+                ("payment", policies.get("payment", {})),
+            )
+            for short, language in (("en", "en"), ("zh", "zh-hans"))
+        },
+        "categories": chosen.categories,
+        "models": chosen.models,
+        "samples": chosen.samples,
+        "pairs": chosen.pairs,
+        "baselines": chosen.baselines,
+        "pairs_wanted": chosen.pairs_wanted or None,
         "judges": [str(pk) for pk in chosen.judges],
-        "rubric": study.rubric_id, "guideline": study.guideline_id,
+        "rubric": study.rubric_id,
+        "guideline": study.guideline_id,
         "overlap": policies.get("overlap", 1),
         "order": policies.get("order", "random"),
         "hints": policies.get("hints", "hidden"),
         **{name: policies.get(name) for name in plain},
-        "qualification_of": qualification.get("of"), "qualification_pass": qualification.get("pass"),
+        "qualification_of": qualification.get("of"),
+        "qualification_pass": qualification.get("pass"),
         **{
             f"{kind}_percent": round(100 * policies.get(f"{kind}_rate", usual / 100), 4)
             for kind, usual in SHARES.items()
         },
         "probe_gap": policies.get("probe_gap", USUAL_GAP),
-        "checks_window": checks.get("window", 10), "checks_failed": checks.get("failed", 3),
-        **{
-            f"pace_{name}": policies.get("reading_pace", {}).get(name, getattr(PaceRule(), name))
-            for name in PACE
-        },
+        "checks_window": checks.get("window", 10),
+        "checks_failed": checks.get("failed", 3),
+        **{f"pace_{name}": policies.get("reading_pace", {}).get(name, getattr(PaceRule(), name)) for name in PACE},
         **{name: plan.get(name) for name in ("raters", "hourly_pay", "currency")},
-    }  # fmt: skip
+    }
 
 
 _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
     ("name", gettext_lazy("Name"), "", ("name_en", "name_zh")),
-    ("tasks", gettext_lazy("What is rated"), gettext_lazy("The tasks are made from this choice at launch."),
-     ("rubric", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges")),
-    ("handout", gettext_lazy("Handing out"), "",
-     ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day")),
-    ("quality", gettext_lazy("Measuring raters"),
-     gettext_lazy("Checks come between the other tasks, look like them, and count in no result about the responses."),
-     ("training", "qualification_of", "qualification_pass", "probe_percent", "probe_gap", "gold_percent",
-      "control_percent", "controls", "checks_failed", "checks_window", "show_gold", "pace_words", "pace_told",
-      "pace_paused")),
-    ("texts", gettext_lazy("What raters read"), "",
-     ("guideline", "consent_en", "consent_zh", "payment_en", "payment_zh")),
-    ("plan", gettext_lazy("For the plan"), gettext_lazy("Shapes the figures beside this form, and nothing else."),
-     ("raters", "hourly_pay", "currency")),
-]  # fmt: skip
+    (
+        "tasks",
+        gettext_lazy("What is rated"),
+        gettext_lazy("The tasks are made from this choice at launch."),
+        ("rubric", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges"),
+    ),
+    (
+        "handout",
+        gettext_lazy("Handing out"),
+        "",
+        ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day"),
+    ),
+    (
+        "quality",
+        gettext_lazy("Measuring raters"),
+        gettext_lazy(
+            "Checks come between the other tasks, look like them, and count in no result about the responses."
+        ),
+        (
+            "training",
+            "qualification_of",
+            "qualification_pass",
+            "probe_percent",
+            "probe_gap",
+            "gold_percent",
+            "control_percent",
+            "controls",
+            "checks_failed",
+            "checks_window",
+            "show_gold",
+            "pace_words",
+            "pace_told",
+            "pace_paused",
+        ),
+    ),
+    (
+        "texts",
+        gettext_lazy("What raters read"),
+        "",
+        ("guideline", "consent_en", "consent_zh", "payment_en", "payment_zh"),
+    ),
+    (
+        "plan",
+        gettext_lazy("For the plan"),
+        gettext_lazy("Shapes the figures beside this form, and nothing else."),
+        ("raters", "hourly_pay", "currency"),
+    ),
+]
 
 
 class GuidelineForm(forms.Form):

@@ -42,14 +42,15 @@ class KnownAnswerForm(forms.Form):
     """The answers expected, each from a lowest to a highest value; a question left empty is not looked at."""
 
     purpose = forms.ChoiceField(choices=PURPOSES, initial=GOLD, label=gettext_lazy("What the task is for"))
-    why_en = forms.CharField(required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3}),
-                             label=gettext_lazy("Why, in English"),
-                             help_text=gettext_lazy("Shown as feedback in training."))  # fmt: skip
-    why_zh = forms.CharField(
+    why_en = forms.CharField(
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        label=gettext_lazy("Why, in Chinese"),
+        label=gettext_lazy("Why, in English"),
+        help_text=gettext_lazy("Shown as feedback in training."),
+    )
+    why_zh = forms.CharField(
+        required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3}), label=gettext_lazy("Why, in Chinese")
     )
 
     def __init__(self, criteria: list[Criterion], *args: Any, **kwargs: Any) -> None:
@@ -118,9 +119,11 @@ def marked_tasks(study: Study) -> QuerySet[Task]:
 
 def _purpose_names() -> dict[str, str]:
     return {
-        GOLD: _("Gold item"), CONTROL: _("Degraded control"), "training": _("Training"),
+        GOLD: _("Gold item"),
+        CONTROL: _("Degraded control"),
+        "training": _("Training"),
         "qualification": _("Qualification"),
-    }  # fmt: skip
+    }
 
 
 @results_page
@@ -132,9 +135,7 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return _make_tasks_to_choose(request, study)
     sought = request.GET.get("q", "").strip()
-    open_to_mark = study.tasks.filter(gold__isnull=True).exclude(
-        assignments__rater__kind__in=["person", "slot"]
-    )
+    open_to_mark = study.tasks.filter(gold__isnull=True).exclude(assignments__rater__kind__in=["person", "slot"])
     if sought:
         open_to_mark = open_to_mark.filter(
             Q(response_a__instruction__external_id__icontains=sought)
@@ -142,9 +143,7 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
             | Q(response_a__model__name__icontains=sought)
         )
     names = _purpose_names()
-    marked = [
-        (names.get((task.gold or {}).get("purpose", ""), ""), task) for task in marked_tasks(study)[:500]
-    ]
+    marked = [(names.get((task.gold or {}).get("purpose", ""), ""), task) for task in marked_tasks(study)[:500]]
     context = {
         "study": study,
         "can_lead": True,
@@ -227,10 +226,7 @@ def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 
 def unmark(task: Task, *, by: User) -> None:
     """Take the known answer away; in a launched study the task gets its seats. Raises StudyRefused."""
-    if (
-        Assignment.objects.filter(task=task).exists()
-        or CheckOutcome.objects.filter(assignment__task=task).exists()
-    ):
+    if Assignment.objects.filter(task=task).exists() or CheckOutcome.objects.filter(assignment__task=task).exists():
         raise StudyRefused(_("The task was already given to a rater as a check; it stays one."))
     before = task.gold
     if before and before.get("purpose") not in (GOLD, *BEFORE_RATING):
@@ -238,8 +234,6 @@ def unmark(task: Task, *, by: User) -> None:
     with transaction.atomic():
         task.gold = None
         task.save(update_fields=["gold"])
-        log_event(
-            task.study, by, "unmark_known_answer", about=task, before={"task": task.key, **(before or {})}
-        )
+        log_event(task.study, by, "unmark_known_answer", about=task, before={"task": task.key, **(before or {})})
         if task.study.status != Study.Status.DRAFT:
             make_seats(task.study)

@@ -65,11 +65,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
         data = form.cleaned_data
         try:
             study = create_study(
-                workspace=data["workspace"],
-                names=form.names(),
-                kind=data["kind"],
-                benchmark=data["benchmark"],
-                by=user,
+                workspace=data["workspace"], names=form.names(), kind=data["kind"], benchmark=data["benchmark"], by=user
             )
         except StudyRefused as problem:
             form.add_error("name_en", for_reader(problem))
@@ -119,9 +115,7 @@ def launching(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(_user(request), slug)
     progress = launch_progress(study)
     if not progress:
-        return redirect(
-            "annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study.slug
-        )
+        return redirect("annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study.slug)
     return render(request, "annotation/setup.html#launching", {"study": study, "launch": progress})
 
 
@@ -192,9 +186,7 @@ def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
 def _versions(study: Study) -> QuerySet[Guideline]:
     if study.guideline is None:
         return Guideline.objects.none()
-    return Guideline.objects.filter(workspace=study.workspace_id, key=study.guideline.key).order_by(
-        "-version"
-    )
+    return Guideline.objects.filter(workspace=study.workspace_id, key=study.guideline.key).order_by("-version")
 
 
 def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guideline:
@@ -208,10 +200,7 @@ def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guidelin
         try:
             with transaction.atomic():
                 made = Guideline.objects.create(
-                    workspace_id=study.workspace_id,
-                    key=key,
-                    version=latest.version + 1 if latest else 1,
-                    texts=texts,
+                    workspace_id=study.workspace_id, key=key, version=latest.version + 1 if latest else 1, texts=texts
                 )
                 study.guideline = made
                 study.save(update_fields=["guideline"])
@@ -252,11 +241,5 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(_user(request), slug)
     page = Paginator(events_of(study), EVENTS_A_PAGE).get_page(request.GET.get("page"))
     lines: list[EventLine] = event_lines(study, list(page.object_list))
-    context = {
-        "study": study,
-        "can_lead": True,
-        "provenance": provenance_of(study),
-        "page": page,
-        "lines": lines,
-    }
+    context = {"study": study, "can_lead": True, "provenance": provenance_of(study), "page": page, "lines": lines}
     return render(request, "annotation/history.html", context)

@@ -73,29 +73,21 @@ def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpRespon
     side = Assignment.Side.A if number % 2 else Assignment.Side.B
     assignment, count = preview_assignment(study, max(0, number - 1), side)
     screen = screen_of(assignment)
-    context: dict[str, Any] = {
-        "preview": True,
-        "task_number": (max(1, number) - 1) % count + 1,
-        "task_count": count,
-    }
+    context: dict[str, Any] = {"preview": True, "task_number": (max(1, number) - 1) % count + 1, "task_count": count}
     if request.method == "POST":
         form = AnswerForm(screen.criteria, request.POST, shown=screen.shown)
         if form.is_valid():
             return _go_on(request, study, context["task_number"] % count + 1, assignment)
         context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
         part = getattr(request, "htmx", False)
-        return render(
-            request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=422
-        )
+        return render(request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=422)
     form = AnswerForm(screen.criteria, shown=screen.shown)
     context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
     context["late"] = False
     return render(request, "annotation/rate.html", context)
 
 
-def _go_on(
-    request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None
-) -> HttpResponse:
+def _go_on(request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None) -> HttpResponse:
     """To the preview of another task, telling the page to forget what was entered."""
     messages.info(request, _("This is a preview: nothing was stored."))
     address = reverse("annotation:preview_rate", args=[number, study.public_id])
@@ -148,9 +140,7 @@ def preview_differences(request: HttpRequest, number: int, study_id: str) -> Htt
         "task_number": (max(1, number) - 1) % count + 1,
     }
     part = getattr(request, "htmx", False)
-    return render(
-        request, "annotation/differences.html#text" if part else "annotation/differences.html", context
-    )
+    return render(request, "annotation/differences.html#text" if part else "annotation/differences.html", context)
 
 
 @results_page

@@ -53,9 +53,7 @@ def _found(study: Study, page: Page[Flag]) -> list[Found]:
     )
     by_pk = {task.pk: task for task in chosen}
     launched = study.status != Study.Status.DRAFT and Seat.objects.filter(study=study).exists()
-    seated = (
-        set(Seat.objects.filter(task__in=held).values_list("task_id", flat=True)) if launched else set(held)
-    )
+    seated = set(Seat.objects.filter(task__in=held).values_list("task_id", flat=True)) if launched else set(held)
     known: dict[int, tuple[Mention, ...]] = {}
     return [
         Found(by_pk[pk], next(named_in(by_pk[pk], known), None), pk not in seated and by_pk[pk].gold is None)

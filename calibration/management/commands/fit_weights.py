@@ -18,33 +18,19 @@ MOST_DRAWS = 20_000
 
 
 class Command(StudyCommand):
-    help = (
-        "Fit checklist weights to a study's answers, with their certificate; or repeat a fit from its JSON."
-    )
+    help = "Fit checklist weights to a study's answers, with their certificate; or repeat a fit from its JSON."
     study_optional = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--floor", type=float, default=0.5, help="The smallest raw weight (default 0.5).")
-        parser.add_argument(
-            "--pool", action="store_true", help="Draw each category's weights toward its parent's."
-        )
-        parser.add_argument(
-            "--draws", type=int, default=1000, help="Draws of the cluster bootstrap (default 1000)."
-        )
-        parser.add_argument(
-            "--seed", type=int, default=0, help="Seed of the bootstrap and of the folds (default 0)."
-        )
-        parser.add_argument(
-            "--skip-small", action="store_true", help="Leave out categories with too few answers."
-        )
+        parser.add_argument("--pool", action="store_true", help="Draw each category's weights toward its parent's.")
+        parser.add_argument("--draws", type=int, default=1000, help="Draws of the cluster bootstrap (default 1000).")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the bootstrap and of the folds (default 0).")
+        parser.add_argument("--skip-small", action="store_true", help="Leave out categories with too few answers.")
         parser.add_argument("--publish", metavar="NAME", help="Publish the fit under this name.")
-        parser.add_argument(
-            "--export", metavar="FILE", help="Write the fit with its rows, so that it can be repeated."
-        )
-        parser.add_argument(
-            "--from", dest="source", metavar="FILE", help="Repeat an exported fit and compare."
-        )
+        parser.add_argument("--export", metavar="FILE", help="Write the fit with its rows, so that it can be repeated.")
+        parser.add_argument("--from", dest="source", metavar="FILE", help="Repeat an exported fit and compare.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["source"]) == bool(options["study"]):
@@ -57,9 +43,7 @@ class Command(StudyCommand):
         if options["draws"] < 0 or options["seed"] < 0:
             raise CommandError("--draws and --seed take whole numbers from 0 up.")
         if options["draws"] > MOST_DRAWS:
-            raise CommandError(
-                f"--draws takes {MOST_DRAWS:,} at most; more no longer move an interval's ends."
-            )
+            raise CommandError(f"--draws takes {MOST_DRAWS:,} at most; more no longer move an interval's ends.")
         study = self.study_of(options)
         try:
             fit = run_fit(
@@ -112,19 +96,14 @@ class Command(StudyCommand):
 
     def _print(self, payload: dict[str, Any], as_json: bool) -> None:
         if as_json:
-            plain = [
-                {name: value for name, value in one.items() if name != "rows"}
-                for one in payload["categories"]
-            ]
+            plain = [{name: value for name, value in one.items() if name != "rows"} for one in payload["categories"]]
             self.stdout.write(json.dumps({**payload, "categories": plain}, ensure_ascii=False))
             return
         self.stdout.write(f"{payload['study']}: fit {payload['name'] or payload['fit']}")
         for one in payload["categories"]:
             unseen = one["r2_leave_one_instruction_out"]
             said = "not defined" if unseen is None else f"{unseen:.3f}"
-            self.stdout.write(
-                f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on unseen instructions {said}"
-            )
+            self.stdout.write(f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on unseen instructions {said}")
             for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
                 floored = "  at the floor" if item in one["at_floor"] else ""
                 self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")

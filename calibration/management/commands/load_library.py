@@ -56,10 +56,7 @@ def load_library(workspace: Workspace) -> dict[str, Counts]:
         counts["Guidelines"] += load_guideline(workspace, key, versions)
     published = _read(FIXTURES / "published" / "hellobench.json")
     _fit, made = load_published_weights(
-        benchmark=benchmarks["hellobench"],
-        name=PUBLISHED_FIT,
-        source=PUBLISHED_SOURCE,
-        weights=published["table_17"],
+        benchmark=benchmarks["hellobench"], name=PUBLISHED_FIT, source=PUBLISHED_SOURCE, weights=published["table_17"]
     )
     counts["Published weights"] += Counts(created=int(made), already_there=int(not made))
     return counts

@@ -16,9 +16,7 @@ class Command(StudyCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--criterion", default="", metavar="KEY", help="The criterion (default: the overall one)."
-        )
+        parser.add_argument("--criterion", default="", metavar="KEY", help="The criterion (default: the overall one).")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = self.study_of(options)
@@ -45,11 +43,7 @@ class Command(StudyCommand):
             said = alpha["reason"] if alpha["value"] is None else f"{alpha['value']:.4f} ({_interval(alpha)})"
             self.stdout.write(f"alpha {metric:<8} {said}")
         for name, judge in report["judges"].items():
-            said = (
-                judge["reason"]
-                if judge["loo"] is None
-                else f"{judge['loo']:.4f} ({_interval(judge['interval'])})"
-            )
+            said = judge["reason"] if judge["loo"] is None else f"{judge['loo']:.4f} ({_interval(judge['interval'])})"
             self.stdout.write(f"judge {name}: {said}, n {judge['n']}, unscored {judge['unscored']}")
 
 

@@ -74,9 +74,7 @@ def krippendorff_alpha(
     lines, _ = compact(check_codes("Units", units))
     columns, levels = level_codes(np.asarray(values, dtype=np.float64))
     if metric == "ratio" and levels[0] < 0:
-        raise ValueError(
-            f"The ratio metric needs values from 0 up, found {levels[0]:g}; use interval instead."
-        )
+        raise ValueError(f"The ratio metric needs values from 0 up, found {levels[0]:g}; use interval instead.")
     counts = count_table(lines, columns)
     kept = with_two_raters(counts)
     table = counts[kept].astype(np.float64)
@@ -115,9 +113,7 @@ def _distances(levels: FloatArray, metric: Metric) -> FloatArray:
     return np.asarray((apart / np.where(both > 0, both, 1.0)) ** 2, dtype=np.float64)
 
 
-def _alpha_values(
-    observed: FloatArray, expected: FloatArray, ratings: FloatArray
-) -> tuple[FloatArray, BoolArray]:
+def _alpha_values(observed: FloatArray, expected: FloatArray, ratings: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Alpha and both disagreements from the summed distances of pairs within units and of all pairs."""
     usable = expected > 1e-12 * np.max(expected, initial=0.0)
     within = observed / ratings
@@ -173,9 +169,7 @@ def _crossed_by_cluster(table: FloatArray, codes: IntArray, k: int) -> FloatArra
     return np.concatenate(columns, axis=1)
 
 
-def _crossed_by_draw(
-    table: FloatArray, codes: IntArray, k: int, drawn: FloatArray, ranks: FloatArray
-) -> FloatArray:
+def _crossed_by_draw(table: FloatArray, codes: IntArray, k: int, drawn: FloatArray, ranks: FloatArray) -> FloatArray:
     """Sum over units of (summed ranks)^2/(raters - 1) in each draw (b,), a few draws at a time."""
     others = (table.sum(axis=1) - 1)[:, None]
     at_once = max(1, MOST_SUMS // len(table))

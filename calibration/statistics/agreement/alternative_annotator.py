@@ -147,9 +147,7 @@ def alternative_annotator_test(
     won = benjamini_yekutieli(np.array([one.p for one in contests]), q)
     inside = given[rater[usable]] >= min_items
     value, ends = cluster_intervals(
-        *_advantage(judge_wins[inside], rater[usable][inside], cluster[usable][inside]),
-        draws=draws,
-        seed=seed,
+        *_advantage(judge_wins[inside], rater[usable][inside], cluster[usable][inside]), draws=draws, seed=seed
     )
     return AlternativeAnnotator(
         winning_rate=float(won.mean()),
@@ -159,9 +157,7 @@ def alternative_annotator_test(
         high=float(ends.high[0]),
         interval_kind=ends.kind,
         raters={
-            who[code]: RaterContest(
-                one.judge_advantage, one.rater_advantage, one.p, bool(win), one.n, one.clusters
-            )
+            who[code]: RaterContest(one.judge_advantage, one.rater_advantage, one.p, bool(win), one.n, one.clusters)
             for code, one, win in zip(entered, contests, won, strict=True)
         },
         left_out={who[code]: int(given[code]) for code in np.flatnonzero(given < min_items)},
@@ -207,9 +203,7 @@ def _alignments(
     return np.asarray(by_judge, dtype=np.float64), np.asarray(by_rater, dtype=np.float64)
 
 
-def _contest(
-    judge_wins: FloatArray, rater_wins: FloatArray, cluster: IntArray, epsilon: float
-) -> RaterContest:
+def _contest(judge_wins: FloatArray, rater_wins: FloatArray, cluster: IntArray, epsilon: float) -> RaterContest:
     codes, k = cluster_codes(cluster)
     apart = rater_wins - judge_wins
     n = apart.size

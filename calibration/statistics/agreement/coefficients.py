@@ -151,9 +151,7 @@ def outer_leave_one_out(
     columns = check_codes("Labels", labels)
     verdicts = np.asarray(judge_labels, dtype=np.int64)
     if int(lines.max()) >= verdicts.size:
-        raise ValueError(
-            f"Task {int(lines.max())} has no entry among {verdicts.size} judge labels; -1 is unusable."
-        )
+        raise ValueError(f"Task {int(lines.max())} has no entry among {verdicts.size} judge labels; -1 is unusable.")
     counts = count_table(lines, columns)
     two = with_two_raters(counts)
     usable = verdicts[two] >= 0

@@ -121,9 +121,7 @@ def cohen_kappa(
         raise NoDisagreementPossible(int(levels[0]), int(places.size))
     width = levels.size
     codes, k = cluster_codes(np.arange(one.size) if clusters is None else clusters)
-    cells = np.bincount(
-        codes * width**2 + places[: one.size] * width + places[one.size :], minlength=k * width**2
-    )
+    cells = np.bincount(codes * width**2 + places[: one.size] * width + places[one.size :], minlength=k * width**2)
     tables = cells.reshape(k, width, width).astype(np.float64)
     apart = np.abs(np.arange(width)[:, None] - np.arange(width)[None, :]) / (width - 1)
     cost = np.where(apart > 0, 1.0, 0.0) if weights is None else apart if weights == "linear" else apart**2

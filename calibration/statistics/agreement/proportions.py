@@ -10,14 +10,7 @@ from scipy.stats import norm
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.resampling import (
-    MIN_CLUSTERS,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Labels,
-    cluster_codes,
-)
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 ProportionInterval: TypeAlias = Literal["wilson95", "leave_one_out_range", "none"]
 

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.agreement.rating_tables import (
-    check_codes,
-    count_table,
-    level_codes,
-    sum_by,
-    task_clusters,
-)
+from calibration.statistics.agreement.rating_tables import check_codes, count_table, level_codes, sum_by, task_clusters
 from calibration.statistics.errors import MissingCells, NoDisagreementPossible, RepeatedCell, TooFewRatings
 from calibration.statistics.resampling import (
     BoolArray,
@@ -169,9 +163,7 @@ def _icc_statistic(table: FloatArray, codes: IntArray, k: int) -> CountedStatist
     """The three intraclass correlations from sums over units (Shrout and Fleiss's mean squares)."""
     width = table.shape[1]
     means = table.mean(axis=1)
-    sums = sum_by(
-        codes, k, np.column_stack([np.ones(len(table)), means, means**2, (table**2).sum(axis=1), table])
-    )
+    sums = sum_by(codes, k, np.column_stack([np.ones(len(table)), means, means**2, (table**2).sum(axis=1), table]))
 
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         m = drawn @ sums

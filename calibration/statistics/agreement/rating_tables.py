@@ -20,9 +20,7 @@ def check_codes(what: str, codes: NDArray[np.integer] | Sequence[int]) -> IntArr
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be a flat array of integer codes, found {array.dtype} {array.shape}.")
     if int(array.min()) < 0:
-        raise ValueError(
-            f"{what} must be codes from 0 up, found {int(array.min())}; drop missing ones first."
-        )
+        raise ValueError(f"{what} must be codes from 0 up, found {int(array.min())}; drop missing ones first.")
     return array.astype(np.int64, copy=False)
 
 
@@ -67,9 +65,7 @@ def level_codes(values: FloatArray) -> tuple[IntArray, FloatArray]:
     return places.reshape(-1).astype(np.int64), levels
 
 
-def task_clusters(
-    lines: IntArray, height: int, clusters: Labels | None, kept: IntArray
-) -> tuple[IntArray, int]:
+def task_clusters(lines: IntArray, height: int, clusters: Labels | None, kept: IntArray) -> tuple[IntArray, int]:
     """Cluster code of each kept task, and how many clusters those are.
 
     `clusters` labels each rating, like `lines`; without it every task is its own cluster. Raises ValueError for

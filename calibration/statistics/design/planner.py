@@ -170,14 +170,10 @@ def plan_study(
 def _check(study: PlannedStudy, assumed: Assumptions) -> None:
     for name in ("instructions", "models", "raters", "overlap", "items", "reading_speed"):
         if not getattr(study, name) >= 1:
-            raise OutOfRange(
-                f"The number for {name.replace('_', ' ')}", 1, float("inf"), getattr(study, name)
-            )
+            raise OutOfRange(f"The number for {name.replace('_', ' ')}", 1, float("inf"), getattr(study, name))
     for name in ("words_per_response", "words_per_instruction", "seconds_per_answer"):
         if not getattr(study, name) >= 0:
-            raise OutOfRange(
-                f"The number for {name.replace('_', ' ')}", 0, float("inf"), getattr(study, name)
-            )
+            raise OutOfRange(f"The number for {name.replace('_', ' ')}", 0, float("inf"), getattr(study, name))
     for what, share in (
         ("The share of repeats", study.repeat_share),
         ("The agreement of two raters", assumed.agreement),
@@ -233,12 +229,7 @@ def _measured(
         return found
     if study.overlap >= 2:
         alpha = krippendorff_alpha(
-            rows.response,
-            rows.overall,
-            metric="interval",
-            draws=draws,
-            seed=seed,
-            clusters=rows.instruction,
+            rows.response, rows.overall, metric="interval", draws=draws, seed=seed, clusters=rows.instruction
         )
         found["alpha"] = np.array([alpha.value, alpha.low, alpha.high]), alpha.interval_kind
         inner = leave_one_out(

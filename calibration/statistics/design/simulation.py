@@ -44,13 +44,7 @@ def one_factor_loadings(correlations: Floats) -> Floats:
 
 
 def simulate_checklist(
-    quality: Floats,
-    weights: Floats,
-    *,
-    loadings: Floats,
-    overall_mse: float,
-    levels: Floats,
-    rng: np.random.Generator,
+    quality: Floats, weights: Floats, *, loadings: Floats, overall_mse: float, levels: Floats, rng: np.random.Generator
 ) -> SimulatedRatings:
     """Ratings of each response by each rater.
 

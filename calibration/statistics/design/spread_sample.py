@@ -26,11 +26,7 @@ def spread_sample(marked: Mapping[int, Marks], wanted: int, *, seed: int) -> lis
     while groups and len(found) < wanted:
         marks = min(
             groups,
-            key=lambda one: (
-                taken[one],
-                sum(count[mark] for count, mark in zip(seen, one, strict=True)),
-                turns[one],
-            ),
+            key=lambda one: (taken[one], sum(count[mark] for count, mark in zip(seen, one, strict=True)), turns[one]),
         )
         found.append(groups[marks].pop())
         taken[marks] += 1

@@ -114,9 +114,7 @@ def length_bias(
     where no pair differs enough.
     """
     if threshold < 1:
-        raise ValueError(
-            f"The threshold must be at least 1 character, found {threshold}; equals have no longer side."
-        )
+        raise ValueError(f"The threshold must be at least 1 character, found {threshold}; equals have no longer side.")
     score = _check_points(points)
     ahead = np.asarray(first_chars, dtype=np.float64) - np.asarray(second_chars, dtype=np.float64)
     if ahead.shape != score.shape:
@@ -142,9 +140,7 @@ def length_bias(
     )
 
 
-def position_bias(
-    points: FloatArray, *, clusters: Labels | None = None, draws: int = 0, seed: int = 0
-) -> PositionBias:
+def position_bias(points: FloatArray, *, clusters: Labels | None = None, draws: int = 0, seed: int = 0) -> PositionBias:
     """Win share of the side shown first. Raises TooFewRatings where every game was tied."""
     score = _check_points(points)
     decided = score != 0.5
@@ -156,12 +152,7 @@ def position_bias(
 
 
 def swap_agreement(
-    points: FloatArray,
-    swapped_points: FloatArray,
-    *,
-    clusters: Labels | None = None,
-    draws: int = 0,
-    seed: int = 0,
+    points: FloatArray, swapped_points: FloatArray, *, clusters: Labels | None = None, draws: int = 0, seed: int = 0
 ) -> SwapAgreement:
     """Agreement of a rater with itself under swapped sides; both arrays (n,) are points of the side shown first."""
     once, again = _check_points(points), _check_points(swapped_points)
@@ -199,9 +190,7 @@ def self_preference(
     side = own_first[one]
     mine = np.where(side, judged[one], 1 - judged[one])
     theirs = np.where(side, reference[one], 1 - reference[one])
-    judge, people, lift = mean_shares(
-        [mine, theirs, mine - theirs], chosen(clusters, one), draws=draws, seed=seed
-    )
+    judge, people, lift = mean_shares([mine, theirs, mine - theirs], chosen(clusters, one), draws=draws, seed=seed)
     return SelfPreference(int(one.sum()), judge, people, lift)
 
 

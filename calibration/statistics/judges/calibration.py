@@ -10,14 +10,7 @@ import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.resampling import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Labels,
-    cluster_codes,
-    cluster_intervals,
-)
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes, cluster_intervals
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.weights.rows import check_range
 
@@ -90,9 +83,7 @@ def soft_verdicts(
         slope = (m[:, -1] - sum_x * sum_y / total) / np.where(usable, spread, 1.0)
         apart = of_judge + n * centre - of_people
         shares = of_people / np.where(n > 0, n, 1.0)
-        return np.column_stack(
-            [slope, apart.sum(axis=1) / total, np.abs(apart).sum(axis=1) / total, shares]
-        ), usable
+        return np.column_stack([slope, apart.sum(axis=1) / total, np.abs(apart).sum(axis=1) / total, shares]), usable
 
     values, found = cluster_intervals(statistic, k, draws=draws, seed=seed)
     slope, offset, error = (

@@ -233,10 +233,7 @@ def _correlations(x: FloatArray, y: FloatArray, codes: IntArray, k: int) -> Coun
     """Spearman, Kendall and Pearson of draws of whole clusters, without expanding the draws."""
     _, by_x = np.unique(x, return_inverse=True)
     _, by_y = np.unique(y, return_inverse=True)
-    levels_x, levels_y = (
-        count_table(codes, by_x).astype(np.float64),
-        count_table(codes, by_y).astype(np.float64),
-    )
+    levels_x, levels_y = (count_table(codes, by_x).astype(np.float64), count_table(codes, by_y).astype(np.float64))
     dx, dy = (x - x.mean()) / np.ptp(x), (y - y.mean()) / np.ptp(y)
     moments = sum_by(codes, k, np.column_stack([np.ones_like(dx), dx, dy, dx * dx, dy * dy, dx * dy]))
     pairs = _pair_signs(by_x, by_y, codes, k) if x.size <= PAIRWISE_LIMIT else None
@@ -255,9 +252,7 @@ def _correlations(x: FloatArray, y: FloatArray, codes: IntArray, k: int) -> Coun
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         at_once = max(1, COUNTS_AT_ONCE // x.size)
         parts = [one_chunk(drawn[start : start + at_once]) for start in range(0, len(drawn), at_once)]
-        return np.concatenate([values for values, _ in parts]), np.concatenate(
-            [usable for _, usable in parts]
-        )
+        return np.concatenate([values for values, _ in parts]), np.concatenate([usable for _, usable in parts])
 
     return statistic
 

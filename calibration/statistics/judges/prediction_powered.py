@@ -22,14 +22,7 @@ from scipy.stats import t as student
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import NoStatistic, TooFewRatings
-from calibration.statistics.resampling import (
-    MIN_CLUSTERS,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Labels,
-    cluster_codes,
-)
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 EstimateInterval: TypeAlias = Literal["t95", "leave_one_out_range"]
 
@@ -250,14 +243,8 @@ def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
     value, shift, place = 0.0, 0.0, 0
     for scores, sign in signed:
         y, f, rest = (_numbers(part) for part in (scores.human, scores.judge, scores.judge_only))
-        if (
-            y.size != f.size
-            or len(scores.instructions) != y.size
-            or len(scores.judge_only_instructions) != rest.size
-        ):
-            raise ValueError(
-                "Human scores, judge scores and instructions differ in number; give one of each."
-            )
+        if y.size != f.size or len(scores.instructions) != y.size or len(scores.judge_only_instructions) != rest.size:
+            raise ValueError("Human scores, judge scores and instructions differ in number; give one of each.")
         if not rest.size:
             raise TooFewRatings(0, 1, "further judge scores")
         own, beyond = codes[place : place + y.size], codes[place + y.size : place + y.size + rest.size]
@@ -273,9 +260,7 @@ def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
     return _Parts(human, judge, other, labelled, stratum, value, shift)
 
 
-def _estimate(
-    parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]]
-) -> Estimate:
+def _estimate(parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]]) -> Estimate:
     """The estimate at `power`; each cluster's error is the one at its own power of `without` (k,)."""
     squares = (parts.human - without * parts.apart) ** 2
     variance, unsure = 0.0, 0.0
@@ -301,9 +286,7 @@ def _factors(strata: IntArray) -> FloatArray:
     return np.asarray(size / np.maximum(size - 1, 1.0), dtype=np.float64)
 
 
-def _leave_one_out(
-    parts: _Parts, signed: list[tuple[ModelScores, float]], power: float
-) -> tuple[float, float]:
+def _leave_one_out(parts: _Parts, signed: list[tuple[ModelScores, float]], power: float) -> tuple[float, float]:
     """Smallest and largest value when one instruction's human scores are left out; every stratum keeps its share."""
     moves: dict[Hashable, float] = {}
     needed: set[Hashable] = set()
@@ -311,9 +294,7 @@ def _leave_one_out(
         labels = list(dict.fromkeys(_plain(scores.instructions)))
         codes, k = cluster_codes(scores.instructions)
         rest = np.asarray(scores.human, dtype=np.float64) - power * np.asarray(scores.judge, dtype=np.float64)
-        own = (
-            np.zeros(rest.size, dtype=np.int64) if scores.strata is None else cluster_codes(scores.strata)[0]
-        )
+        own = np.zeros(rest.size, dtype=np.int64) if scores.strata is None else cluster_codes(scores.strata)[0]
         size = np.bincount(own)[own].astype(np.float64)
         # Over the scores of a cluster, all of one stratum: their number, and what they add to the stratum's sum.
         inside, above = np.bincount(codes, minlength=k), sum_by(codes, k, _centred(rest, own))

@@ -91,12 +91,7 @@ def bradley_terry(games: Games, *, virtual_ties: float = 0.0) -> BradleyTerry:
 
 
 def bradley_terry_intervals(
-    games: Games,
-    *,
-    virtual_ties: float = 0.0,
-    draws: int = 1000,
-    seed: int = 0,
-    min_clusters: int = MIN_CLUSTERS,
+    games: Games, *, virtual_ties: float = 0.0, draws: int = 1000, seed: int = 0, min_clusters: int = MIN_CLUSTERS
 ) -> BradleyTerryIntervals:
     """Strengths, differences, ranks, with intervals from `draws` samples of whole clusters of `games`.
 

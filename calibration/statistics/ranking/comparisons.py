@@ -101,9 +101,7 @@ def as_games(first: Labels, second: Labels, score: FloatArray, *, clusters: Labe
     if len(first) != n or len(second) != n or (clusters is not None and len(clusters) != n):
         raise ValueError(f"{n} scores need {n} first models, second models and clusters.")
     if not np.isin(points, (0.0, 0.5, 1.0)).all():
-        raise ValueError(
-            "A game's score is 1, 0.5 or 0 for the first side; map preferences onto these first."
-        )
+        raise ValueError("A game's score is 1, 0.5 or 0 for the first side; map preferences onto these first.")
     models, codes = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]), return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if (codes[:n] == codes[n:]).any():
@@ -137,9 +135,7 @@ def cells(games: Games) -> IntArray:
     return np.asarray(pair * 3 + ending, dtype=np.int64)
 
 
-def pair_tables(
-    games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS
-) -> PairTables:
+def pair_tables(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS) -> PairTables:
     """Count endings by pair, and again for `draws` bootstrap samples of whole clusters.
 
     Under `min_clusters` clusters the samples are the data without each cluster; without draws there are none.

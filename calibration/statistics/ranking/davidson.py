@@ -144,9 +144,7 @@ def _fit(tables: FloatArray, start: FloatArray) -> tuple[FloatArray, BoolArray]:
         value = (counted * np.log(np.maximum(chance, 1e-300))).sum(axis=(1, 2))
         win, tie, loss = chance[..., 0], chance[..., 1], chance[..., 2]
         lead = (win - loss) / 2
-        gradient = np.column_stack(
-            [(margin[problems] - n * lead) @ design, (counted[..., 1] - n * tie).sum(axis=1)]
-        )
+        gradient = np.column_stack([(margin[problems] - n * lead) @ design, (counted[..., 1] - n * tie).sum(axis=1)])
         information = np.empty((len(found), k + 1, k + 1))
         information[:, :k, :k] = strength_information(n * ((win + loss) / 4 - lead**2), k)
         crossed = (-n * lead * tie) @ design

@@ -99,9 +99,7 @@ def elo(games: Games, *, start: float = START, k: float = K, last_games: int = L
     )
 
 
-def elo_orders(
-    games: Games, *, orders: int = 200, seed: int = 0, start: float = START, k: float = K
-) -> EloOrders:
+def elo_orders(games: Games, *, orders: int = 200, seed: int = 0, start: float = START, k: float = K) -> EloOrders:
     """Elo over `orders` shuffles of the games, all orders stepped together. Raises TooFewRatings without orders."""
     if orders < 1:
         raise TooFewRatings(orders, 1, "orders")

@@ -19,9 +19,7 @@ STEPS = 60
 HALVINGS = 40
 
 
-def maximise(
-    objective: Objective, start: FloatArray, *, bound: float = np.inf
-) -> tuple[FloatArray, BoolArray]:
+def maximise(objective: Objective, start: FloatArray, *, bound: float = np.inf) -> tuple[FloatArray, BoolArray]:
     """Parameters (b, q) of each maximum, and whether it was reached (b,).
 
     A step that lowers a likelihood is halved. The last step is under 1e-7, and as errors square from step to step

@@ -160,9 +160,7 @@ def _ends(
     if games.clusters < min_clusters:
         return found, found, "none"
     left = (games.score - expit(design @ found))[:, None] * design
-    sums = np.column_stack(
-        [np.bincount(games.cluster, weights=column, minlength=games.clusters) for column in left.T]
-    )
+    sums = np.column_stack([np.bincount(games.cluster, weights=column, minlength=games.clusters) for column in left.T])
     spread = np.linalg.solve(information, sums.T)
     deviation = np.sqrt((spread**2).sum(axis=1) * games.clusters / (games.clusters - 1))
     reach = float(student.ppf(0.975, games.clusters - 1)) * deviation

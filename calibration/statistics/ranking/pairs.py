@@ -23,14 +23,7 @@ from calibration.statistics.ranking.comparisons import (
     scores_of_first,
 )
 from calibration.statistics.ranking.davidson import Davidson, NoTieModel, davidson
-from calibration.statistics.ranking.elo import (
-    Elo,
-    EloOrders,
-    elo,
-    elo_orders,
-    elo_variance_law,
-    simulate_elo_variance,
-)
+from calibration.statistics.ranking.elo import Elo, EloOrders, elo, elo_orders, elo_variance_law, simulate_elo_variance
 from calibration.statistics.ranking.paired_effects import (
     EffectNotIdentified,
     PairedEffects,

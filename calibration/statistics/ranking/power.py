@@ -145,9 +145,7 @@ def power_curve(
     )
 
 
-def shared_ranks(
-    scores: FloatArray, models: Sequence[Hashable], *, significant: float = SIGNIFICANT
-) -> SharedRanks:
+def shared_ranks(scores: FloatArray, models: Sequence[Hashable], *, significant: float = SIGNIFICANT) -> SharedRanks:
     """Ranks as HREF's table 3 gives them (arXiv 2412.15524), for scores (tasks, models) in the order of `models`."""
     table = _check_scores(scores)
     if len(models) != table.shape[1]:

@@ -16,9 +16,7 @@ def ranks(strength: FloatArray) -> IntArray:
     return np.asarray(1 + (strength[..., None, :] > reached[..., :, None]).sum(axis=-1), dtype=np.int64)
 
 
-def rank_ends(
-    point: FloatArray, sample: FloatArray, kind: IntervalKind, clusters: int
-) -> tuple[IntArray, IntArray]:
+def rank_ends(point: FloatArray, sample: FloatArray, kind: IntervalKind, clusters: int) -> tuple[IntArray, IntArray]:
     """Smallest and largest rank (k,) of each model that the sample (draws, k) around point (k,) leaves possible.
 
     Without a sample (kind "none") nothing is known of any rank, so each may be any from 1 to k.
@@ -34,7 +32,7 @@ def rank_ends(
 
 def ends_of(clear: IntArray) -> tuple[IntArray, IntArray]:
     """Smallest and largest rank (k,) where clear (k, k) is 1 if the line's model is clearly ahead of the column's,
-    -1 if clearly behind, and 0 if neither can be told."""  # fmt: skip
+    -1 if clearly behind, and 0 if neither can be told."""
     low = 1 + (clear < 0).sum(axis=1)
     high = len(clear) - (clear > 0).sum(axis=1)
     return low.astype(np.int64), high.astype(np.int64)
@@ -54,9 +52,7 @@ def clear_by_draws(point: FloatArray, sample: FloatArray, clusters: IntArray) ->
         around = sample[:, model, None] - sample - difference[model]
         spread = np.sqrt((around**2).mean(axis=0) * fewer[model] / (fewer[model] - 1))
         rivals = np.flatnonzero(spread > rounding)
-        reach = (
-            np.quantile(np.abs(around[:, rivals] / spread[rivals]).max(axis=1), 0.95) if rivals.size else 0.0
-        )
+        reach = np.quantile(np.abs(around[:, rivals] / spread[rivals]).max(axis=1), 0.95) if rivals.size else 0.0
         least = reach * spread + rounding
         ahead, behind = difference[model] > least, difference[model] < -least
         clear[model] = ahead.astype(np.int64) - behind

@@ -94,9 +94,18 @@ def mean_scores(
         low[place], high[place] = percentile_ends(sample[:, column], int(own[place]))
     rank_low, rank_high = ends_of(clear)
     return MeanScores(
-        models=tuple(names.tolist()), mean=mean, low=low, high=high, rank=ranks(mean), rank_low=rank_low,
-        rank_high=rank_high, n=sizes.sum(axis=0).astype(np.int64), kinds=tuple(kinds), clusters=own, sample=sample,
-    )  # fmt: skip
+        models=tuple(names.tolist()),
+        mean=mean,
+        low=low,
+        high=high,
+        rank=ranks(mean),
+        rank_low=rank_low,
+        rank_high=rank_high,
+        n=sizes.sum(axis=0).astype(np.int64),
+        kinds=tuple(kinds),
+        clusters=own,
+        sample=sample,
+    )
 
 
 def _kind(clusters: int, draws: int) -> IntervalKind:
@@ -127,9 +136,7 @@ def _resampled(sums: FloatArray, sizes: FloatArray, draws: int, seed: int) -> Fl
     return np.asarray((counts[usable] @ sums) / given[usable])
 
 
-def complete_table(
-    scores: FloatArray, tasks: IntArray, models: IntArray
-) -> tuple[FloatArray, IntArray, IntArray]:
+def complete_table(scores: FloatArray, tasks: IntArray, models: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """Mean score of every model on every task that has all models: (tasks, models), the tasks' and models' labels.
 
     Raises TooFewRatings where fewer than two tasks or models are left.

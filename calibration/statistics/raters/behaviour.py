@@ -130,31 +130,23 @@ def side_preference(
     for name, own in _lines_of(raters):
         decided = own[side[own] > 0]
         if decided.size:
-            share = clustered_proportions(
-                side[decided] == 1, np.zeros(decided.size, dtype=np.int64), cluster[decided]
-            )[0]
+            share = clustered_proportions(side[decided] == 1, np.zeros(decided.size, dtype=np.int64), cluster[decided])[
+                0
+            ]
             fewer = min(share.hits, share.n - share.hits)
             p = min(1.0, 2 * float(bdtr(fewer, share.n, 0.5)))
             found[name] = SidePreference(share, p, int(own.size - decided.size))
     return found
 
 
-def failed_controls(
-    failed: BoolArray, raters: Labels, *, clusters: Labels | None = None
-) -> dict[Hashable, Proportion]:
+def failed_controls(failed: BoolArray, raters: Labels, *, clusters: Labels | None = None) -> dict[Hashable, Proportion]:
     """Proportion of the controls (planted or degraded items) each rater failed; failed (n,) has one line a control."""
     _same_length(len(failed), len(raters), len(raters))
     return clustered_proportions(failed, raters, np.arange(len(raters)) if clusters is None else clusters)
 
 
 def session_drift(
-    scores: FloatArray,
-    positions: FloatArray,
-    *,
-    items: Labels,
-    raters: Labels,
-    draws: int = 1000,
-    seed: int = 0,
+    scores: FloatArray, positions: FloatArray, *, items: Labels, raters: Labels, draws: int = 1000, seed: int = 0
 ) -> dict[Hashable, SessionDrift]:
     """Least-squares slope of (score - mean of the others on that item) over the position in the session, per rater.
 
@@ -215,6 +207,4 @@ def _lines_of(raters: Labels) -> list[tuple[Hashable, IntArray]]:
 
 def _same_length(first: int, second: int, raters: int) -> None:
     if not first == second == raters:
-        raise ValueError(
-            f"Lines of {first}, {second} and {raters} raters do not match; give one for each answer."
-        )
+        raise ValueError(f"Lines of {first}, {second} and {raters} raters do not match; give one for each answer.")

@@ -13,12 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit, psi
 from scipy.stats import beta as beta_law
 
-from calibration.statistics.agreement.proportions import (
-    Proportion,
-    clustered_proportions,
-    first_labels,
-    wilson_ends,
-)
+from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, wilson_ends
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import NoStatistic, NotConverged, TooFewRatings
 from calibration.statistics.resampling import (
@@ -136,9 +131,7 @@ def accuracy_within_sigma(
     rater, people = cluster_codes(raters)
     counted = np.ones(values.size, dtype=np.bool_) if in_mean is None else np.asarray(in_mean, dtype=np.bool_)
     if not item.size == aspect.size == rater.size == counted.size == values.size:
-        raise ValueError(
-            f"{values.size} scores need as many items, raters and criteria; give one of each a score."
-        )
+        raise ValueError(f"{values.size} scores need as many items, raters and criteria; give one of each a score.")
     _, cell = np.unique(item * width + aspect, return_inverse=True)
     cell = cell.reshape(-1)
     means, squares, support = _cell_moments(values, cell, counted)
@@ -268,15 +261,11 @@ def _finite(scores: FloatArray) -> FloatArray:
     if not values.size:
         raise TooFewRatings(0, 1, "scores")
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise NoStatistic(
-            "Scores must be a flat list of finite numbers; leave out the ones that are missing."
-        )
+        raise NoStatistic("Scores must be a flat list of finite numbers; leave out the ones that are missing.")
     return values
 
 
-def _cell_moments(
-    values: FloatArray, cell: IntArray, counted: BoolArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _cell_moments(values: FloatArray, cell: IntArray, counted: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Per cell, over the counted lines: mean (0 where there is none), sum of squares around it, number."""
     cells = int(cell.max()) + 1
     own, given = cell[counted], values[counted]
@@ -285,9 +274,7 @@ def _cell_moments(
     return mean, sum_by(own, cells, (given - mean[own]) ** 2), n
 
 
-def _pooled_sigma(
-    squares: FloatArray, support: FloatArray, cell: IntArray, aspect: IntArray, width: int
-) -> FloatArray:
+def _pooled_sigma(squares: FloatArray, support: FloatArray, cell: IntArray, aspect: IntArray, width: int) -> FloatArray:
     """Standard deviation of scores around their item means for each criterion, ddof 0."""
     owner = np.zeros(len(squares), dtype=np.int64)
     owner[cell] = aspect

@@ -162,9 +162,7 @@ def pair_consistency(
     """
     turned = np.asarray(swapped, dtype=np.bool_)
     if not len(first) == len(again) == turned.size:
-        raise ValueError(
-            f"{len(first)} first answers, {len(again)} repeats, {turned.size} sides; give all of each."
-        )
+        raise ValueError(f"{len(first)} first answers, {len(again)} repeats, {turned.size} sides; give all of each.")
     if not turned.size:
         raise TooFewRatings(0, 1, "repeated comparisons")
     codes, _ = cluster_codes([*_plain(first), *_plain(again)])
@@ -172,27 +170,21 @@ def pair_consistency(
     cluster, _ = cluster_codes(np.arange(turned.size) if clusters is None else clusters)
     shares = clustered_proportions(same, turned.astype(np.int64), cluster)
     names: dict[int, Sides] = {0: "same", 1: "swapped"}
-    return {
-        names[int(str(side))]: share for side, share in sorted(shares.items(), key=lambda pair: str(pair[0]))
-    }
+    return {names[int(str(side))]: share for side, share in sorted(shares.items(), key=lambda pair: str(pair[0]))}
 
 
 def _plain(labels: Labels) -> list[Hashable]:
     return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)
 
 
-def _repeated(
-    answers: Labels, units: Labels, raters: Labels, order: IntArray, clusters: Labels | None
-) -> _Asked:
+def _repeated(answers: Labels, units: Labels, raters: Labels, order: IntArray, clusters: Labels | None) -> _Asked:
     answer, kinds = cluster_codes(answers)
     unit, width = cluster_codes(units)
     rater, _ = cluster_codes(raters)
     when = np.asarray(order)
     cluster, _ = cluster_codes(units if clusters is None else clusters)
     if not answer.size == unit.size == rater.size == when.size == cluster.size:
-        raise ValueError(
-            f"{answer.size} answers need as many units, raters, orders and clusters; give all of each."
-        )
+        raise ValueError(f"{answer.size} answers need as many units, raters, orders and clusters; give all of each.")
     line = np.lexsort([when, rater * width + unit])
     pair = (rater * width + unit)[line]
     _, starts, place, times = np.unique(pair, return_index=True, return_inverse=True, return_counts=True)

@@ -117,12 +117,7 @@ def split_ratings(
 
 
 def split_variance(
-    scores: FloatArray,
-    sources: Mapping[str, Labels],
-    *,
-    noise: str = "residual",
-    draws: int = 200,
-    seed: int = 0,
+    scores: FloatArray, sources: Mapping[str, Labels], *, noise: str = "residual", draws: int = 200, seed: int = 0
 ) -> VarianceSplit:
     """Variance components of scores (n,) by the sources' labels (n,) and, under the name `noise`, of the rest.
 
@@ -254,12 +249,7 @@ def _solved(equations: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _simulated(
-    variances: FloatArray,
-    sources: list[_Source],
-    equations: FloatArray,
-    n: int,
-    draws: int,
-    seed: int,
+    variances: FloatArray, sources: list[_Source], equations: FloatArray, n: int, draws: int, seed: int
 ) -> FloatArray:
     """Estimates (draws, sources + 1) from normal scores with these variances in the same design."""
     rng = np.random.default_rng(seed)

@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibration.statistics.weights.fit import (
-    Baseline,
-    OutOfSample,
-    WeightCertificate,
-    WeightFit,
-    WeightIntervals,
-)
+from calibration.statistics.weights.fit import Baseline, OutOfSample, WeightCertificate, WeightFit, WeightIntervals
 from calibration.statistics.weights.pooling import PooledCategory, PooledFits
 
 Plain = dict[str, Any]
@@ -71,12 +65,10 @@ def certificate_from_dict(plain: Mapping[str, Any]) -> WeightCertificate:
         ols_no_intercept=Baseline(**_flat_from_dict(Baseline, plain["ols_no_intercept"])),
         clusters=dict(plain["clusters"]),
         out_of_sample={
-            kind: OutOfSample(**_flat_from_dict(OutOfSample, one))
-            for kind, one in plain["out_of_sample"].items()
+            kind: OutOfSample(**_flat_from_dict(OutOfSample, one)) for kind, one in plain["out_of_sample"].items()
         },
         intervals={
-            kind: WeightIntervals(**_flat_from_dict(WeightIntervals, one))
-            for kind, one in plain["intervals"].items()
+            kind: WeightIntervals(**_flat_from_dict(WeightIntervals, one)) for kind, one in plain["intervals"].items()
         },
         warnings=tuple(plain["warnings"]),
         draws=plain["draws"],

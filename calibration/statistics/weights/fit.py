@@ -170,9 +170,7 @@ def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFA
     excess = nonnegative(x, shifted) if rank == p else collinear_solve(rows, wanted)
     gradient = rows.T @ (rows @ excess - wanted)
     size = y @ y + floor**2 * (x.sum(axis=1) ** 2).sum()
-    violation = float(
-        kkt_violation(gradient[None], excess[None], (x**2).sum(axis=0)[None], np.array([size]))[0]
-    )
+    violation = float(kkt_violation(gradient[None], excess[None], (x**2).sum(axis=0)[None], np.array([size]))[0])
     allowed = KKT_ALLOWED if rank == p else REFIT_ALLOWED
     if violation > allowed:
         raise NotConverged("The weight fit", violation, allowed)
@@ -321,9 +319,7 @@ def _least_squares(x: FloatArray, y: FloatArray, *, intercept: bool) -> Baseline
     return _baseline(x, y, solution)
 
 
-def _warnings(
-    fit: WeightFit, clusters: Mapping[str, int], out_of_sample: Mapping[str, OutOfSample]
-) -> tuple[str, ...]:
+def _warnings(fit: WeightFit, clusters: Mapping[str, int], out_of_sample: Mapping[str, OutOfSample]) -> tuple[str, ...]:
     by_instruction = out_of_sample.get("instruction")
     found = {
         "rows_under_10_per_item": fit.n < ROWS_PER_ITEM * len(fit.weights),

@@ -72,12 +72,7 @@ class LeftOutErrors:
 
 
 def weigh_verdict(
-    rows: FamilyRows,
-    family: Mapping[str, FamilyRows],
-    *,
-    floor: float = 0.5,
-    draws: int = 1000,
-    seed: int = 0,
+    rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float = 0.5, draws: int = 1000, seed: int = 0
 ) -> Verdict:
     """The verdict for a category; `family` holds the rows of its siblings (it is not in it itself).
 
@@ -130,9 +125,7 @@ def left_out_errors(rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor
     return LeftOutErrors(errors, sums.n, float(sums.total().centred_squares()))
 
 
-def _family_weights(
-    training: Sums, rows: FamilyRows, family: Mapping[str, FamilyRows], floor: float
-) -> FloatArray:
+def _family_weights(training: Sums, rows: FamilyRows, family: Mapping[str, FamilyRows], floor: float) -> FloatArray:
     """Weights (k, p) fitted to the family's rows and the category's own, less each of its instructions."""
     keys = list(dict.fromkeys([*rows[2], *(key for one in family.values() for key in one[2])]))
     place = {key: index for index, key in enumerate(keys)}

@@ -56,9 +56,7 @@ class Sums:
     def without_each(self) -> "Sums":
         """A stack whose i-th entry holds all clusters but the i-th."""
         rest = self.total()
-        return Sums(
-            rest.gram - self.gram, rest.xy - self.xy, rest.yy - self.yy, rest.y - self.y, rest.n - self.n
-        )
+        return Sums(rest.gram - self.gram, rest.xy - self.xy, rest.yy - self.yy, rest.y - self.y, rest.n - self.n)
 
     def squared_error(self, weights: FloatArray) -> FloatArray:
         """Sum of squared errors of predictions X w, for weights (..., p)."""

@@ -118,9 +118,7 @@ def pool_weights(
         gain=float(path[0] - path[best]),
         parent=dict(zip(keys, parent.tolist(), strict=True)),
         categories={
-            name: _finished(
-                part, whole[name], parent[part.columns], tried[best], errors[name][[0, best]], floor
-            )
+            name: _finished(part, whole[name], parent[part.columns], tried[best], errors[name][[0, best]], floor)
             for name, part in parts.items()
         },
         folds=used,
@@ -158,9 +156,7 @@ def _gather(
     for name, (answers, overall, own_keys, instructions) in categories.items():
         x, y = check_rows(answers, overall, floor)
         if len(own_keys) != x.shape[1] or len(set(own_keys)) != len(own_keys):
-            raise ValueError(
-                f"Category {name} has {x.shape[1]} items and the keys {list(own_keys)}; name each once."
-            )
+            raise ValueError(f"Category {name} has {x.shape[1]} items and the keys {list(own_keys)}; name each once.")
         if not len(y):
             raise TooFewRatings(0, 1, f"annotations in category {name}")
         if np.ptp(y) == 0:
@@ -192,9 +188,7 @@ def _path_errors(
     held_out: Sums, training: Sums, parents: FloatArray, strengths: Sequence[float], floor: float
 ) -> FloatArray:
     """Sum of squared errors on the left-out rows of all folds, for each strength."""
-    return np.array(
-        [held_out.squared_error(pooled_solve(training, parents, s, floor)).sum() for s in strengths]
-    )
+    return np.array([held_out.squared_error(pooled_solve(training, parents, s, floor)).sum() for s in strengths])
 
 
 def _stacked(sums: Sums) -> Sums:

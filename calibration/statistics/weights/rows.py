@@ -16,9 +16,7 @@ def check_rows(answers: FloatArray, overall: FloatArray, floor: float) -> tuple[
     x = np.asarray(answers, dtype=np.float64)
     y = np.asarray(overall, dtype=np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1]:
-        raise ValueError(
-            f"Answers {x.shape} and overall scores {y.shape} do not match; give (n, items) and (n,)."
-        )
+        raise ValueError(f"Answers {x.shape} and overall scores {y.shape} do not match; give (n, items) and (n,).")
     check_range("Checklist answers", x, 0.0, 1.0)
     check_range("Overall scores", y, 0.0, 10.0)
     check_range("The floor", np.asarray([floor], dtype=np.float64), 0.0, 10.0)

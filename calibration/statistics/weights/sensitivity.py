@@ -73,9 +73,7 @@ def floor_path(
     for floor in floors:
         fit = fit_weights(x, y, floor=floor)
         unseen: tuple[OutOfSample, ...] = (predict_left_out(sums, floor),) if k >= 2 else ()
-        steps.append(
-            FloorStep(floor, fit.weights, int(fit.at_floor.sum()), fit.r2, tuple(one.r2 for one in unseen))
-        )
+        steps.append(FloorStep(floor, fit.weights, int(fit.at_floor.sum()), fit.r2, tuple(one.r2 for one in unseen)))
     return tuple(steps)
 
 
@@ -129,10 +127,16 @@ def compare_fits(
         raise ConstantScores("points", float(one[0]))
     total = float(sums.n.sum())
     return FitsCompared(
-        gain=value, low=low, high=high, interval_kind=kind, clusters=k,
+        gain=value,
+        low=low,
+        high=high,
+        interval_kind=kind,
+        clusters=k,
         mse=(float(mine.sum()) / total, float(theirs.sum()) / total),
-        correlation=float(np.corrcoef(one, two)[0, 1]), shift=float(np.abs(first - second).sum() / 2), n=int(total),
-    )  # fmt: skip
+        correlation=float(np.corrcoef(one, two)[0, 1]),
+        shift=float(np.abs(first - second).sum() / 2),
+        n=int(total),
+    )
 
 
 def _left_out_elsewhere(

@@ -78,20 +78,19 @@ def _best_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _extremes(study: Study, judge: str, known: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     items = by_items(study)
     ordered = sorted(known, key=lambda pair: (-pair[1]["rate"], pair[0]))
-    rates = [
-        ends_words(one["rate"], one["low"], one["high"], one["interval_kind"], items=items)
-        for _, one in ordered
-    ]
+    rates = [ends_words(one["rate"], one["low"], one["high"], one["interval_kind"], items=items) for _, one in ordered]
     words = {
-        "judge": judge, "best": criterion_name(study, ordered[0][0]), "high": rates[0],
-        "worst": criterion_name(study, ordered[-1][0]), "low": rates[-1],
-        "high_chance": number(ordered[0][1]["chance"]), "low_chance": number(ordered[-1][1]["chance"]),
-    }  # fmt: skip
+        "judge": judge,
+        "best": criterion_name(study, ordered[0][0]),
+        "high": rates[0],
+        "worst": criterion_name(study, ordered[-1][0]),
+        "low": rates[-1],
+        "high_chance": number(ordered[0][1]["chance"]),
+        "low_chance": number(ordered[-1][1]["chance"]),
+    }
     if len(ordered) == 1:
         return (
-            gettext(
-                "%(judge)s gives people's answer on “%(best)s” %(high)s of the time (by chance %(high_chance)s)."
-            )
+            gettext("%(judge)s gives people's answer on “%(best)s” %(high)s of the time (by chance %(high_chance)s).")
             % words
         )
     return (
@@ -111,46 +110,67 @@ def _leaving_out(study: Study, judge: str, place: int, rows: Rows) -> Block:
     title = _title(judge)
     named = [(criterion_name(study, row["criterion"]), row["outer"], row["people"]) for row in rows]
     table = Table(
-        [Column(gettext("Criterion")), Column(gettext("Judge"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("People among themselves"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Chance"), 3), Column(gettext("Responses"), 0)],
-        [[name, outer["rate"], *stated(outer), people["rate"], *stated(people), outer["chance"], outer["n_tasks"]]
-         for name, outer, people in named],
-    )  # fmt: skip
+        [
+            Column(gettext("Criterion")),
+            Column(gettext("Judge"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("People among themselves"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Chance"), 3),
+            Column(gettext("Responses"), 0),
+        ],
+        [
+            [name, outer["rate"], *stated(outer), people["rate"], *stated(people), outer["chance"], outer["n_tasks"]]
+            for name, outer, people in named
+        ],
+    )
     figure = interval_bars(
         [Bar(name, outer["rate"], *stated(outer)) for name, outer, _ in named],
-        title=title, x_title=gettext("Share of matches with the most frequent answer of all people but one"),
+        title=title,
+        x_title=gettext("Share of matches with the most frequent answer of all people but one"),
         reference=[Bar(name, people["rate"]) for name, _, people in named],
         series=(gettext("judge"), gettext("people among themselves")),
-    )  # fmt: skip
-    caption = _caption(study, [outer for _, outer, _ in named])
-    return Block(
-        f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=_unscored(study, rows)
     )
+    caption = _caption(study, [outer for _, outer, _ in named])
+    return Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=_unscored(study, rows))
 
 
 def _with_one(study: Study, judge: str, place: int, rows: Rows) -> Block:
     title = gettext("%(judge)s against the one person of each response") % {"judge": judge}
     named = [(criterion_name(study, row["criterion"]), row["majority"]) for row in rows]
     table = Table(
-        [Column(gettext("Criterion")), Column(gettext("Same answer"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Chance"), 3), Column(gettext("Responses"), 0)],
+        [
+            Column(gettext("Criterion")),
+            Column(gettext("Same answer"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Chance"), 3),
+            Column(gettext("Responses"), 0),
+        ],
         [[name, found["rate"], *stated(found), found["chance"], found["n_tasks"]] for name, found in named],
-    )  # fmt: skip
+    )
     figure = interval_bars(
         [Bar(name, found["rate"], *stated(found)) for name, found in named],
-        title=title, x_title=gettext("Share of responses with the same answer"),
+        title=title,
+        x_title=gettext("Share of responses with the same answer"),
         reference=[Bar(name, found["chance"]) for name, found in named],
         series=(gettext("judge"), gettext("chance")),
-    )  # fmt: skip
+    )
     alone = gettext(
         "No response has the answers of two people here, so how far people agree among themselves cannot be told; let a "
         "second person rate some responses."
     )
     caption = _caption(study, [found for _, found in named])
     return Block(
-        f"one-person-{place}", title, figure=figure, caption=caption, table=table, notes=[alone, *_unscored(study, rows)]
-    )  # fmt: skip
+        f"one-person-{place}",
+        title,
+        figure=figure,
+        caption=caption,
+        table=table,
+        notes=[alone, *_unscored(study, rows)],
+    )
 
 
 def _caption(study: Study, found: Rows) -> str:
@@ -167,16 +187,18 @@ def _caption(study: Study, found: Rows) -> str:
 
 def _unscored(study: Study, rows: Rows) -> list[str]:
     """Verdicts that could not be used are left out and counted."""
-    counted = [
-        f"{criterion_name(study, row['criterion'])}: {row['unscored']}" for row in rows if row["unscored"]
-    ]
+    counted = [f"{criterion_name(study, row['criterion'])}: {row['unscored']}" for row in rows if row["unscored"]]
     said = gettext("Verdicts that could not be used and are left out: %(counts)s.")
     return [said % {"counts": "; ".join(counted)}] if counted else []
 
 
 def _needs() -> Block:
-    return Block("needs-overall", gettext("What needs an overall score, and what does not"), answer=gettext(
-        "The judge's points of whole responses, their correlation with people's overall scores, and weights fitted to "
-        "those need an overall score that people and judge can be compared on. Agreement on each criterion, gaps between "
-        "judge and people, graded verdicts and the models' ranking by people's or the judge's answers do not."
-    ))  # fmt: skip
+    return Block(
+        "needs-overall",
+        gettext("What needs an overall score, and what does not"),
+        answer=gettext(
+            "The judge's points of whole responses, their correlation with people's overall scores, and weights fitted to "
+            "those need an overall score that people and judge can be compared on. Agreement on each criterion, gaps "
+            "between judge and people, graded verdicts and the models' ranking by people's or the judge's answers do not."
+        ),
+    )

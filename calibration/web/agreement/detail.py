@@ -32,9 +32,8 @@ def detail_page(study: Study, report: Plain) -> ResultPage:
     return ResultPage(
         title=detail_title(),
         opening=_opening(report),
-        about=gettext("Judges are tested on “%(criterion)s”.") % {
-            "criterion": criterion_name(study, report["criterion"])
-        },
+        about=gettext("Judges are tested on “%(criterion)s”.")
+        % {"criterion": criterion_name(study, report["criterion"])},
         blocks=[*judge_blocks(report["judges"]), *_groups(study, report["rows"])],
         method=[
             gettext(
@@ -50,14 +49,17 @@ def detail_page(study: Study, report: Plain) -> ResultPage:
             ),
         ],
         sources=[
-            "Calderon, Reichart & Dror (arXiv 2501.10970)", "HREF (arXiv 2412.15524), algorithm 1",
-            "Krippendorff (2011)", "Fleiss (1971), Gwet (2014)",
+            "Calderon, Reichart & Dror (arXiv 2501.10970)",
+            "HREF (arXiv 2412.15524), algorithm 1",
+            "Krippendorff (2011)",
+            "Fleiss (1971), Gwet (2014)",
         ],
         code=[
-            "calibration.statistics.agreement.alternative_annotator", "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.alternative_annotator",
+            "calibration.statistics.agreement.coefficients",
             "calibration.statistics.agreement.alpha",
         ],
-    )  # fmt: skip
+    )
 
 
 DETAIL_PAGE = PageKind(
@@ -78,9 +80,7 @@ def _opening(report: Plain) -> str:
         return gettext(
             "People agree with each other %(rate)s of the time; no judge can be tested against them here."
         ) % {"rate": ends_words(row["rate"], row["low"], row["high"], row["interval_kind"])}
-    known = [
-        (one["judge"], one["tests"]["skilled"]) for one in judges if not missing(one["tests"]["skilled"])
-    ]
+    known = [(one["judge"], one["tests"]["skilled"]) for one in judges if not missing(one["tests"]["skilled"])]
     if not known:
         return reason_of(judges[0]["tests"]["skilled"])
     return " ".join(judge_sentence(name, test) for name, test in known)
@@ -89,9 +89,11 @@ def _opening(report: Plain) -> str:
 def judge_sentence(name: str, test: Mapping[str, Any]) -> str:
     """May this judge replace people? With its winning rate and the chance that it is as good as a random rater."""
     words = {
-        "judge": name, "won": sum(one["won"] for one in test["raters"]), "all": len(test["raters"]),
+        "judge": name,
+        "won": sum(one["won"] for one in test["raters"]),
+        "all": len(test["raters"]),
         "chance": ends_words(test["advantage"], test["low"], test["high"], test["interval_kind"]),
-    }  # fmt: skip
+    }
     if test["passed"]:
         return (
             gettext(
@@ -121,29 +123,60 @@ def judge_blocks(judges: Any) -> list[Block]:
                 silent.append(f"{one['judge']}: {_too_few(test)}")
                 continue
             rows.append(
-                [one["judge"], who[kind], test["epsilon"], test["winning_rate"], gettext("yes") if test["passed"] else (
-                    gettext("no")), test["advantage"], *stated(test), len(test["raters"]), test["left_out"]]
-            )  # fmt: skip
+                [
+                    one["judge"],
+                    who[kind],
+                    test["epsilon"],
+                    test["winning_rate"],
+                    gettext("yes") if test["passed"] else (gettext("no")),
+                    test["advantage"],
+                    *stated(test),
+                    len(test["raters"]),
+                    test["left_out"],
+                ]
+            )
         skilled = one["tests"]["skilled"]
         if not missing(skilled):
             bars.append(Bar(one["judge"], skilled["advantage"], *stated(skilled)))
     if not rows:
         return [Block("replacing", title, reason=" ".join(dict.fromkeys(silent)))]
-    figure = interval_bars(
-        bars, title=title, x_title=gettext("Share of items on which the judge is as good as a random rater"),
-        rule=0.5, rule_label=gettext("half"),
-    ) if bars else ""  # fmt: skip
+    figure = (
+        interval_bars(
+            bars,
+            title=title,
+            x_title=gettext("Share of items on which the judge is as good as a random rater"),
+            rule=0.5,
+            rule_label=gettext("half"),
+        )
+        if bars
+        else ""
+    )
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("In place of")), Column("ε", 2), Column(gettext("Winning rate"), 2),
-         Column(gettext("May replace")), Column(gettext("As good as a rater"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Raters"), 0), Column(gettext("Raters left out"), 0)],
+        [
+            Column(gettext("Judge")),
+            Column(gettext("In place of")),
+            Column("ε", 2),
+            Column(gettext("Winning rate"), 2),
+            Column(gettext("May replace")),
+            Column(gettext("As good as a rater"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Raters"), 0),
+            Column(gettext("Raters left out"), 0),
+        ],
         rows,
-    )  # fmt: skip
+    )
     return [
-        Block("replacing", title, figure=figure, table=table, notes=list(dict.fromkeys(silent)),
-              caption=gettext("Raters with under 30 shared items are left out of the test.")),
+        Block(
+            "replacing",
+            title,
+            figure=figure,
+            table=table,
+            notes=list(dict.fromkeys(silent)),
+            caption=gettext("Raters with under 30 shared items are left out of the test."),
+        ),
         *_contests(judges),
-    ]  # fmt: skip
+    ]
 
 
 def _too_few(test: Mapping[str, Any]) -> str:
@@ -154,27 +187,39 @@ def _too_few(test: Mapping[str, Any]) -> str:
 
 def _contests(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
     rows = [
-        [one["judge"], contest["rater"], contest["n"], contest["judge_advantage"], contest["rater_advantage"],
-         contest["p"], gettext("yes") if contest["won"] else gettext("no")]
-        for one in judges if not missing(one["tests"]["skilled"])
+        [
+            one["judge"],
+            contest["rater"],
+            contest["n"],
+            contest["judge_advantage"],
+            contest["rater_advantage"],
+            contest["p"],
+            gettext("yes") if contest["won"] else gettext("no"),
+        ]
+        for one in judges
+        if not missing(one["tests"]["skilled"])
         for contest in one["tests"]["skilled"]["raters"]
-    ]  # fmt: skip
+    ]
     if not rows:
         return []
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Rater")), Column(gettext("Items"), 0),
-         Column(gettext("Judge holds"), 3),
-         Column(gettext("Rater holds"), 3), Column("p", 4), Column(gettext("Judge wins"))],
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Rater")),
+            Column(gettext("Items"), 0),
+            Column(gettext("Judge holds"), 3),
+            Column(gettext("Rater holds"), 3),
+            Column("p", 4),
+            Column(gettext("Judge wins")),
+        ],
         rows,
-    )  # fmt: skip
+    )
     title = gettext("Against each rater (ε %(epsilon)s)") % {"epsilon": number(0.15)}
     return [Block("contests", title, table=table, folded=True)]
 
 
 def _groups(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[Block]:
-    titles = {
-        "all": gettext("Every criterion"), "category": gettext("By category"), "cohort": gettext("By cohort"),
-    }  # fmt: skip
+    titles = {"all": gettext("Every criterion"), "category": gettext("By category"), "cohort": gettext("By cohort")}
     questions, blocks = criterion_questions(study), []
     for by, title in titles.items():
         own = [row for row in rows if row["by"] == by]
@@ -195,15 +240,24 @@ def _group_block(
     clusters: str,
 ) -> Block:
     """`keys` call each row in files, `names` on the page."""
-    known = [(names[one], row["leave_one_out"]) for one, row in zip(keys, rows, strict=True)
-             if not missing(row["leave_one_out"])]  # fmt: skip
-    columns = [Column(gettext("Group"), names=names), Column(gettext("Tasks"), 0), Column(gettext("Labels"), 0),
-               Column(gettext("Raters"), 0)]  # fmt: skip
+    known = [
+        (names[one], row["leave_one_out"])
+        for one, row in zip(keys, rows, strict=True)
+        if not missing(row["leave_one_out"])
+    ]
+    columns = [
+        Column(gettext("Group"), names=names),
+        Column(gettext("Tasks"), 0),
+        Column(gettext("Labels"), 0),
+        Column(gettext("Raters"), 0),
+    ]
     heads = {
-        "leave_one_out": gettext("Leave-one-out"), "alpha_nominal": gettext("Alpha, nominal"),
-        "alpha_ordinal": gettext("Alpha, ordinal"), "alpha_interval": gettext("Alpha, interval"),
+        "leave_one_out": gettext("Leave-one-out"),
+        "alpha_nominal": gettext("Alpha, nominal"),
+        "alpha_ordinal": gettext("Alpha, ordinal"),
+        "alpha_interval": gettext("Alpha, interval"),
         "fleiss": gettext("Fleiss' kappa"),
-    }  # fmt: skip
+    }
     for one in NUMBERS:
         columns += [Column(heads[one], 3), Column(gettext("From"), 3), Column(gettext("To"), 3)]
     columns += [Column("ICC(1)", 3), Column("ICC(2,1)", 3), Column("ICC(2,k)", 3)]

@@ -65,17 +65,14 @@ def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[
         criterion_figure=_criterion_figure(report, name),
         criterion_caption=_criterion_caption(report, cluster_words(study)),
         criterion_rows=[
-            {**row, "name": name(row["criterion"]), "scale": _metric(row["metric"])}
-            for row in report["by_criterion"]
+            {**row, "name": name(row["criterion"]), "scale": _metric(row["metric"])} for row in report["by_criterion"]
         ],
         category_rows=_named_categories(report["by_category"]),
         cohort_rows=report["by_cohort"],
         matrix_figure=_matrix_figure(matrix),
         matrix_caption=_matrix_caption(matrix),
         matrix_rows=_matrix_rows(matrix),
-        printed_figure=heat_map(
-            printed.raters, printed.matrix, title=gettext("Printed correlation between raters")
-        )
+        printed_figure=heat_map(printed.raters, printed.matrix, title=gettext("Printed correlation between raters"))
         if printed
         else "",
         printed_source=printed.source if printed else "",
@@ -117,17 +114,13 @@ def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
         )
         return (ranged_by_items if items else ranged) % values
     return (
-        gettext(
-            "A rater gives the label that most others give %(rate)s of the time; chance would be %(chance)s."
-        )
+        gettext("A rater gives the label that most others give %(rate)s of the time; chance would be %(chance)s.")
         % values
     )
 
 
 def _metric(metric: str) -> str:
-    return {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}[
-        metric
-    ]
+    return {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}[metric]
 
 
 def _alpha_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -161,9 +154,7 @@ def _criterion_figure(report: Mapping[str, Any], name: Any) -> str:
         for row in rows
     ]
     return interval_bars(
-        bars,
-        title=gettext("Agreement by criterion"),
-        x_title=gettext("Krippendorff's alpha (1: full, 0: chance)"),
+        bars, title=gettext("Agreement by criterion"), x_title=gettext("Krippendorff's alpha (1: full, 0: chance)")
     )
 
 
@@ -185,9 +176,7 @@ def _named_categories(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _matrix_figure(matrix: Mapping[str, Any] | None) -> str:
     if not matrix:
         return ""
-    return heat_map(
-        matrix["raters"], matrix["pearson"], title=gettext("Correlation between raters (Pearson)")
-    )
+    return heat_map(matrix["raters"], matrix["pearson"], title=gettext("Correlation between raters (Pearson)"))
 
 
 def _matrix_caption(matrix: Mapping[str, Any] | None) -> str:

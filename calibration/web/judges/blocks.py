@@ -61,11 +61,19 @@ def matches_blocks(judges: Judges) -> list[Block]:
     if not rows:
         return [Block("matches", title, reason=" ".join(notes))]
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Same as the majority"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Pairs"), 0), Column(gettext("Leave-one-out"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Pairs"), 0)],
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Same as the majority"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Pairs"), 0),
+            Column(gettext("Leave-one-out"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Pairs"), 0),
+        ],
         rows,
-    )  # fmt: skip
+    )
     x_title = gettext("Share of pairs with the majority's preference")
     figure = interval_bars(bars, title=title, x_title=x_title) if bars else ""
     return [Block("matches", title, figure=figure, table=table, notes=notes), *folded]
@@ -88,15 +96,21 @@ def _rate_cells(found: Mapping[str, Any]) -> list[Any]:
 
 
 def _confusion(one: Mapping[str, Any], place: int) -> Block:
-    names = {"a": gettext("response A"), "b": gettext("response B"), "tie": gettext("tie"),
-             "both_bad": gettext("both bad")}  # fmt: skip
+    names = {
+        "a": gettext("response A"),
+        "b": gettext("response B"),
+        "tie": gettext("tie"),
+        "both_bad": gettext("both bad"),
+    }
     counts = one["matches"]["confusion"]["counts"]
     used = [at for at in range(len(SIDES)) if any(counts[at]) or any(row[at] for row in counts)]
     table = Table(
-        [Column(gettext("People's majority")),
-         *(Column(gettext("Judge: %(side)s") % {"side": names[SIDES[at]]}, 0) for at in used)],
+        [
+            Column(gettext("People's majority")),
+            *(Column(gettext("Judge: %(side)s") % {"side": names[SIDES[at]]}, 0) for at in used),
+        ],
         [[names[SIDES[line]], *(counts[line][at] for at in used)] for line in used],
-    )  # fmt: skip
+    )
     title = gettext("%(judge)s against the majority, pair by pair") % {"judge": one["judge"]}
     return Block(f"confusion-{place}", title, table=table, folded=True)
 
@@ -106,26 +120,48 @@ def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False
     title = gettext("Agreement with itself when the sides are swapped")
     everyone = [{"judge": gettext("People"), **people}, *judges]
     rows = [
-        [one["judge"], found["n"], found["agreement"]["value"], *stated(found["agreement"]),
-         found["flip_rate"]["value"], *stated(found["flip_rate"]), found["first_both_times"],
-         found["second_both_times"]]
-        for one in everyone for found in [one["swap"]] if not missing(found)
-    ]  # fmt: skip
+        [
+            one["judge"],
+            found["n"],
+            found["agreement"]["value"],
+            *stated(found["agreement"]),
+            found["flip_rate"]["value"],
+            *stated(found["flip_rate"]),
+            found["first_both_times"],
+            found["second_both_times"],
+        ]
+        for one in everyone
+        for found in [one["swap"]]
+        if not missing(found)
+    ]
     if not rows:
-        return Block("swap", title, reason=gettext(
-            "No pair was shown to anybody from both sides. Ask a judge in both orders, or let raters answer pairs again."
-        ))  # fmt: skip
+        return Block(
+            "swap",
+            title,
+            reason=gettext(
+                "No pair was shown to anybody from both sides. Ask a judge in both orders, or let raters answer pairs again."
+            ),
+        )
     table = Table(
-        [Column(gettext("Rated by")), Column(gettext("Pairs"), 0), Column(gettext("Same verdict"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Preference turned"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("First side both times"), 0),
-         Column(gettext("Second side both times"), 0)],
+        [
+            Column(gettext("Rated by")),
+            Column(gettext("Pairs"), 0),
+            Column(gettext("Same verdict"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Preference turned"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("First side both times"), 0),
+            Column(gettext("Second side both times"), 0),
+        ],
         rows,
-    )  # fmt: skip
+    )
     figure = interval_bars(
         [Bar(row[0], row[2], row[3], row[4]) for row in rows],
-        title=title, x_title=gettext("Share of pairs with the same verdict from both sides"),
-    )  # fmt: skip
+        title=title,
+        x_title=gettext("Share of pairs with the same verdict from both sides"),
+    )
     found = next(one["swap"]["agreement"] for one in everyone if not missing(one["swap"]))
     return Block("swap", title, figure=figure, caption=clusters_meaning(found, items=items), table=table)
 
@@ -145,16 +181,36 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
     high = max(x for curve in series for x, _ in curve.points)
     series.append(Curve(gettext("as it should be"), [(low, low), (high, high)]))
     figure = curves(
-        series, title=title, x_title=gettext("The judge's verdict, as a share of the scale"),
+        series,
+        title=title,
+        x_title=gettext("The judge's verdict, as a share of the scale"),
         y_title=gettext("People's mean share"),
-    )  # fmt: skip
+    )
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Verdict from"), 2), Column(gettext("to"), 2),
-         Column(gettext("Verdicts"), 0), Column(gettext("Judge's mean"), 3), Column(gettext("People's mean"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3)],
-        [[one["judge"], group["low"], group["high"], group["n"], group["judge"], group["people"]["value"],
-          *stated(group["people"])] for one in known for group in one["soft"]["groups"]],
-    )  # fmt: skip
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Verdict from"), 2),
+            Column(gettext("to"), 2),
+            Column(gettext("Verdicts"), 0),
+            Column(gettext("Judge's mean"), 3),
+            Column(gettext("People's mean"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
+        [
+            [
+                one["judge"],
+                group["low"],
+                group["high"],
+                group["n"],
+                group["judge"],
+                group["people"]["value"],
+                *stated(group["people"]),
+            ]
+            for one in known
+            for group in one["soft"]["groups"]
+        ],
+    )
     caption = gettext(
         "On the diagonal a verdict means what people say; above it the judge is too strict, below it too generous."
     )
@@ -167,34 +223,40 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
         _soft_summary(known, items=items),
-    ]  # fmt: skip
+    ]
 
 
 def _soft_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     slope = one["soft"]["slope"]
     words = {"judge": one["judge"], "slope": _said(slope, items=items)}
     if slope["interval_kind"] == "bootstrap95" and slope["high"] < 1:
-        return (
-            gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.")
-            % words
-        )
+        return gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.") % words
     if slope["interval_kind"] == "bootstrap95" and slope["low"] > 1:
-        return (
-            gettext("%(judge)s is too timid: where its verdicts differ by 1, people's differ by %(slope)s.")
-            % words
-        )
+        return gettext("%(judge)s is too timid: where its verdicts differ by 1, people's differ by %(slope)s.") % words
     return gettext("Where verdicts of %(judge)s differ by 1, people's differ by %(slope)s.") % words
 
 
 def _soft_summary(known: Judges, *, items: bool) -> Block:
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Slope"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Judge less people"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Mean error"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Verdicts"), 0)],
-        [[one["judge"], *_three(found["slope"]), *_three(found["offset"]), *_three(found["error"]), found["n"]]
-         for one in known for found in [one["soft"]]],
-    )  # fmt: skip
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Slope"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Judge less people"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Mean error"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Verdicts"), 0),
+        ],
+        [
+            [one["judge"], *_three(found["slope"]), *_three(found["offset"]), *_three(found["error"]), found["n"]]
+            for one in known
+            for found in [one["soft"]]
+        ],
+    )
     note = clusters_meaning(known[0]["soft"]["slope"], items=items)
     return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=[note])
 
@@ -210,17 +272,39 @@ def family_block(judges: Judges, *, items: bool) -> Block:
     if not known:
         return Block("own-family", title, reason=" ".join(notes))
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Pairs"), 0), Column(gettext("Judge's points for its family"), 3),
-         Column(gettext("People's"), 3), Column(gettext("Lift"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3)],
-        [[one["judge"], own["n"], own["judge"]["value"], own["reference"]["value"], own["lift"]["value"],
-          *stated(own["lift"])] for one in known for own in [one["own_family"]]],
-    )  # fmt: skip
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Pairs"), 0),
+            Column(gettext("Judge's points for its family"), 3),
+            Column(gettext("People's"), 3),
+            Column(gettext("Lift"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
+        [
+            [
+                one["judge"],
+                own["n"],
+                own["judge"]["value"],
+                own["reference"]["value"],
+                own["lift"]["value"],
+                *stated(own["lift"]),
+            ]
+            for one in known
+            for own in [one["own_family"]]
+        ],
+    )
     figure = ranges(
-        [RangeRow(row[0], [Span(row[4], row[4] if row[5] is None else row[5], row[4] if row[6] is None else row[6])])
-         for row in table.rows],
-        title=title, x_title=gettext("Judge's points less people's for its family"), series=[title], step=0.01, rule=0.0,
-    )  # fmt: skip
+        [
+            RangeRow(row[0], [Span(row[4], row[4] if row[5] is None else row[5], row[4] if row[6] is None else row[6])])
+            for row in table.rows
+        ],
+        title=title,
+        x_title=gettext("Judge's points less people's for its family"),
+        series=[title],
+        step=0.01,
+        rule=0.0,
+    )
     caption = clusters_meaning(known[0]["own_family"]["lift"], items=items)
     return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
 
@@ -232,29 +316,42 @@ def reasonable_block(study: Study, found: Any, *, opens: bool = False) -> Block:
         return Block("reasonable", title, reason=reason_of(found))
     every = gettext("all")
     table = Table(
-        [Column(gettext("Judge")), Column(gettext("Criterion")), Column(gettext("Reasonable"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Findings"), 0),
-         Column(gettext("Answers reviewed"), 0), Column(gettext("Reviewers"), 0)],
-        [[row["judge"], criterion_name(study, row["criterion"]) if row["criterion"] else every,
-          *_three(row["rate"]), row["n"], row["verdicts"], row["raters"]] for row in found],
-    )  # fmt: skip
-    bars = [
-        Bar(criterion_name(study, row["criterion"]) if row["criterion"] else every, row["rate"]["value"],
-            *stated(row["rate"]), group=row["judge"])
-        for row in found
-    ]  # fmt: skip
-    figure = interval_bars(
-        bars, title=title, x_title=gettext("Share of findings that call the verdict reasonable")
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Criterion")),
+            Column(gettext("Reasonable"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Findings"), 0),
+            Column(gettext("Answers reviewed"), 0),
+            Column(gettext("Reviewers"), 0),
+        ],
+        [
+            [
+                row["judge"],
+                criterion_name(study, row["criterion"]) if row["criterion"] else every,
+                *_three(row["rate"]),
+                row["n"],
+                row["verdicts"],
+                row["raters"],
+            ]
+            for row in found
+        ],
     )
+    bars = [
+        Bar(
+            criterion_name(study, row["criterion"]) if row["criterion"] else every,
+            row["rate"]["value"],
+            *stated(row["rate"]),
+            group=row["judge"],
+        )
+        for row in found
+    ]
+    figure = interval_bars(bars, title=title, x_title=gettext("Share of findings that call the verdict reasonable"))
     items = by_items(study)
     caption = clusters_meaning(found[0]["rate"], items=items)
     return Block(
-        "reasonable",
-        title,
-        answer=reasonable_opening(found, items=items),
-        figure=figure,
-        caption=caption,
-        table=table,
+        "reasonable", title, answer=reasonable_opening(found, items=items), figure=figure, caption=caption, table=table
     )
 
 
@@ -302,9 +399,7 @@ def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block
     figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
     first = next(row for row in found if "spearman" in row)
     caption = clusters_meaning(first, items=by_items(study)) if first["by"] != "models" else ""
-    return Block(
-        key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True
-    )
+    return Block(key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True)
 
 
 def _group_name(study: Study, row: Mapping[str, Any], categories: Mapping[int, str]) -> str:

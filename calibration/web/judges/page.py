@@ -42,11 +42,12 @@ def judges_depth_page(study: Study, report: Plain) -> ResultPage:
         blocks=judge_depth_blocks(study, report),
         method=_method(report["kind"], cluster_words(study)),
         sources=[
-            "LLMEval (arXiv 2312.07398), tables 3 to 5", "HREF (arXiv 2412.15524), appendix J",
+            "LLMEval (arXiv 2312.07398), tables 3 to 5",
+            "HREF (arXiv 2412.15524), appendix J",
             "Angelopoulos, Duchi & Zrnic (arXiv 2311.01453)",
         ],
         code=_code(report["kind"]),
-    )  # fmt: skip
+    )
 
 
 def _code(kind: str) -> list[str]:
@@ -78,15 +79,22 @@ def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
     if report["kind"] == "pairs":
         people = report["people"]
         return [
-            *matches_blocks(judges), _position(report), swap_block(people, judges, items=items), _length(report),
-            *soft_blocks(judges, pairs=True, items=items), family_block(judges, items=items), reasonable,
-        ]  # fmt: skip
+            *matches_blocks(judges),
+            _position(report),
+            swap_block(people, judges, items=items),
+            _length(report),
+            *soft_blocks(judges, pairs=True, items=items),
+            family_block(judges, items=items),
+            reasonable,
+        ]
     blocks = [*soft_blocks(judges, pairs=False, items=items), reasonable]
     for place, one in enumerate(judges):
         blocks += [
-            _powered(one, place), _separate(one, place, items=items), correlation_block(study, one, place),
+            _powered(one, place),
+            _separate(one, place, items=items),
+            correlation_block(study, one, place),
             _gaps(study, one, place),
-        ]  # fmt: skip
+        ]
     return blocks
 
 
@@ -122,25 +130,20 @@ def _length_sentence(name: str, one: Mapping[str, Any], *, items: bool) -> str:
 def _choices(report: Plain) -> list[Choice]:
     if report["kind"] != "scores":
         return []
-    models = sorted({
-        row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]
-    })  # fmt: skip
+    models = sorted({row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]})
     if len(models) < 2:
         return []
     options = [("", gettext("the nearest two")), *((name, name) for name in models)]
     return [
         Choice("one", gettext("Separate"), options, report["one"]),
         Choice("other", gettext("from model"), options, report["other"]),
-    ]  # fmt: skip
+    ]
 
 
 def _position(report: Plain) -> Block:
     title = gettext("Position bias of people and judges")
     rows, silent = [], []
-    for name, one in [
-        (gettext("People"), report["people"]),
-        *((one["judge"], one) for one in report["judges"]),
-    ]:
+    for name, one in [(gettext("People"), report["people"]), *((one["judge"], one) for one in report["judges"])]:
         found = one["position"]
         if missing(found):
             silent.append(f"{name}: {reason_of(found)}")
@@ -150,23 +153,24 @@ def _position(report: Plain) -> Block:
     if not rows:
         return Block("position", title, reason=" ".join(silent))
     table = Table(
-        [Column(gettext("Rated by")), Column(gettext("Pairs"), 0), Column(gettext("Decided"), 0),
-         Column(gettext("First side wins"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [
+            Column(gettext("Rated by")),
+            Column(gettext("Pairs"), 0),
+            Column(gettext("Decided"), 0),
+            Column(gettext("First side wins"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
         rows,
-    )  # fmt: skip
-    figure = _spans(
-        [(row[0], row[3], row[4], row[5]) for row in rows], title, gettext("First side wins"), 0.5
     )
+    figure = _spans([(row[0], row[3], row[4], row[5]) for row in rows], title, gettext("First side wins"), 0.5)
     return Block("position", title, figure=figure, table=table, notes=silent)
 
 
 def _length(report: Plain) -> Block:
     title = gettext("Length bias of people and judges")
     rows, silent = [], []
-    for name, one in [
-        (gettext("People"), report["people"]),
-        *((one["judge"], one) for one in report["judges"]),
-    ]:
+    for name, one in [(gettext("People"), report["people"]), *((one["judge"], one) for one in report["judges"])]:
         if missing(one["length"]):
             silent.append(f"{name}: {reason_of(one['length'])}")
             continue
@@ -175,31 +179,51 @@ def _length(report: Plain) -> Block:
                 silent.append(f"{name}: {reason_of(found)}")
             else:
                 rows.append(
-                    [name, found["threshold"], found["n"], found["win_share"]["value"], found["tie_share"]["value"],
-                     found["loss_share"]["value"], found["rate"]["value"], *stated(found["rate"])]
-                )  # fmt: skip
+                    [
+                        name,
+                        found["threshold"],
+                        found["n"],
+                        found["win_share"]["value"],
+                        found["tie_share"]["value"],
+                        found["loss_share"]["value"],
+                        found["rate"]["value"],
+                        *stated(found["rate"]),
+                    ]
+                )
     silent = list(dict.fromkeys(silent))
     if not rows:
         return Block("length", title, reason=" ".join(silent))
     table = Table(
-        [Column(gettext("Rated by")), Column(gettext("Characters apart, at least"), 0), Column(gettext("Pairs"), 0),
-         Column(gettext("Longer wins"), 3), Column(gettext("Tie"), 3), Column(gettext("Longer loses"), 3),
-         Column(gettext("Bias rate"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [
+            Column(gettext("Rated by")),
+            Column(gettext("Characters apart, at least"), 0),
+            Column(gettext("Pairs"), 0),
+            Column(gettext("Longer wins"), 3),
+            Column(gettext("Tie"), 3),
+            Column(gettext("Longer loses"), 3),
+            Column(gettext("Bias rate"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
         rows,
-    )  # fmt: skip
-    shown = [(row[0], row[6], row[7], row[8]) for row in rows if row[1] == rows[0][1]]
-    figure = _spans(
-        shown, title, gettext("Share preferring the longer less share preferring the shorter"), 0.0
     )
+    shown = [(row[0], row[6], row[7], row[8]) for row in rows if row[1] == rows[0][1]]
+    figure = _spans(shown, title, gettext("Share preferring the longer less share preferring the shorter"), 0.0)
     return Block("length", title, figure=figure, table=table, notes=silent)
 
 
 def _spans(rows: Sequence[tuple[Any, ...]], title: str, x_title: str, rule: float) -> str:
     return ranges(
-        [RangeRow(name, [Span(value, value if low is None else low, value if high is None else high)])
-         for name, value, low, high in rows],
-        title=title, x_title=x_title, series=[title], step=0.01, rule=rule,
-    )  # fmt: skip
+        [
+            RangeRow(name, [Span(value, value if low is None else low, value if high is None else high)])
+            for name, value, low, high in rows
+        ],
+        title=title,
+        x_title=x_title,
+        series=[title],
+        step=0.01,
+        rule=rule,
+    )
 
 
 def _powered(one: Mapping[str, Any], place: int) -> Block:
@@ -209,9 +233,13 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
         return Block(key, title, reason=reason_of(found))
     known = [row for row in found if "powered" in row]
     if not known:
-        return Block(key, title, reason=gettext(
-            "Every response this judge scored was scored by people too; the judge adds something once it scores more."
-        ))  # fmt: skip
+        return Block(
+            key,
+            title,
+            reason=gettext(
+                "Every response this judge scored was scored by people too; the judge adds something once it scores more."
+            ),
+        )
     figure = ranges(
         [RangeRow(row["model"], [_span(row["powered"]), _span(row["human_only"])]) for row in known],
         title=title,
@@ -220,14 +248,36 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
         series=[gettext("people and judge"), gettext("people alone")],
     )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("People's scores"), 0), Column(gettext("Judge's further scores"), 0),
-         Column(gettext("Powered mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("People alone"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Weight on the judge"), 2), Column(gettext("Worth so many labels"), 0)],
-        [[row["model"], row["n"], row["n_judge_only"], row["powered"]["value"], row["powered"]["low"],
-          row["powered"]["high"], row["human_only"]["value"], row["human_only"]["low"], row["human_only"]["high"],
-          row["power"], None if row["effective_n"] == "inf" else row["effective_n"]] for row in known],
-    )  # fmt: skip
+        [
+            Column(gettext("Model")),
+            Column(gettext("People's scores"), 0),
+            Column(gettext("Judge's further scores"), 0),
+            Column(gettext("Powered mean"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("People alone"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Weight on the judge"), 2),
+            Column(gettext("Worth so many labels"), 0),
+        ],
+        [
+            [
+                row["model"],
+                row["n"],
+                row["n_judge_only"],
+                row["powered"]["value"],
+                row["powered"]["low"],
+                row["powered"]["high"],
+                row["human_only"]["value"],
+                row["human_only"]["low"],
+                row["human_only"]["high"],
+                row["power"],
+                None if row["effective_n"] == "inf" else row["effective_n"],
+            ]
+            for row in known
+        ],
+    )
     return Block(key, title, figure=figure, table=table)
 
 
@@ -242,10 +292,12 @@ def _separate(one: Mapping[str, Any], place: int, *, items: bool) -> Block:
         return Block(f"separate-{place}", title, reason=reason_of(found))
     table = Table(
         [Column(gettext("Way")), Column(gettext("Labels of each model"), 0)],
-        [[gettext("with the judge, in all"), found["total"]],
-         [gettext("with the judge, still to collect"), found["more"]],
-         [gettext("people alone, in all"), found["alone"]]],
-    )  # fmt: skip
+        [
+            [gettext("with the judge, in all"), found["total"]],
+            [gettext("with the judge, still to collect"), found["more"]],
+            [gettext("people alone, in all"), found["alone"]],
+        ],
+    )
     return Block(f"separate-{place}", title, answer=_separate_sentence(one, items=items), table=table)
 
 
@@ -253,12 +305,15 @@ def _separate_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     found = one["separate"]
     powered = found["powered"]
     words = {
-        "one": found["one"], "other": found["other"], "judge": one["judge"], "more": found["more"],
+        "one": found["one"],
+        "other": found["other"],
+        "judge": one["judge"],
+        "more": found["more"],
         "alone": found["alone"],
         "difference": ends_words(
             powered["value"], powered["low"], powered["high"], powered["interval_kind"], items=items
         ),
-    }  # fmt: skip
+    }
     if found["separated"]:
         return (
             gettext(
@@ -283,21 +338,40 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
         return Block(f"gaps-{place}", title, reason=reason_of(found))
     limits = found[0]["at_least"]
     table = Table(
-        [Column(gettext("Criterion")), Column("n", 0),
-         *(Column(gettext("At least %(points)s apart") % {"points": f"{limit:g}"}, 3) for limit in limits),
-         Column(gettext("Judge less people"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
-        [[criterion_name(study, row["criterion"]), row["n"], *(share["value"] for share in row["shares"]),
-          row["mean_gap"]["value"], *stated(row["mean_gap"])] for row in found],
-    )  # fmt: skip
+        [
+            Column(gettext("Criterion")),
+            Column("n", 0),
+            *(Column(gettext("At least %(points)s apart") % {"points": f"{limit:g}"}, 3) for limit in limits),
+            Column(gettext("Judge less people"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
+        [
+            [
+                criterion_name(study, row["criterion"]),
+                row["n"],
+                *(share["value"] for share in row["shares"]),
+                row["mean_gap"]["value"],
+                *stated(row["mean_gap"]),
+            ]
+            for row in found
+        ],
+    )
     figure = _spans(
-        [(criterion_name(study, row["criterion"]), gap["value"], *stated(gap))
-         for row in found for gap in [row["mean_gap"]]],
-        title, gettext("Judge less people, points of the criterion's scale"), 0.0,
-    )  # fmt: skip
+        [
+            (criterion_name(study, row["criterion"]), gap["value"], *stated(gap))
+            for row in found
+            for gap in [row["mean_gap"]]
+        ],
+        title,
+        gettext("Judge less people, points of the criterion's scale"),
+        0.0,
+    )
     widest = max(found, key=lambda row: abs(row["mean_gap"]["value"]))
     answer = gettext("The widest mean gap is on “%(criterion)s”: %(gap)s points.") % {
-        "criterion": criterion_name(study, widest["criterion"]), "gap": number(widest["mean_gap"]["value"]),
-    }  # fmt: skip
+        "criterion": criterion_name(study, widest["criterion"]),
+        "gap": number(widest["mean_gap"]["value"]),
+    }
     return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
 
 

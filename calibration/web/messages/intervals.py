@@ -21,15 +21,11 @@ def ends_meaning(kind: str, clusters: int, of: str) -> str:
             "of": of,
         }
     if kind == "t95":
-        return gettext("Intervals are 95 %% by standard errors over whole %(of)s and Student's t.") % {
-            "of": of
-        }
+        return gettext("Intervals are 95 %% by standard errors over whole %(of)s and Student's t.") % {"of": of}
     return interval_meaning(kind, clusters, of)
 
 
-def ends_words(
-    value: float, low: float, high: float, kind: str, *, step: float = 0.01, items: bool = False
-) -> str:
+def ends_words(value: float, low: float, high: float, kind: str, *, step: float = 0.01, items: bool = False) -> str:
     """'0.57, 95 % interval 0.55 to 0.59', '0.57 (0.5 to 0.6 when one is left out)', or the value alone."""
     said = {"value": number(value, step), "low": number(low, step), "high": number(high, step)}
     if kind in ("none", ""):

@@ -30,14 +30,10 @@ def reason_of(part: Mapping[str, Any]) -> str:
             "These games cannot separate the effect from the models' strengths; show every model on both sides."
         ),
         "MissingCells": gettext("Not every model has an answer on every instruction that is compared."),
-        "NeverSeparates": gettext(
-            "The two models are so close that no reasonable number of labels separates them."
-        ),
+        "NeverSeparates": gettext("The two models are so close that no reasonable number of labels separates them."),
         "NoDifference": gettext("The two models' means are equal; no number of labels separates them."),
         "TargetOutOfReach": gettext("No number of raters that was considered reaches this reliability."),
-        "OutOfRange": gettext(
-            "A value lies off the range on which this is defined; check the scales of the data."
-        ),
+        "OutOfRange": gettext("A value lies off the range on which this is defined; check the scales of the data."),
         "TooFewRaters": gettext("Fewer raters than this needs; let more people rate."),
         "TooFewModels": gettext("Only one model has been rated, so there is nothing to rank."),
         "TooFewModelMeans": gettext(
@@ -53,9 +49,7 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "NoSharedTasks": gettext(
             "Fewer than two instructions have an answer of every model, so models cannot be compared on the same tasks."
         ),
-        "TooFewAnswers": gettext(
-            "No rater has answered five tasks yet; nothing is said of a rater before that."
-        ),
+        "TooFewAnswers": gettext("No rater has answered five tasks yet; nothing is said of a rater before that."),
         "NeverRepeated": gettext(
             "Nobody was asked the same task twice yet; repeat a few tasks to see how steady raters are."
         ),
@@ -69,14 +63,10 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "OnlyJudges": gettext(
             "Only judges have answered in this study so far; what they answer says nothing of raters. Let people rate it."
         ),
-        "OnlySlots": gettext(
-            "The data number positions, not persons, so nothing is said about single raters."
-        ),
+        "OnlySlots": gettext("The data number positions, not persons, so nothing is said about single raters."),
         "NoPooling": gettext("There is only one category, so there is nothing to draw its weights toward."),
         "NeverSwapped": gettext("No pair was shown to the same rater from both sides."),
-        "NeverReviewed": gettext(
-            "Nobody has reviewed a verdict yet; make a study that reviews this judge's verdicts."
-        ),
+        "NeverReviewed": gettext("Nobody has reviewed a verdict yet; make a study that reviews this judge's verdicts."),
         "NoFamily": gettext(
             "It is not known which family of models this judge belongs to; give its model a family in the library."
         ),

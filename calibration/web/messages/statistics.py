@@ -34,10 +34,7 @@ def with_interval(value: float, low: float, high: float, kind: str) -> str:
 def interval_meaning(kind: str, clusters: int, of: str) -> str:
     """What the ends of an interval are, in a note beside a figure; `of` names the clusters, already translated."""
     if kind == "bootstrap95":
-        return gettext("Lines are 95 %% intervals by a bootstrap over %(n)d %(of)s.") % {
-            "n": clusters,
-            "of": of,
-        }
+        return gettext("Lines are 95 %% intervals by a bootstrap over %(n)d %(of)s.") % {"n": clusters, "of": of}
     if kind == "leave_one_out_range" and clusters >= MIN_CLUSTERS:
         return gettext(
             "Most draws of the %(n)d %(of)s lack something that the value needs, so no 95 %% interval is stated; lines "
@@ -67,12 +64,7 @@ def by_items(study: Study) -> bool:
 
 def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:
     """The certificate of a fit in plain words; labels (p,) name the items."""
-    return [
-        _optimum(certificate),
-        _information(certificate),
-        _floor(certificate, labels),
-        _closeness(certificate),
-    ]
+    return [_optimum(certificate), _information(certificate), _floor(certificate, labels), _closeness(certificate)]
 
 
 def _optimum(certificate: WeightCertificate) -> str:
@@ -123,16 +115,12 @@ def _closeness(certificate: WeightCertificate) -> str:
 def warning_sentence(code: str) -> str:
     """What a warning of a certificate means and what to do about it."""
     said = {
-        "collinear": gettext(
-            "Items overlap completely: ask for qualities that can differ, or drop one of them."
-        ),
+        "collinear": gettext("Items overlap completely: ask for qualities that can differ, or drop one of them."),
         "few_clusters": gettext(
             "Fewer than 20 instructions: no 95 %% interval is stated. Rate responses to more instructions."
         )
         % {},
-        "few_raters": gettext(
-            "Fewer than 20 raters: how far weights depend on who rates is only shown as a range."
-        ),
+        "few_raters": gettext("Fewer than 20 raters: how far weights depend on who rates is only shown as a range."),
         "no_cross_validation": gettext(
             "Only one instruction: whether the weights hold for another one cannot be told. Rate more instructions."
         ),
@@ -192,8 +180,10 @@ def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = 
         "equal weights do; in the middle category they explain %(median)s of the variance."
     )
     return (counted_on_items if items else counted) % {
-        "better": better, "all": len(certificates), "median": number(ordered[len(ordered) // 2]),
-    }  # fmt: skip
+        "better": better,
+        "all": len(certificates),
+        "median": number(ordered[len(ordered) // 2]),
+    }
 
 
 def criterion_words(key: str) -> str:
@@ -205,9 +195,7 @@ def reason_words(why: str) -> str:
     """Why a statistic has no answer, by the name of its error in calibration.statistics.errors or data.frames."""
     said = {
         "NothingToRead": gettext("Nobody has answered this yet."),
-        "TooFewRatings": gettext(
-            "Too few ratings: no task has been rated by two people yet. Let more people rate."
-        ),
+        "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Let more people rate."),
         "NoDisagreementPossible": gettext(
             "Every rating is the same, so agreement beyond chance has no meaning; include tasks that deserve "
             "different ratings."
@@ -216,9 +204,7 @@ def reason_words(why: str) -> str:
             "Every score is the same, so there is nothing to explain; include responses of differing quality."
         ),
         "RepeatedCell": gettext("A rater rated the same task twice; keep one rating of each."),
-        "NotConverged": gettext(
-            "The computation stopped before its optimum; check the answers for extreme values."
-        ),
+        "NotConverged": gettext("The computation stopped before its optimum; check the answers for extreme values."),
     }
     return said.get(why) or gettext("This cannot be computed from the ratings there are.")
 
@@ -245,8 +231,7 @@ def words_of_refusal(facts: Mapping[str, Any]) -> str:
     """The sentence, from what `refusal_facts` keeps; older rows keep the sentence alone."""
     if facts.get("small"):
         named = "; ".join(
-            gettext("%(category)s: %(answers)d answers, %(items)d items")
-            % {"category": key, "answers": n, "items": p}
+            gettext("%(category)s: %(answers)d answers, %(items)d items") % {"category": key, "answers": n, "items": p}
             for key, n, p in facts["small"]
         )
         return gettext(

@@ -41,11 +41,17 @@ def rankings_page(study: Study, report: Plain) -> ResultPage:
         blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
         method=_pairs_method(clusters) if pairs else _scores_method(clusters),
         sources=_sources(pairs),
-        code=["calibration.statistics.ranking.pairs", "calibration.statistics.ranking.bradley_terry",
-              "calibration.statistics.ranking.davidson", "calibration.statistics.ranking.elo",
-              "calibration.statistics.ranking.paired_effects", "calibration.statistics.judges.bias"]
-        if pairs else ["calibration.statistics.ranking.scores", "calibration.statistics.ranking.power"],
-    )  # fmt: skip
+        code=[
+            "calibration.statistics.ranking.pairs",
+            "calibration.statistics.ranking.bradley_terry",
+            "calibration.statistics.ranking.davidson",
+            "calibration.statistics.ranking.elo",
+            "calibration.statistics.ranking.paired_effects",
+            "calibration.statistics.judges.bias",
+        ]
+        if pairs
+        else ["calibration.statistics.ranking.scores", "calibration.statistics.ranking.power"],
+    )
 
 
 RANKINGS_PAGE = PageKind(
@@ -68,13 +74,12 @@ def _pairs_opening(report: Plain, *, items: bool) -> str:
             "%(n)d models share the first place: %(models)s, each with a strength of %(value)s Elo points."
         ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["strength"], 1)}
     clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
-    unclear = gettext(
-        "No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s."
-    )
+    unclear = gettext("No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
     said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
-        "first": rows[0]["model"], "second": rows[1]["model"],
+        "first": rows[0]["model"],
+        "second": rows[1]["model"],
         "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1, items=items),
-    }  # fmt: skip
+    }
     return f"{said} {_certainty(rows, found)}".strip()
 
 
@@ -111,18 +116,21 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
     rows = found["models"]
     level = _level(rows, "mean")
     if len(level) > 1:
-        return gettext(
-            "%(n)d models share the first place: %(models)s, each with a mean score of %(value)s."
-        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["mean"])}
+        return gettext("%(n)d models share the first place: %(models)s, each with a mean score of %(value)s.") % {
+            "n": len(level),
+            "models": _named(level),
+            "value": number(rows[0]["mean"]),
+        }
     clear = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.")
     unclear = gettext(
         "No model clearly leads: %(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s."
     )
     said = (clear if _leads(rows) else unclear) % {
-        "first": rows[0]["model"], "second": rows[1]["model"],
+        "first": rows[0]["model"],
+        "second": rows[1]["model"],
         "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], rows[0]["interval_kind"], items=items),
         "other": number(rows[1]["mean"]),
-    }  # fmt: skip
+    }
     return f"{said} {_certainty(rows, found)}".strip()
 
 
@@ -139,27 +147,32 @@ def _about(report: Plain) -> str:
         by_people = gettext("%(games)d comparisons by %(raters)d raters.")
         by_judge = gettext("%(games)d comparisons by the judge %(judge)s.")
         said = (by_judge if judge else by_people) % {
-            "games": report["n_games"], "raters": report["n_raters"], "judge": judge,
-        }  # fmt: skip
+            "games": report["n_games"],
+            "raters": report["n_raters"],
+            "judge": judge,
+        }
         if report["n_left_out"]:
-            said += " " + gettext("%(n)d without two different models are left out.") % {
-                "n": report["n_left_out"]
-            }
+            said += " " + gettext("%(n)d without two different models are left out.") % {"n": report["n_left_out"]}
         return said
     low, high = report["scale"]
     by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
     by_judge = gettext("%(answers)d answers by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
     return (by_judge if judge else by_people) % {
-        "answers": report["n_answers"], "raters": report["n_raters"], "judge": judge, "low": number(low, 1),
+        "answers": report["n_answers"],
+        "raters": report["n_raters"],
+        "judge": judge,
+        "low": number(low, 1),
         "high": number(high, 1),
-    }  # fmt: skip
+    }
 
 
 def _choices(study: Study, report: Plain) -> list[Choice]:
     found = []
     if len(report["criteria"]) > 1:
-        named = [(key, gettext("Mean of all criteria") if key == ALL else criterion_name(study, key))
-                 for key in report["criteria"]]  # fmt: skip
+        named = [
+            (key, gettext("Mean of all criteria") if key == ALL else criterion_name(study, key))
+            for key in report["criteria"]
+        ]
         found.append(Choice("criterion", gettext("Criterion"), named, report["criterion"]))
     if report["judges"]:
         options = [(PEOPLE, gettext("People")), *((public, name) for public, name in report["judges"])]
@@ -210,6 +223,11 @@ def _scores_method(clusters: str) -> list[str]:
 
 def _sources(pairs: bool) -> list[str]:
     if pairs:
-        return ["LLMEval (arXiv 2312.07398), Eq. 1 to 4, table 3", "Bradley & Terry (1952)", "Davidson (1970)",
-                "Mogstad, Romano, Shaikh & Wilhelm (2024)", "HREF (arXiv 2412.15524), appendix J"]  # fmt: skip
+        return [
+            "LLMEval (arXiv 2312.07398), Eq. 1 to 4, table 3",
+            "Bradley & Terry (1952)",
+            "Davidson (1970)",
+            "Mogstad, Romano, Shaikh & Wilhelm (2024)",
+            "HREF (arXiv 2412.15524), appendix J",
+        ]
     return ["HREF (arXiv 2412.15524), table 3 and figure 4", "Mogstad, Romano, Shaikh & Wilhelm (2024)"]

@@ -20,11 +20,16 @@ from calibration.web.messages.reasons import reason_of
 def pair_blocks(report: Plain, clusters: str) -> list[Block]:
     """`clusters` is what the intervals draw whole, in the reader's language."""
     return [
-        _strength(report["strength"], clusters), ahead_block(report["strength"], clusters),
-        _elo(report["elo"], report["strength"]), _points(report["points"], clusters), _davidson(report["davidson"]),
+        _strength(report["strength"], clusters),
+        ahead_block(report["strength"], clusters),
+        _elo(report["elo"], report["strength"]),
+        _points(report["points"], clusters),
+        _davidson(report["davidson"]),
         _effects(report["effects"], clusters),
-        position_block(report["position"]), length_block(report["length"]), *_categories(report["by_category"]),
-    ]  # fmt: skip
+        position_block(report["position"]),
+        length_block(report["length"]),
+        *_categories(report["by_category"]),
+    ]
 
 
 def _strength(found: Mapping[str, Any], clusters: str) -> Block:
@@ -34,19 +39,34 @@ def _strength(found: Mapping[str, Any], clusters: str) -> Block:
     rows, kind = found["models"], found["interval_kind"]
     figure = ranges(
         [
-            RangeRow(
-                row["model"], [Span(row["strength"], row["low"], row["high"])], note=rank_words(row, kind)
-            )
+            RangeRow(row["model"], [Span(row["strength"], row["low"], row["high"])], note=rank_words(row, kind))
             for row in rows
         ],
-        title=title, x_title=gettext("Strength in Elo points"), series=[gettext("Bradley-Terry")],
-    )  # fmt: skip
+        title=title,
+        x_title=gettext("Strength in Elo points"),
+        series=[gettext("Bradley-Terry")],
+    )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Strength"), 1), Column(gettext("From"), 1), Column(gettext("To"), 1),
-         Column(gettext("Rank"), 0), Column(gettext("Best rank"), 0), Column(gettext("Worst rank"), 0)],
-        [[row["model"], row["strength"], *stated({**row, "interval_kind": kind}), row["rank"],
-          *stated({**row, "interval_kind": kind}, "rank_")] for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Model")),
+            Column(gettext("Strength"), 1),
+            Column(gettext("From"), 1),
+            Column(gettext("To"), 1),
+            Column(gettext("Rank"), 0),
+            Column(gettext("Best rank"), 0),
+            Column(gettext("Worst rank"), 0),
+        ],
+        [
+            [
+                row["model"],
+                row["strength"],
+                *stated({**row, "interval_kind": kind}),
+                row["rank"],
+                *stated({**row, "interval_kind": kind}, "rank_"),
+            ]
+            for row in rows
+        ],
+    )
     caption = ends_meaning(kind, found["clusters"], clusters)
     return Block("strength", title, figure=figure, caption=caption, table=table)
 
@@ -67,9 +87,14 @@ def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
     if missing(found):
         return Block("ahead", title, reason=reason_of(found))
     if missing(found["ahead"]):
-        return Block("ahead", title, reason=gettext(
-            "Too few %(of)s stand behind any two models, so no probability is stated. Compare on more %(of)s."
-        ) % {"of": clusters})  # fmt: skip
+        return Block(
+            "ahead",
+            title,
+            reason=gettext(
+                "Too few %(of)s stand behind any two models, so no probability is stated. Compare on more %(of)s."
+            )
+            % {"of": clusters},
+        )
     names = [row["model"] for row in found["models"]]
     count = len(names)
     shown: list[list[float | None]] = [
@@ -102,15 +127,40 @@ def _elo(found: Mapping[str, Any], strength: Mapping[str, Any]) -> Block:
         series=series,
     )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Elo"), 1), Column(gettext("Rank"), 0),
-         Column(gettext("Last games, from"), 1), Column(gettext("to"), 1), Column(gettext("Ranks, from"), 0),
-         Column(gettext("to"), 0), Column(gettext("Shuffled, mean"), 1), Column(gettext("SD"), 1),
-         Column(gettext("from"), 1), Column(gettext("to"), 1), Column(gettext("Ranks, from"), 0),
-         Column(gettext("to"), 0)],
-        [[row["model"], row["rating"], row["rank"], row["last_low"], row["last_high"], row["last_rank_low"],
-          row["last_rank_high"], row["mean"], row["deviation"], row["low"], row["high"], row["rank_low"],
-          row["rank_high"]] for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Model")),
+            Column(gettext("Elo"), 1),
+            Column(gettext("Rank"), 0),
+            Column(gettext("Last games, from"), 1),
+            Column(gettext("to"), 1),
+            Column(gettext("Ranks, from"), 0),
+            Column(gettext("to"), 0),
+            Column(gettext("Shuffled, mean"), 1),
+            Column(gettext("SD"), 1),
+            Column(gettext("from"), 1),
+            Column(gettext("to"), 1),
+            Column(gettext("Ranks, from"), 0),
+            Column(gettext("to"), 0),
+        ],
+        [
+            [
+                row["model"],
+                row["rating"],
+                row["rank"],
+                row["last_low"],
+                row["last_high"],
+                row["last_rank_low"],
+                row["last_rank_high"],
+                row["mean"],
+                row["deviation"],
+                row["low"],
+                row["high"],
+                row["rank_low"],
+                row["rank_high"],
+            ]
+            for row in rows
+        ],
+    )
     moving = sum(row["rank_low"] != row["rank_high"] for row in rows)
     answer = gettext(
         "Shuffling the games changes the rank of %(moving)d of %(all)d models; a model's rating varies by a standard "
@@ -121,8 +171,9 @@ def _elo(found: Mapping[str, Any], strength: Mapping[str, Any]) -> Block:
 
 def _elo_spans(row: Mapping[str, Any], beside: Mapping[str, Any] | None) -> list[Span | None]:
     spans: list[Span | None] = [
-        Span(row["rating"], row["last_low"], row["last_high"]), Span(row["mean"], row["low"], row["high"]),
-    ]  # fmt: skip
+        Span(row["rating"], row["last_low"], row["last_high"]),
+        Span(row["mean"], row["low"], row["high"]),
+    ]
     if beside is not None:
         spans.append(Span(beside["strength"], beside["low"], beside["high"]))
     return spans
@@ -136,21 +187,46 @@ def _points(found: Mapping[str, Any], clusters: str) -> Block:
     kind = found["interval_kind"]
     figure = interval_bars(
         [
-            Bar(found["models"][i], found["per_game"][i],
-                *((found["per_game_low"][i], found["per_game_high"][i]) if kind != "none" else ()))
+            Bar(
+                found["models"][i],
+                found["per_game"][i],
+                *((found["per_game_low"][i], found["per_game_high"][i]) if kind != "none" else ()),
+            )
             for i in order
         ],
-        title=title, x_title=gettext("Points per game"), rule=0.5, rule_label=gettext("as many as its rivals"),
-    )  # fmt: skip
+        title=title,
+        x_title=gettext("Points per game"),
+        rule=0.5,
+        rule_label=gettext("as many as its rivals"),
+    )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Points"), 1), Column(gettext("Rank"), 0), Column(gettext("Wins"), 0),
-         Column(gettext("Ties"), 0), Column(gettext("Losses"), 0), Column(gettext("Per game"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Rank per game"), 0)],
-        [[found["models"][i], found["total"][i], found["rank"][i], found["wins"][i], found["ties"][i],
-          found["losses"][i], found["per_game"][i],
-          *((found["per_game_low"][i], found["per_game_high"][i]) if kind != "none" else (None, None)),
-          found["rank_per_game"][i]] for i in order],
-    )  # fmt: skip
+        [
+            Column(gettext("Model")),
+            Column(gettext("Points"), 1),
+            Column(gettext("Rank"), 0),
+            Column(gettext("Wins"), 0),
+            Column(gettext("Ties"), 0),
+            Column(gettext("Losses"), 0),
+            Column(gettext("Per game"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Rank per game"), 0),
+        ],
+        [
+            [
+                found["models"][i],
+                found["total"][i],
+                found["rank"][i],
+                found["wins"][i],
+                found["ties"][i],
+                found["losses"][i],
+                found["per_game"][i],
+                *((found["per_game_low"][i], found["per_game_high"][i]) if kind != "none" else (None, None)),
+                found["rank_per_game"][i],
+            ]
+            for i in order
+        ],
+    )
     caption = ends_meaning(kind, found["clusters"], clusters)
     return Block("points", title, figure=figure, caption=caption, table=table)
 
@@ -162,23 +238,25 @@ def _davidson(found: Mapping[str, Any]) -> Block:
     order = descending(np.array(found["strength"])).tolist()
     kind = found["interval_kind"]
     figure = ranges(
-        [
-            RangeRow(found["models"][i], [Span(found["strength"][i], found["low"][i], found["high"][i])])
-            for i in order
-        ],
+        [RangeRow(found["models"][i], [Span(found["strength"][i], found["low"][i], found["high"][i])]) for i in order],
         title=title,
         x_title=gettext("Strength in Elo points"),
         series=[gettext("Davidson")],
     )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Strength"), 1), Column(gettext("From"), 1), Column(gettext("To"), 1),
-         Column(gettext("Rank"), 0)],
+        [
+            Column(gettext("Model")),
+            Column(gettext("Strength"), 1),
+            Column(gettext("From"), 1),
+            Column(gettext("To"), 1),
+            Column(gettext("Rank"), 0),
+        ],
         [[found["models"][i], found["strength"][i], *_ends(found, i, kind), found["rank"][i]] for i in order],
-    )  # fmt: skip
+    )
     answer = gettext("Two equal models would tie %(share)s of their games (tie parameter %(tie)s).") % {
         "share": number(found["equal_tie"]),
         "tie": ends_words(found["tie_parameter"], found["tie_low"], found["tie_high"], kind),
-    }  # fmt: skip
+    }
     return Block("davidson", title, answer=answer, figure=figure, table=table, folded=True)
 
 
@@ -190,25 +268,35 @@ def _effects(found: Mapping[str, Any], clusters: str) -> Block:
     title = gettext("Position and length, models being equal")
     if missing(found):
         return Block("effects", title, reason=reason_of(found))
-    names = {
-        "position": gettext("being shown first"),
-        "length": gettext("being longer, per typical contrast"),
-    }
+    names = {"position": gettext("being shown first"), "length": gettext("being longer, per typical contrast")}
     rows = [
         [names.get(name, name), found["effect"][i], *_effect_ends(found, i), found["unit"][i]]
         for i, name in enumerate(found["effects"])
     ]
     figure = ranges(
-        [RangeRow(row[0], [Span(row[1], row[2] if row[2] is not None else row[1],
-                                row[3] if row[3] is not None else row[1])]) for row in rows],
-        title=title, x_title=gettext("Change of the log-odds of being preferred"), series=[gettext("effect")],
-        step=0.01, rule=0.0,
-    )  # fmt: skip
+        [
+            RangeRow(
+                row[0],
+                [Span(row[1], row[2] if row[2] is not None else row[1], row[3] if row[3] is not None else row[1])],
+            )
+            for row in rows
+        ],
+        title=title,
+        x_title=gettext("Change of the log-odds of being preferred"),
+        series=[gettext("effect")],
+        step=0.01,
+        rule=0.0,
+    )
     table = Table(
-        [Column(gettext("Effect")), Column(gettext("Log-odds"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Unit"), 3)],
+        [
+            Column(gettext("Effect")),
+            Column(gettext("Log-odds"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Unit"), 3),
+        ],
         rows,
-    )  # fmt: skip
+    )
     answer = ""
     if "position" in found["effects"]:
         answer = gettext("Of two equal models, the one shown first is preferred %(share)s of the time.") % {
@@ -234,14 +322,22 @@ def position_block(found: Mapping[str, Any]) -> Block:
         return Block("position", title, reason=reason_of(found))
     wins, own = found["first_wins"], found["first_points"]
     answer = gettext("The side shown first wins %(wins)s of the %(n)d games that were not tied.") % {
-        "wins": ends_words(wins["value"], wins["low"], wins["high"], wins["interval_kind"]), "n": found["n_decided"],
-    }  # fmt: skip
+        "wins": ends_words(wins["value"], wins["low"], wins["high"], wins["interval_kind"]),
+        "n": found["n_decided"],
+    }
     table = Table(
-        [Column(gettext("Measure")), Column(gettext("Value"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Games"), 0)],
-        [[gettext("Wins among decided games"), wins["value"], *stated(wins), found["n_decided"]],
-         [gettext("Mean points, a tie as half"), own["value"], *stated(own), found["n"]]],
-    )  # fmt: skip
+        [
+            Column(gettext("Measure")),
+            Column(gettext("Value"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Games"), 0),
+        ],
+        [
+            [gettext("Wins among decided games"), wins["value"], *stated(wins), found["n_decided"]],
+            [gettext("Mean points, a tie as half"), own["value"], *stated(own), found["n"]],
+        ],
+    )
     return Block("position", title, answer=answer, table=table)
 
 
@@ -252,17 +348,33 @@ def length_block(rows: Any) -> Block:
     if not known:
         return Block("length", title, reason=reason_of(rows[0]))
     table = Table(
-        [Column(gettext("Length difference of at least")), Column(gettext("Games"), 0),
-         Column(gettext("Longer wins"), 3), Column(gettext("Tie"), 3), Column(gettext("Longer loses"), 3),
-         Column(gettext("Bias rate"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
-        [[gettext("%(n)d characters") % {"n": row["threshold"]}, row["n"], row["win_share"]["value"],
-          row["tie_share"]["value"], row["loss_share"]["value"], row["rate"]["value"], *stated(row["rate"])]
-         for row in known],
-    )  # fmt: skip
+        [
+            Column(gettext("Length difference of at least")),
+            Column(gettext("Games"), 0),
+            Column(gettext("Longer wins"), 3),
+            Column(gettext("Tie"), 3),
+            Column(gettext("Longer loses"), 3),
+            Column(gettext("Bias rate"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
+        [
+            [
+                gettext("%(n)d characters") % {"n": row["threshold"]},
+                row["n"],
+                row["win_share"]["value"],
+                row["tie_share"]["value"],
+                row["loss_share"]["value"],
+                row["rate"]["value"],
+                *stated(row["rate"]),
+            ]
+            for row in known
+        ],
+    )
     rate = known[0]["rate"]
-    answer = gettext(
-        "The longer response is preferred over the shorter one by a margin of %(rate)s of the games."
-    ) % {"rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"])}
+    answer = gettext("The longer response is preferred over the shorter one by a margin of %(rate)s of the games.") % {
+        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"])
+    }
     return Block("length", title, answer=answer, table=table)
 
 

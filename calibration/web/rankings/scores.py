@@ -22,10 +22,12 @@ KINDS = ("bootstrap95", "leave_one_out_range", "none")
 def score_blocks(report: Plain, clusters: str, *, items: bool) -> list[Block]:
     """`clusters` is what the intervals draw whole, in the reader's language."""
     return [
-        _means(report["scores"], clusters), ahead_block(report["scores"], clusters),
-        _shared(report["shared"], clusters, items=items), power_block(report["power"], clusters),
+        _means(report["scores"], clusters),
+        ahead_block(report["scores"], clusters),
+        _shared(report["shared"], clusters, items=items),
+        power_block(report["power"], clusters),
         *_categories(report["by_category"]),
-    ]  # fmt: skip
+    ]
 
 
 def _means(found: Mapping[str, Any], clusters: str) -> Block:
@@ -36,9 +38,7 @@ def _means(found: Mapping[str, Any], clusters: str) -> Block:
     figure = ranges(
         [
             RangeRow(
-                row["model"],
-                [Span(row["mean"], row["low"], row["high"])],
-                note=rank_words(row, row["interval_kind"]),
+                row["model"], [Span(row["mean"], row["low"], row["high"])], note=rank_words(row, row["interval_kind"])
             )
             for row in rows
         ],
@@ -48,12 +48,22 @@ def _means(found: Mapping[str, Any], clusters: str) -> Block:
         step=0.01,
     )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Answers"), 0), Column(clusters.capitalize(), 0),
-         Column(gettext("Mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3), Column(gettext("Rank"), 0),
-         Column(gettext("Best rank"), 0), Column(gettext("Worst rank"), 0)],
-        [[row["model"], row["n"], row["clusters"], row["mean"], *stated(row), row["rank"], *stated(row, "rank_")]
-         for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Model")),
+            Column(gettext("Answers"), 0),
+            Column(clusters.capitalize(), 0),
+            Column(gettext("Mean"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Rank"), 0),
+            Column(gettext("Best rank"), 0),
+            Column(gettext("Worst rank"), 0),
+        ],
+        [
+            [row["model"], row["n"], row["clusters"], row["mean"], *stated(row), row["rank"], *stated(row, "rank_")]
+            for row in rows
+        ],
+    )
     caption, *notes = means_notes(rows, clusters)
     return Block("means", title, figure=figure, caption=caption, table=table, notes=notes)
 
@@ -90,9 +100,7 @@ def means_notes(rows: Sequence[Mapping[str, Any]], clusters: str) -> list[str]:
             % {**of, "models": _counted(by_kind["none"])}
         )
     if by_kind["bootstrap95"] and by_kind["leave_one_out_range"]:
-        said.append(
-            gettext("The ranks of models with an interval leave room for those that have only a range.")
-        )
+        said.append(gettext("The ranks of models with an interval leave room for those that have only a range."))
     return said
 
 
@@ -107,24 +115,29 @@ def _shared(found: Mapping[str, Any], clusters: str, *, items: bool) -> Block:
         return Block("shared-ranks", title, reason=_nothing_shared(found, clusters))
     rows = list(zip(found["models"], found["mean"], found["rank"], found["leader_p"], strict=True))
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Mean over %(of)s") % {"of": clusters}, 3), Column(gettext("Rank"), 0),
-         Column(gettext("p against the leader of its rank"), 3)],
+        [
+            Column(gettext("Model")),
+            Column(gettext("Mean over %(of)s") % {"of": clusters}, 3),
+            Column(gettext("Rank"), 0),
+            Column(gettext("p against the leader of its rank"), 3),
+        ],
         [list(row) for row in rows],
-    )  # fmt: skip
+    )
     leaders = [row[0] for row in rows if row[2] == 1]
     if items:
-        answer = gettext("%(models)s share the first rank (%(n)d items that every model answered).") if (
-            len(leaders) > 1
-        ) else gettext("%(models)s holds the first rank alone (%(n)d items that every model answered).")  # fmt: skip
+        answer = (
+            gettext("%(models)s share the first rank (%(n)d items that every model answered).")
+            if (len(leaders) > 1)
+            else gettext("%(models)s holds the first rank alone (%(n)d items that every model answered).")
+        )
     else:
-        answer = gettext("%(models)s share the first rank (%(n)d instructions that every model answered).") if (
-            len(leaders) > 1
-        ) else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")  # fmt: skip
+        answer = (
+            gettext("%(models)s share the first rank (%(n)d instructions that every model answered).")
+            if (len(leaders) > 1)
+            else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")
+        )
     return Block(
-        "shared-ranks",
-        title,
-        answer=answer % {"models": ", ".join(leaders), "n": found["tasks"]},
-        table=table,
+        "shared-ranks", title, answer=answer % {"models": ", ".join(leaders), "n": found["tasks"]}, table=table
     )
 
 
@@ -164,15 +177,21 @@ def power_block(found: Mapping[str, Any], clusters: str) -> Block:
     columns += [Column(gettext("%(share)d %%") % {"share": round(100 * share)}, 4) for share in shares]
     table = Table(
         columns,
-        [[size, mean, *line]
-         for size, mean, line in zip(found["sizes"], found["mean"], found["quantiles"], strict=True)],
-    )  # fmt: skip
+        [
+            [size, mean, *line]
+            for size, mean, line in zip(found["sizes"], found["mean"], found["quantiles"], strict=True)
+        ],
+    )
     return Block(
-        "power", title, answer=_separation(found, clusters), figure=figure, table=table, folded=True,
-        caption=gettext("%(pairs)d pairs of %(models)d models; each size averages %(repeats)d random choices.") % {
-            "pairs": found["pairs"], "models": found["models"], "repeats": found["repeats"]
-        },
-    )  # fmt: skip
+        "power",
+        title,
+        answer=_separation(found, clusters),
+        figure=figure,
+        table=table,
+        folded=True,
+        caption=gettext("%(pairs)d pairs of %(models)d models; each size averages %(repeats)d random choices.")
+        % {"pairs": found["pairs"], "models": found["models"], "repeats": found["repeats"]},
+    )
 
 
 def _separation(found: Mapping[str, Any], clusters: str) -> str:
@@ -189,8 +208,7 @@ def _separation(found: Mapping[str, Any], clusters: str) -> str:
             )
         else:
             said.append(
-                gettext("No number of %(of)s separates %(share)d %% of the pairs: some models do not differ.")
-                % words
+                gettext("No number of %(of)s separates %(share)d %% of the pairs: some models do not differ.") % words
             )
     return " ".join(said)
 
@@ -200,17 +218,23 @@ def _categories(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
         return []
     names = category_names(rows)
     table = Table(
-        [Column(gettext("Category")), Column(gettext("Model")), Column(gettext("Answers"), 0),
-         Column(gettext("Mean"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2), Column(gettext("Rank"), 0)],
-        [[names[row["category_pk"]], one["model"], one["n"], one["mean"],
-          *stated(one), one["rank"]]
-         for row in rows if "models" in row for one in row["models"]],
+        [
+            Column(gettext("Category")),
+            Column(gettext("Model")),
+            Column(gettext("Answers"), 0),
+            Column(gettext("Mean"), 2),
+            Column(gettext("From"), 2),
+            Column(gettext("To"), 2),
+            Column(gettext("Rank"), 0),
+        ],
+        [
+            [names[row["category_pk"]], one["model"], one["n"], one["mean"], *stated(one), one["rank"]]
+            for row in rows
+            if "models" in row
+            for one in row["models"]
+        ],
         caption=gettext("Mean score"),
-    )  # fmt: skip
-    silent = [names[row["category_pk"]] for row in rows if "models" not in row]
-    notes = (
-        [gettext("Only one model has been rated in: %(names)s.") % {"names": ", ".join(silent)}]
-        if silent
-        else []
     )
+    silent = [names[row["category_pk"]] for row in rows if "models" not in row]
+    notes = [gettext("Only one model has been rated in: %(names)s.") % {"names": ", ".join(silent)}] if silent else []
     return [Block("categories", gettext("By category"), table=table, notes=notes)]

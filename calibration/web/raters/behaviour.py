@@ -18,8 +18,11 @@ MOST_BARS = 30
 
 def habit_blocks(report: Plain) -> list[Block]:
     return [
-        _pace(report["pace"]), _same(report["same_answers"]), _sides(report["sides"]), _controls(report["controls"]),
-    ]  # fmt: skip
+        _pace(report["pace"]),
+        _same(report["same_answers"]),
+        _sides(report["sides"]),
+        _controls(report["controls"]),
+    ]
 
 
 def _pace(found: Mapping[str, Any]) -> Block:
@@ -37,19 +40,27 @@ def _pace(found: Mapping[str, Any]) -> Block:
         bounds=(0.0, max(medians)),
     )
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Answers"), 0), Column(gettext("Median s per 100 words"), 1),
-         Column(gettext("Total s per 100 words"), 1), Column(gettext("Fast answers"), 2),
-         Column(gettext("Faster than can be read"), 2)],
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Answers"), 0),
+            Column(gettext("Median s per 100 words"), 1),
+            Column(gettext("Total s per 100 words"), 1),
+            Column(gettext("Fast answers"), 2),
+            Column(gettext("Faster than can be read"), 2),
+        ],
         [[row["rater"], row["n"], row["median"], row["total"], row["fast"], row["unread"]] for row in rows],
-    )  # fmt: skip
+    )
     answer = gettext(
         "The middle answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers took "
         "less than a quarter of that. %(unread)s of the answers came sooner than their texts can be read, at over "
         "%(limit)d words a minute."
     ) % {
-        "seconds": number(found["median"], 1), "n": found["n"], "fast": number(found["fast"]),
-        "unread": number(found["unread"]), "limit": found["limit"],
-    }  # fmt: skip
+        "seconds": number(found["median"], 1),
+        "n": found["n"],
+        "fast": number(found["fast"]),
+        "unread": number(found["unread"]),
+        "limit": found["limit"],
+    }
     return Block("pace", title, answer=answer, figure=figure, table=table, folded=True)
 
 
@@ -59,18 +70,25 @@ def _same(found: Mapping[str, Any]) -> Block:
         return Block("same-answers", title, reason=reason_of(found))
     rows = found["raters"]
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Answers"), 0), Column(gettext("Share of its commonest answer"), 2),
-         Column(gettext("Flat tasks"), 0), Column(gettext("Tasks with several answers"), 0)],
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Answers"), 0),
+            Column(gettext("Share of its commonest answer"), 2),
+            Column(gettext("Flat tasks"), 0),
+            Column(gettext("Tasks with several answers"), 0),
+        ],
         [[row["rater"], row["n"], row["most_common"], row["flat_tasks"], row["tasks"]] for row in rows],
-    )  # fmt: skip
+    )
     if not found["tasks"]:
         answer = gettext("Each task asks one question only, so no task can be answered flat.")
         figure = ""
     else:
         share = found["flat_tasks"] / found["tasks"]
         answer = gettext("%(flat)d of %(tasks)d tasks (%(share)s) were given the same answer on every question.") % {
-            "flat": found["flat_tasks"], "tasks": found["tasks"], "share": number(share),
-        }  # fmt: skip
+            "flat": found["flat_tasks"],
+            "tasks": found["tasks"],
+            "share": number(share),
+        }
         shares = [row["flat_tasks"] / row["tasks"] for row in rows if row["tasks"]]
         figure = distributions(
             [Distribution(gettext("raters"), shares, sum(shares) / len(shares))],
@@ -96,10 +114,17 @@ def _sides(found: Mapping[str, Any]) -> Block:
         rule_label=gettext("no preference"),
     )
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Decided"), 0), Column(gettext("First side wins"), 3),
-         Column(gettext("From"), 3), Column(gettext("To"), 3), Column("p", 3), Column(gettext("Ties"), 0)],
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Decided"), 0),
+            Column(gettext("First side wins"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column("p", 3),
+            Column(gettext("Ties"), 0),
+        ],
         [[row["rater"], row["n"], row["value"], *stated(row), row["p"], row["ties"]] for row in rows],
-    )  # fmt: skip
+    )
     doubtful = sum(row["p"] < 0.01 / len(rows) for row in rows)
     answer = gettext(
         "%(n)d of %(all)d raters prefer a side more than chance explains (p below 0.01 shared among the raters)."
@@ -113,16 +138,23 @@ def _controls(found: Mapping[str, Any]) -> Block:
         return Block("controls", title, reason=reason_of(found))
     rows = found["raters"]
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Controls"), 0), Column(gettext("Missed"), 0),
-         Column(gettext("Share missed"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Controls"), 0),
+            Column(gettext("Missed"), 0),
+            Column(gettext("Share missed"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
         [[row["rater"], row["n"], row["hits"], row["value"], *stated(row)] for row in rows],
-    )  # fmt: skip
+    )
     figure = interval_bars(
         [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
         title=title,
         x_title=gettext("Share of controls and known answers missed"),
     )
     answer = gettext("%(failed)d of %(n)d controls and tasks with a known answer were missed.") % {
-        "failed": found["failed"], "n": found["n"],
-    }  # fmt: skip
+        "failed": found["failed"],
+        "n": found["n"],
+    }
     return Block("controls", title, answer=answer, figure=figure, table=table, folded=True)

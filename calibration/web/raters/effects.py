@@ -27,16 +27,22 @@ def severity_block(report: Plain) -> Block:
     if not rows:
         return Block("severity", title, reason=reason_of({"why": "OnlySlots"}))
     alike = _alike(found)
-    figure = "" if alike else interval_bars(
-        [
-            Bar(row["rater"], row["severity"], row["severity_low"], row["severity_high"])
-            for row in rows[:MOST_BARS]
-        ],
-        title=title,
-        x_title=gettext("Points below the average rater (negative: lenient)"),
-    )  # fmt: skip
-    columns = [Column(gettext("Rater")), Column(gettext("Scores"), 0), Column(gettext("Severity"), 2),
-               Column(gettext("From"), 2), Column(gettext("To"), 2)]  # fmt: skip
+    figure = (
+        ""
+        if alike
+        else interval_bars(
+            [Bar(row["rater"], row["severity"], row["severity_low"], row["severity_high"]) for row in rows[:MOST_BARS]],
+            title=title,
+            x_title=gettext("Points below the average rater (negative: lenient)"),
+        )
+    )
+    columns = [
+        Column(gettext("Rater")),
+        Column(gettext("Scores"), 0),
+        Column(gettext("Severity"), 2),
+        Column(gettext("From"), 2),
+        Column(gettext("To"), 2),
+    ]
     if found["drifting"]:
         columns += [Column(gettext("Drift"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2)]
     table = Table(
@@ -48,17 +54,24 @@ def severity_block(report: Plain) -> Block:
         ],
     )
     return Block(
-        "severity", title, answer=_severity_answer(found), figure=figure, table=table, folded=True,
-        caption="" if alike else gettext(
-            "Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average."
-        ) % {"n": min(len(rows), MOST_BARS)},
+        "severity",
+        title,
+        answer=_severity_answer(found),
+        figure=figure,
+        table=table,
+        folded=True,
+        caption=""
+        if alike
+        else gettext("Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average.")
+        % {"n": min(len(rows), MOST_BARS)},
         notes=[
             gettext(
                 "score = mean + drift over the session + severity of the rater + item + error, raters and items "
                 "crossed; variances by %(how)s, raters' effects as best linear unbiased predictions."
-            ) % {"how": _estimator(found["estimator"])}
+            )
+            % {"how": _estimator(found["estimator"])}
         ],
-    )  # fmt: skip
+    )
 
 
 def _estimator(name: str) -> str:
@@ -90,9 +103,10 @@ def _severity_answer(found: Mapping[str, Any]) -> str:
         said += " " + gettext(
             "From the first to the last answer of a session scores change by %(drift)s points (%(low)s to %(high)s)."
         ) % {
-            "drift": number(found["common_drift"]), "low": number(found["common_drift_low"]),
+            "drift": number(found["common_drift"]),
+            "low": number(found["common_drift_low"]),
             "high": number(found["common_drift_high"]),
-        }  # fmt: skip
+        }
     return said
 
 
@@ -118,28 +132,47 @@ def variance_block(report: Plain) -> Block:
     parts = found["components"]
     ends = found["interval_kind"] != "none"
     figure = interval_bars(
-        [
-            Bar(source_name(name), 100 * one["share"], *_of_total(one, total, ends))
-            for name, one in parts.items()
-        ],
+        [Bar(source_name(name), 100 * one["share"], *_of_total(one, total, ends)) for name, one in parts.items()],
         title=title,
         x_title=gettext("Share of the variance of a single score, of 100"),
     )
     table = Table(
-        [Column(gettext("Source")), Column(gettext("Variance"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Share"), 3), Column(gettext("Unbiased estimate"), 3),
-         Column(gettext("Levels"), 0)],
-        [[source_name(name), one["variance"], one["low"] if ends else None, one["high"] if ends else None,
-          one["share"], one["raw"], one["levels"]] for name, one in parts.items()],
-    )  # fmt: skip
+        [
+            Column(gettext("Source")),
+            Column(gettext("Variance"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Share"), 3),
+            Column(gettext("Unbiased estimate"), 3),
+            Column(gettext("Levels"), 0),
+        ],
+        [
+            [
+                source_name(name),
+                one["variance"],
+                one["low"] if ends else None,
+                one["high"] if ends else None,
+                one["share"],
+                one["raw"],
+                one["levels"],
+            ]
+            for name, one in parts.items()
+        ],
+    )
     design = found["design"]
     answer = reason_of(design) if missing(design) else _recommendation(design, "repeat" in parts)
     notes = [] if missing(design) else _design_notes(design)
     return Block(
-        "variance", title, answer=answer, figure=figure, table=table, notes=notes,
+        "variance",
+        title,
+        answer=answer,
+        figure=figure,
+        table=table,
+        notes=notes,
         caption=gettext("Lines are the middle 95 %% of estimates from scores simulated with these variances.") % {}
-        if ends else "",
-    )  # fmt: skip
+        if ends
+        else "",
+    )
 
 
 def _of_total(one: Mapping[str, Any], total: float, ends: bool) -> tuple[float | None, float | None]:
@@ -163,18 +196,20 @@ def _recommendation(design: Mapping[str, Any], repeated: bool) -> str:
         "repeat. With five answers a response, the best is %(raters)d raters asked %(repeats)d times each "
         "(reliability %(reliability)s)."
     ) % {
-        "better": better, "rater": number(design["gain_of_rater"]), "repeat": number(design["gain_of_repeat"]),
-        "raters": best["raters"], "repeats": best["repeats"], "reliability": number(best["reliability"]),
-    }  # fmt: skip
+        "better": better,
+        "rater": number(design["gain_of_rater"]),
+        "repeat": number(design["gain_of_repeat"]),
+        "raters": best["raters"],
+        "repeats": best["repeats"],
+        "reliability": number(best["reliability"]),
+    }
 
 
 def _design_notes(design: Mapping[str, Any]) -> list[str]:
     said = []
     for target, one in design["targets"].items():
         if one is None:
-            said.append(
-                gettext("A reliability of %(target)s is out of reach of 20 raters.") % {"target": target}
-            )
+            said.append(gettext("A reliability of %(target)s is out of reach of 20 raters.") % {"target": target})
         else:
             said.append(
                 gettext("A reliability of %(target)s takes %(raters)d raters asked %(repeats)d times each.")
@@ -196,18 +231,25 @@ def design_curve(report: Plain) -> Block | None:
     ]
     title = gettext("Reliability by number of raters")
     return Block(
-        "designs", title,
+        "designs",
+        title,
         figure=curves(
-            series, title=title, x_title=gettext("Raters of each response"),
+            series,
+            title=title,
+            x_title=gettext("Raters of each response"),
             y_title=gettext("Reliability of a response's mean score"),
         ),
         table=Table(
-            [Column(gettext("Raters"), 0), Column(gettext("Times asked"), 0), Column(gettext("Reliability"), 3),
-             Column(gettext("Error variance"), 3)],
+            [
+                Column(gettext("Raters"), 0),
+                Column(gettext("Times asked"), 0),
+                Column(gettext("Reliability"), 3),
+                Column(gettext("Error variance"), 3),
+            ],
             [[one["raters"], one["repeats"], one["reliability"], one["error_variance"]] for one in designs],
         ),
         folded=True,
-    )  # fmt: skip
+    )
 
 
 def consensus_block(study: Study, report: Plain) -> Block:
@@ -228,11 +270,7 @@ def consensus_block(study: Study, report: Plain) -> Block:
         series=(gettext("Dawid and Skene"), gettext("Majority")),
     )
     table = Table(
-        [
-            Column(gettext("Label")),
-            Column(gettext("Share (Dawid and Skene)"), 3),
-            Column(gettext("Majority"), 0),
-        ],
+        [Column(gettext("Label")), Column(gettext("Share (Dawid and Skene)"), 3), Column(gettext("Majority"), 0)],
         [list(row) for row in zip(names, found["prevalence"], found["majority"], strict=True)],
     )
     notes = []
@@ -243,11 +281,15 @@ def consensus_block(study: Study, report: Plain) -> Block:
             % {"rater": lowest["rater"], "rate": number(lowest["accuracy"])}
         )
     return Block(
-        "consensus", title, answer=_consensus_answer(found), figure=figure, table=table, notes=notes,
-        caption=gettext("“%(criterion)s”: the true label as the model finds it, beside the plain majority.") % {
-            "criterion": criterion_name(study, report["criterion"])
-        },
-    )  # fmt: skip
+        "consensus",
+        title,
+        answer=_consensus_answer(found),
+        figure=figure,
+        table=table,
+        notes=notes,
+        caption=gettext("“%(criterion)s”: the true label as the model finds it, beside the plain majority.")
+        % {"criterion": criterion_name(study, report["criterion"])},
+    )
 
 
 def _consensus_answer(found: Mapping[str, Any]) -> str:
@@ -257,9 +299,11 @@ def _consensus_answer(found: Mapping[str, Any]) -> str:
         "Of %(items)d tasks %(tied)d have no single most frequent label; on the others the model of Dawid and Skene "
         "gives the majority's label %(same)s of the time, and is at least 95 %% sure of %(certain)s of all labels."
     ) % {
-        "items": found["items"], "tied": found["tied"], "same": number(found["same_as_majority"]),
+        "items": found["items"],
+        "tied": found["tied"],
+        "same": number(found["same_as_majority"]),
         "certain": number(found["certain"]),
-    }  # fmt: skip
+    }
 
 
 def _label_words(study: Study, key: str) -> dict[float, str]:

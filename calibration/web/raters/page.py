@@ -33,19 +33,31 @@ def raters_page(study: Study, report: Plain) -> ResultPage:
         about=_about(report),
         choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
         blocks=[
-            _groups_block(report), _accuracy_block(report, cluster_words(study)), _consistency_block(report),
-            severity_block(report), variance_block(report), *([designs] if designs else []), consensus_block(study, report),
+            _groups_block(report),
+            _accuracy_block(report, cluster_words(study)),
+            _consistency_block(report),
+            severity_block(report),
+            variance_block(report),
+            *([designs] if designs else []),
+            consensus_block(study, report),
             *habit_blocks(report),
         ],
         method=_method(report),
         sources=[
-            "LLMEval (arXiv 2312.07398), Eq. 5", "Dawid & Skene (1979)", "Brennan (2001)",
+            "LLMEval (arXiv 2312.07398), Eq. 5",
+            "Dawid & Skene (1979)",
+            "Brennan (2001)",
             "Searle, Casella & McCulloch (1992)",
         ],
-        code=["calibration.statistics.raters.reliability", "calibration.statistics.raters.repeats",
-              "calibration.statistics.raters.severity", "calibration.statistics.raters.variance",
-              "calibration.statistics.raters.consensus", "calibration.statistics.raters.behaviour"],
-    )  # fmt: skip
+        code=[
+            "calibration.statistics.raters.reliability",
+            "calibration.statistics.raters.repeats",
+            "calibration.statistics.raters.severity",
+            "calibration.statistics.raters.variance",
+            "calibration.statistics.raters.consensus",
+            "calibration.statistics.raters.behaviour",
+        ],
+    )
 
 
 def raters_title() -> str:
@@ -95,9 +107,7 @@ def _about(report: Plain) -> str:
             report["n_judged"],
         ) % {"n": report["n_judged"]}
     if report["slots"]:
-        said += " " + gettext(
-            "The data number positions, not persons, so nothing is said about single raters."
-        )
+        said += " " + gettext("The data number positions, not persons, so nothing is said about single raters.")
     return said
 
 
@@ -136,12 +146,31 @@ def _groups_block(report: Plain) -> Block:
         bounds=(0.0, 1.0),
     )
     table = Table(
-        [Column(gettext("Group")), Column(gettext("Raters"), 0), Column(gettext("Under five answers"), 0),
-         Column(gettext("Mean"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Minimum"), 3), Column(gettext("Lowest rater")), Column(gettext("Median"), 3)],
-        [[_group_name(row), row["n"], row["too_few"], row["mean"], *stated(row), row["minimum"], row["lowest"],
-          row["median"]] for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Group")),
+            Column(gettext("Raters"), 0),
+            Column(gettext("Under five answers"), 0),
+            Column(gettext("Mean"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Minimum"), 3),
+            Column(gettext("Lowest rater")),
+            Column(gettext("Median"), 3),
+        ],
+        [
+            [
+                _group_name(row),
+                row["n"],
+                row["too_few"],
+                row["mean"],
+                *stated(row),
+                row["minimum"],
+                row["lowest"],
+                row["median"],
+            ]
+            for row in rows
+        ],
+    )
     caption = gettext("Each hump counts raters; the tall line is their mean, the diamond the lowest rater.")
     return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found)])
 
@@ -178,17 +207,34 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
         series=(gettext("As observed"), gettext("Drawn toward the mean of the kind")),
     )
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Kind")), Column(gettext("Cohort")), Column(gettext("Scores"), 0),
-         Column(gettext("Accuracy"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Shrunk"), 3), Column(gettext("Shrunk from"), 3), Column(gettext("Shrunk to"), 3)],
-        [[row["rater"], kind_name(row["kind"]), row["cohort"], row["n"], row["value"], *stated(row),
-          *_shrunk(row["shrunk"])] for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Kind")),
+            Column(gettext("Cohort")),
+            Column(gettext("Scores"), 0),
+            Column(gettext("Accuracy"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Shrunk"), 3),
+            Column(gettext("Shrunk from"), 3),
+            Column(gettext("Shrunk to"), 3),
+        ],
+        [
+            [
+                row["rater"],
+                kind_name(row["kind"]),
+                row["cohort"],
+                row["n"],
+                row["value"],
+                *stated(row),
+                *_shrunk(row["shrunk"]),
+            ]
+            for row in rows
+        ],
+    )
     notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], clusters)]
     if len(shown) < len(rows):
-        notes.append(
-            gettext("The figure shows the %(n)d lowest raters; the table has more.") % {"n": len(shown)}
-        )
+        notes.append(gettext("The figure shows the %(n)d lowest raters; the table has more.") % {"n": len(shown)})
     return Block(
         "accuracy",
         title,
@@ -214,12 +260,11 @@ def _consistency_block(report: Plain) -> Block:
         return Block("consistency", title, reason=reason_of(found))
     rows, again = found["raters"], found["first_repeat"]
     notes = [
-        gettext("The second answer equals the first in %(rate)s of %(n)d repeats.") % {
-            "rate": ends_words(again["value"], again["low"], again["high"], again["interval_kind"]), "n": again["n"],
-        },
+        gettext("The second answer equals the first in %(rate)s of %(n)d repeats.")
+        % {"rate": ends_words(again["value"], again["low"], again["high"], again["interval_kind"]), "n": again["n"]},
         *_kappa_note(report["kappa"]),
         *_sides_notes(found["sides"]),
-    ]  # fmt: skip
+    ]
     if not rows:
         return Block("consistency", title, notes=notes)
     shown = rows[:MOST_BARS]
@@ -229,19 +274,40 @@ def _consistency_block(report: Plain) -> Block:
         x_title=gettext("Most frequent answer's share of the times asked"),
     )
     groups = ", ".join(
-        gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)") % {
-            "kind": kind_name(row["group"]), "mean": number(row["mean"]), "minimum": number(row["minimum"]),
+        gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)")
+        % {
+            "kind": kind_name(row["group"]),
+            "mean": number(row["mean"]),
+            "minimum": number(row["minimum"]),
             "n": row["n"],
         }
         for row in found["groups"]
-    )  # fmt: skip
+    )
     table = Table(
-        [Column(gettext("Rater")), Column(gettext("Repeated"), 0), Column(gettext("Times asked"), 0),
-         Column(gettext("Consistency"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Second equals first"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
-        [[row["rater"], row["units"], row["asked"], row["value"], *stated(row), row["first_repeat"]["value"],
-          *stated(row["first_repeat"])] for row in rows],
-    )  # fmt: skip
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Repeated"), 0),
+            Column(gettext("Times asked"), 0),
+            Column(gettext("Consistency"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Second equals first"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
+        [
+            [
+                row["rater"],
+                row["units"],
+                row["asked"],
+                row["value"],
+                *stated(row),
+                row["first_repeat"]["value"],
+                *stated(row["first_repeat"]),
+            ]
+            for row in rows
+        ],
+    )
     return Block("consistency", title, figure=figure, caption=groups, table=table, notes=notes, folded=True)
 
 
@@ -249,10 +315,9 @@ def _kappa_note(found: Mapping[str, Any]) -> list[str]:
     if missing(found):
         return []
     return [
-        gettext("Cohen's kappa of first and second answer: %(kappa)s.") % {
-            "kappa": ends_words(found["value"], found["low"], found["high"], found["interval_kind"])
-        }
-    ]  # fmt: skip
+        gettext("Cohen's kappa of first and second answer: %(kappa)s.")
+        % {"kappa": ends_words(found["value"], found["low"], found["high"], found["interval_kind"])}
+    ]
 
 
 def _sides_notes(found: Mapping[str, Any]) -> list[str]:
@@ -263,11 +328,9 @@ def _sides_notes(found: Mapping[str, Any]) -> list[str]:
         "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)d repeats."),
     }
     return [
-        named[side] % {
-            "rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"]), "n": one["n"],
-        }
+        named[side] % {"rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"]), "n": one["n"]}
         for side, one in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def _method(report: Plain) -> list[str]:

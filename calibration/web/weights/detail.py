@@ -42,16 +42,23 @@ def depth_page(study: Study, report: Plain) -> ResultPage:
         opening=_opening(rows, items=by_items(study)),
         choices=_choices(study, report),
         blocks=[
-            _verdicts(rows, names, of), *([_compared(rows, names, of)] if report["with"] else []),
+            _verdicts(rows, names, of),
+            *([_compared(rows, names, of)] if report["with"] else []),
             *_families(report["families"], names, of),
-            *(block for place, row in enumerate(rows[:MOST_FIGURES])
-              for block in _category(row, place, name, category_words(row["key"], names), of)),
+            *(
+                block
+                for place, row in enumerate(rows[:MOST_FIGURES])
+                for block in _category(row, place, name, category_words(row["key"], names), of)
+            ),
         ],
         method=_method(of),
         sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
-        code=["calibration.statistics.weights.gains", "calibration.statistics.weights.sensitivity",
-              "calibration.statistics.weights.pooling"],
-    )  # fmt: skip
+        code=[
+            "calibration.statistics.weights.gains",
+            "calibration.statistics.weights.sensitivity",
+            "calibration.statistics.weights.pooling",
+        ],
+    )
 
 
 DEPTH_PAGE = PageKind(
@@ -64,8 +71,7 @@ DEPTH_PAGE = PageKind(
 
 def _choices(study: Study, report: Plain) -> list[Choice]:
     fits = [
-        (one.public_id, f"{one.created_at:%Y-%m-%d %H:%M} {one.published_name}".strip())
-        for one in earlier_fits(study)
+        (one.public_id, f"{one.created_at:%Y-%m-%d %H:%M} {one.published_name}".strip()) for one in earlier_fits(study)
     ]
     if len(fits) < 2:
         return []
@@ -74,14 +80,15 @@ def _choices(study: Study, report: Plain) -> list[Choice]:
     return [
         Choice("fit", gettext("Fit"), fits, report["fit"]),
         Choice("with", gettext("Compared with"), [none, *others], report["with"]),
-    ]  # fmt: skip
+    ]
 
 
 def scheme_words(scheme: str) -> str:
     return {
-        "own": gettext("use these weights"), "parent": gettext("use the weights of the whole family"),
+        "own": gettext("use these weights"),
+        "parent": gettext("use the weights of the whole family"),
         "equal": gettext("use equal weights"),
-    }[scheme]  # fmt: skip
+    }[scheme]
 
 
 def names_in(study: Study, report: Plain) -> dict[str, str]:
@@ -117,34 +124,24 @@ def _middle(known: Sequence[Mapping[str, Any]], *, items: bool) -> str:
     """The gain of the middle category, with its interval."""
     gains = sorted((one["own_over_equal"] for one in known), key=lambda gain: gain["value"])
     one = gains[len(gains) // 2]
-    return gettext(
-        "In the middle category their own weights save %(gain)s of mean squared error over equal ones."
-    ) % {
-        "gain": ends_words(
-            one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items
-        )
+    return gettext("In the middle category their own weights save %(gain)s of mean squared error over equal ones.") % {
+        "gain": ends_words(one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items)
     }
 
 
 def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
     gain = verdict["own_over_equal"]
-    said = ends_words(
-        gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items
-    )
+    said = ends_words(gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items)
     values = {"gain": said, "of": gettext("items") if items else gettext("instructions")}
     if verdict["use"] == "own":
-        text = gettext(
-            "Use these weights: on unseen %(of)s they save %(gain)s of mean squared error over equal ones."
-        )
+        text = gettext("Use these weights: on unseen %(of)s they save %(gain)s of mean squared error over equal ones.")
     elif verdict["use"] == "parent":
         text = gettext(
             "Use the weights of the whole family: they predict unseen %(of)s better than equal ones, and these do not "
             "beat them (these over equal: %(gain)s of mean squared error)."
         )
     else:
-        text = gettext(
-            "Use equal weights: these save %(gain)s of mean squared error, which may well be nothing."
-        )
+        text = gettext("Use equal weights: these save %(gain)s of mean squared error, which may well be nothing.")
     return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict, values["of"]))
 
 
@@ -168,21 +165,31 @@ def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             for row in known
             for one in [row["verdict"]["own_over_equal"]]
         ],
-        title=title, x_title=gettext("Mean squared error saved over equal weights, unseen %(of)s") % {"of": of},
-        rule=0.0, rule_label=gettext("as good as equal weights"),
-    )  # fmt: skip
+        title=title,
+        x_title=gettext("Mean squared error saved over equal weights, unseen %(of)s") % {"of": of},
+        rule=0.0,
+        rule_label=gettext("as good as equal weights"),
+    )
     table = Table(
-        [Column(gettext("Category"), names=names), Column(gettext("Verdict")), Column("n", 0),
-         Column(gettext("Clusters (%(of)s)") % {"of": of}, 0),
-         Column(gettext("R² unseen"), 3), Column(gettext("Family's"), 3), Column(gettext("Equal"), 3),
-         Column(gettext("Saved over equal"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Saved over family's"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3)],
+        [
+            Column(gettext("Category"), names=names),
+            Column(gettext("Verdict")),
+            Column("n", 0),
+            Column(gettext("Clusters (%(of)s)") % {"of": of}, 0),
+            Column(gettext("R² unseen"), 3),
+            Column(gettext("Family's"), 3),
+            Column(gettext("Equal"), 3),
+            Column(gettext("Saved over equal"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Saved over family's"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+        ],
         [_verdict_row(row) for row in known],
-    )  # fmt: skip
+    )
     silent = [
-        f"{category_words(row['key'], names)}: {reason_of(row['verdict'])}"
-        for row in rows
-        if missing(row["verdict"])
+        f"{category_words(row['key'], names)}: {reason_of(row['verdict'])}" for row in rows if missing(row["verdict"])
     ]
     return Block("verdicts", title, figure=figure, table=table, notes=silent)
 
@@ -191,10 +198,17 @@ def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
     one = row["verdict"]
     own, apart = one["own_over_equal"], one["own_over_parent"]
     return [
-        row["key"], scheme_words(one["use"]), one["n"], one["instructions"], one["r2"]["own"],
-        one["r2"].get("parent"), one["r2"]["equal"], own["value"], *stated(own),
+        row["key"],
+        scheme_words(one["use"]),
+        one["n"],
+        one["instructions"],
+        one["r2"]["own"],
+        one["r2"].get("parent"),
+        one["r2"]["equal"],
+        own["value"],
+        *stated(own),
         *([apart[0]["value"], *stated(apart[0])] if apart else [None, None, None]),
-    ]  # fmt: skip
+    ]
 
 
 def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
@@ -202,24 +216,38 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
     known = [row for row in rows if not missing(row["other"])]
     if not known:
         return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
-    bars = [
-        Bar(category_words(row["key"], names), row["other"]["gain"], *stated(row["other"])) for row in known
-    ]
+    bars = [Bar(category_words(row["key"], names), row["other"]["gain"], *stated(row["other"])) for row in known]
     figure = interval_bars(
         bars,
         title=title,
         x_title=gettext("Mean squared error this fit saves over the other, unseen %(of)s") % {"of": of},
     )
     table = Table(
-        [Column(gettext("Category"), names=names), Column("n", 0), Column(gettext("MSE, this fit"), 3),
-         Column(gettext("MSE, other fit"), 3), Column(gettext("Saved"), 3), Column(gettext("From"), 3),
-         Column(gettext("To"), 3), Column(gettext("Correlation of points"), 4), Column(gettext("Weight moved"), 1)],
-        [[row["key"], row["other"]["n"], *row["other"]["mse"], row["other"]["gain"],
-          *stated(row["other"]), row["other"]["correlation"], row["other"]["shift"]] for row in known],
-    )  # fmt: skip
-    caption = gettext("Paired: each fit predicts the scores of the same %(of)s without having seen them.") % {
-        "of": of
-    }
+        [
+            Column(gettext("Category"), names=names),
+            Column("n", 0),
+            Column(gettext("MSE, this fit"), 3),
+            Column(gettext("MSE, other fit"), 3),
+            Column(gettext("Saved"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Correlation of points"), 4),
+            Column(gettext("Weight moved"), 1),
+        ],
+        [
+            [
+                row["key"],
+                row["other"]["n"],
+                *row["other"]["mse"],
+                row["other"]["gain"],
+                *stated(row["other"]),
+                row["other"]["correlation"],
+                row["other"]["shift"],
+            ]
+            for row in known
+        ],
+    )
+    caption = gettext("Paired: each fit predicts the scores of the same %(of)s without having seen them.") % {"of": of}
     return Block("compared", title, figure=figure, caption=caption, table=table)
 
 
@@ -255,17 +283,18 @@ def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
         )
         answer = gettext(
             "The best strength is %(strength)s; it saves %(gain)s of mean squared error over no pooling."
-        ) % {
-            "strength": labels[chosen], "gain": number(row["gain"], 0.001),
-        }  # fmt: skip
+        ) % {"strength": labels[chosen], "gain": number(row["gain"], 0.001)}
         blocks.append(Block(key, title, answer=answer, figure=figure, table=table, folded=True))
     return blocks
 
 
 def _category(row: Mapping[str, Any], place: int, name: Any, head: str, of: str) -> list[Block]:
     labels = [name(item) for item in row["items"]]
-    blocks = [_floors(row, place, labels, head, of), _left_out(row, "raters", place, labels, head),
-              _left_out(row, "models", place, labels, head)]  # fmt: skip
+    blocks = [
+        _floors(row, place, labels, head, of),
+        _left_out(row, "raters", place, labels, head),
+        _left_out(row, "models", place, labels, head),
+    ]
     if row["cohorts"]:
         blocks.append(_cohorts(row, place, labels, head))
     return blocks
@@ -279,26 +308,36 @@ def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str
     series = [Curve(gettext("R² on the answers fitted"), [(one["floor"], one["r2"]) for one in found])]
     if all(one["unseen_r2"] for one in found):
         series.append(
-            Curve(
-                gettext("R² on unseen %(of)s") % {"of": of},
-                [(one["floor"], one["unseen_r2"][0]) for one in found],
-            )
+            Curve(gettext("R² on unseen %(of)s") % {"of": of}, [(one["floor"], one["unseen_r2"][0]) for one in found])
         )
     figure = curves(series, title=title, x_title=gettext("Floor"), y_title="R²", from_zero=False, step=0.001)
     table = Table(
-        [Column(gettext("Floor"), 2), Column("R²", 3), Column(gettext("R² unseen"), 3),
-         Column(gettext("At the floor"), 0),
-         *(Column(label, 1) for label in labels)],
-        [[one["floor"], one["r2"], one["unseen_r2"][0] if one["unseen_r2"] else None, one["at_floor"], *one["weights"]]
-         for one in found],
-    )  # fmt: skip
+        [
+            Column(gettext("Floor"), 2),
+            Column("R²", 3),
+            Column(gettext("R² unseen"), 3),
+            Column(gettext("At the floor"), 0),
+            *(Column(label, 1) for label in labels),
+        ],
+        [
+            [
+                one["floor"],
+                one["r2"],
+                one["unseen_r2"][0] if one["unseen_r2"] else None,
+                one["at_floor"],
+                *one["weights"],
+            ]
+            for one in found
+        ],
+    )
     return Block(f"floors-{place}", title, figure=figure, table=table, folded=True)
 
 
 def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[str], head: str) -> Block:
     title = {
-        "raters": gettext("%(category)s: without one rater"), "models": gettext("%(category)s: without one model"),
-    }[kind] % {"category": head}  # fmt: skip
+        "raters": gettext("%(category)s: without one rater"),
+        "models": gettext("%(category)s: without one model"),
+    }[kind] % {"category": head}
     found = row[kind]
     key = f"{kind}-{place}"
     if missing(found):
@@ -307,18 +346,28 @@ def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[st
     if not order:
         return Block(key, title, reason=gettext("Nothing can be left out: too few answers would remain."))
     figure = ranges(
-        [RangeRow(label, [_range([weights[item] for weights in found["weights"]], row, item)])
-         for item, label in enumerate(labels)],
-        title=title, x_title=gettext("Share of the weight, of 100"), series=[gettext("range")], step=0.1,
-    )  # fmt: skip
+        [
+            RangeRow(label, [_range([weights[item] for weights in found["weights"]], row, item)])
+            for item, label in enumerate(labels)
+        ],
+        title=title,
+        x_title=gettext("Share of the weight, of 100"),
+        series=[gettext("range")],
+        step=0.1,
+    )
     table = Table(
-        [Column(gettext("Left out")), Column(gettext("Answers left"), 0), Column(gettext("Weight moved"), 1),
-         *(Column(label, 1) for label in labels)],
+        [
+            Column(gettext("Left out")),
+            Column(gettext("Answers left"), 0),
+            Column(gettext("Weight moved"), 1),
+            *(Column(label, 1) for label in labels),
+        ],
         [[found["labels"][i], found["rows"][i], found["shift"][i], *found["weights"][i]] for i in order],
-    )  # fmt: skip
+    )
     answer = gettext("Leaving out %(label)s moves the most weight, %(shift)s of 100.") % {
-        "label": found["labels"][order[0]], "shift": number(found["shift"][order[0]], 0.1),
-    }  # fmt: skip
+        "label": found["labels"][order[0]],
+        "shift": number(found["shift"][order[0]], 0.1),
+    }
     return Block(
         key,
         title,
@@ -342,9 +391,11 @@ def _range(values: Sequence[float], row: Mapping[str, Any], item: int) -> Span:
 def _no_labels(found: Mapping[str, Any], kind: str) -> str:
     if kind == "raters":
         return gettext("Raters are not told apart here, or there is only one.")
-    return gettext("Models are not named here, or there is only one.") if found["why"] == "TooFewRatings" else (
-        reason_of(found)
-    )  # fmt: skip
+    return (
+        gettext("Models are not named here, or there is only one.")
+        if found["why"] == "TooFewRatings"
+        else (reason_of(found))
+    )
 
 
 def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str) -> Block:
@@ -354,15 +405,24 @@ def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: st
     if not known:
         return Block(f"cohorts-{place}", title, reason=" ".join(silent))
     figure = ranges(
-        [RangeRow(label, [Span(one["weights"][item], one["low"][item], one["high"][item]) for one in known])
-         for item, label in enumerate(labels)],
-        title=title, x_title=gettext("Share of the weight, of 100"), series=[one["cohort"] for one in known], step=0.1,
-    )  # fmt: skip
+        [
+            RangeRow(label, [Span(one["weights"][item], one["low"][item], one["high"][item]) for one in known])
+            for item, label in enumerate(labels)
+        ],
+        title=title,
+        x_title=gettext("Share of the weight, of 100"),
+        series=[one["cohort"] for one in known],
+        step=0.1,
+    )
     table = Table(
-        [Column(gettext("Cohort")), Column(gettext("Answers"), 0), Column("R²", 3),
-         *(Column(label, 1) for label in labels)],
+        [
+            Column(gettext("Cohort")),
+            Column(gettext("Answers"), 0),
+            Column("R²", 3),
+            *(Column(label, 1) for label in labels),
+        ],
         [[one["cohort"], one["n"], one["r2"], *one["weights"]] for one in known],
-    )  # fmt: skip
+    )
     return Block(f"cohorts-{place}", title, figure=figure, table=table, notes=silent, folded=True)
 
 

@@ -113,9 +113,7 @@ class FitPage:
 
 def fit_page(fit: Fit) -> FitPage:
     """What there is to show of a fitted (not a published) fit."""
-    categories = list(
-        fit.categories.select_related("category").prefetch_related("weights").order_by("position")
-    )
+    categories = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
     published = published_beside(fit.workspace, categories)
     assert fit.study is not None
     questions = criterion_questions(fit.study)
@@ -127,9 +125,7 @@ def fit_page(fit: Fit) -> FitPage:
         if len(certificates) > 1 and all(code in other.warnings for other in certificates)
     ]
     panels = [
-        _panel(
-            one, certificate, published.get(one.pk), questions, printed.get(one.key.split("/")[-1]), shared
-        )
+        _panel(one, certificate, published.get(one.pk), questions, printed.get(one.key.split("/")[-1]), shared)
         for one, certificate in zip(categories, certificates, strict=True)
     ]
     return FitPage(panels, [warning_sentence(code) for code in shared], by_items(fit.study))
@@ -137,9 +133,7 @@ def fit_page(fit: Fit) -> FitPage:
 
 def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) -> dict[int, CategoryFit]:
     """By CategoryFit pk, the weights published elsewhere for the same subcategory and number of items."""
-    known = CategoryFit.objects.filter(fit__workspace=workspace, fit__kind=Fit.Kind.PUBLISHED).select_related(
-        "fit"
-    )
+    known = CategoryFit.objects.filter(fit__workspace=workspace, fit__kind=Fit.Kind.PUBLISHED).select_related("fit")
     candidates = list(known.prefetch_related("weights").order_by("fit__created_at", "pk"))
     found: dict[int, CategoryFit] = {}
     for own in categories:
@@ -161,9 +155,7 @@ def criterion_questions(study: Study) -> dict[str, str]:
     criteria = Criterion.objects.filter(rubric__in=rubrics).order_by("rubric_id", "position")
     found: dict[str, str] = {}
     for criterion in criteria:
-        found.setdefault(
-            criterion.key, criterion.question if criterion.questions else criterion_words(criterion.key)
-        )
+        found.setdefault(criterion.key, criterion.question if criterion.questions else criterion_words(criterion.key))
     return found
 
 
@@ -260,9 +252,7 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
     said = []
     intervals = certificate.intervals.get("instruction")
     if one.diagnostics["pooled"]:
-        said.append(
-            gettext("Weights drawn toward those of the whole family of categories carry no interval.")
-        )
+        said.append(gettext("Weights drawn toward those of the whole family of categories carry no interval."))
     elif intervals is None:
         said.append(interval_meaning("none", 1, ""))
     else:
@@ -271,35 +261,23 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
         said.append(interval_meaning(intervals.interval_kind, intervals.clusters, drawn))
     if published:
         source = published.fit.source or published.fit.published_name
-        said.append(
-            gettext("Diamonds are published weights of the same items (%(source)s).") % {"source": source}
-        )
+        said.append(gettext("Diamonds are published weights of the same items (%(source)s).") % {"source": source})
     return " ".join(said)
 
 
 def _rivals(certificate: WeightCertificate) -> list[RivalRow]:
     return [
         RivalRow(gettext("These weights"), certificate.fit.r2, certificate.fit.mse),
-        RivalRow(
-            gettext("Equal weights, one fitted scale"),
-            certificate.equal_fitted.r2,
-            certificate.equal_fitted.mse,
-        ),
+        RivalRow(gettext("Equal weights, one fitted scale"), certificate.equal_fitted.r2, certificate.equal_fitted.mse),
         RivalRow(gettext("Mean answer times 10"), certificate.equal_plain.r2, certificate.equal_plain.mse),
         RivalRow(gettext("Least squares without limits"), certificate.ols.r2, certificate.ols.mse),
     ]
 
 
 def _unseen(certificate: WeightCertificate) -> list[UnseenRow]:
-    labels = {
-        "instruction": gettext("One instruction"),
-        "rater": gettext("One rater"),
-        "model": gettext("One model"),
-    }
+    labels = {"instruction": gettext("One instruction"), "rater": gettext("One rater"), "model": gettext("One model")}
     return [
-        UnseenRow(labels[kind], certificate.out_of_sample[kind])
-        for kind in labels
-        if kind in certificate.out_of_sample
+        UnseenRow(labels[kind], certificate.out_of_sample[kind]) for kind in labels if kind in certificate.out_of_sample
     ]
 
 

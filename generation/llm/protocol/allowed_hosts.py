@@ -41,10 +41,7 @@ METADATA = ipaddress.ip_address("168.63.129.16")
 """A public address at which one cloud answers its own machines."""
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 NOT_PUBLIC = tuple(
-    map(
-        ipaddress.ip_network,
-        ("192.0.0.0/24", "2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96", "fec0::/10"),
-    )
+    map(ipaddress.ip_network, ("192.0.0.0/24", "2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96", "fec0::/10"))
 )
 """Tunnels to IPv4 addresses, and what some versions of Python take for public."""
 PRIVATE = tuple(
@@ -200,8 +197,7 @@ class Reach:
         """Whether the operator has named this host, or is its only user: only then may a proxy resolve its name."""
         address = address_in(origin.host)
         return self.nearby or any(
-            rule.names(origin.host, origin.port)
-            or (address is not None and rule.covers(address, origin.port))
+            rule.names(origin.host, origin.port) or (address is not None and rule.covers(address, origin.port))
             for rule in self.listed
         )
 

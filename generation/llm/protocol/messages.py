@@ -58,9 +58,7 @@ NOT_INSTALLED = Wording(
     "or serve the model with `vllm serve` and use its address."
 )
 NOT_LOADED = Wording("vLLM cannot load %(model)s: %(words)s")
-NO_EMBEDDING_HERE = Wording(
-    "a model in process generates and embeds nothing; serve an embedding model for that"
-)
+NO_EMBEDDING_HERE = Wording("a model in process generates and embeds nothing; serve an embedding model for that")
 ENGINE_OPTION = Wording("vLLM in process takes no option %(name)s here; it takes %(known)s.")
 ENGINE_VALUE = Wording("The option %(name)s of vLLM in process does not take the value that was given.")
 NO_SAMPLING_OPTION = Wording("vLLM in process takes no parameter %(name)s here.")

@@ -27,9 +27,7 @@ class Spend:
 
     def at_least(self, other: "Spend") -> "Spend":
         """The greater of both in each part."""
-        return Spend(
-            max(self.calls, other.calls), max(self.tokens, other.tokens), max(self.money, other.money)
-        )
+        return Spend(max(self.calls, other.calls), max(self.tokens, other.tokens), max(self.money, other.money))
 
 
 NOTHING = Spend()
@@ -81,11 +79,7 @@ class Ceiling:
 
     def lower_than(self, other: "Ceiling") -> bool:
         """Whether any of its limits is below the other's, or stands where the other has none."""
-        return (
-            _below(self.calls, other.calls)
-            or _below(self.tokens, other.tokens)
-            or _below(self.money, other.money)
-        )
+        return _below(self.calls, other.calls) or _below(self.tokens, other.tokens) or _below(self.money, other.money)
 
 
 UNLIMITED = Ceiling()

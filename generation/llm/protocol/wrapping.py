@@ -8,10 +8,7 @@ from generation.llm.protocol.messages import NO_PLACE_FOR_LENGTH, NO_TASK_SENTEN
 LENGTHS = {"length-2k": 2_000, "length-4k": 4_000, "length-8k": 8_000, "length-16k": 16_000}
 """The length-constrained experiments and the words each asks for, as in HelloBench (arXiv 2409.16191, 5.3)."""
 
-HEADINGS = {
-    "en": ("Material", "Requirements"),
-    "zh-hans": ("材料", "要求"),
-}
+HEADINGS = {"en": ("Material", "Requirements"), "zh-hans": ("材料", "要求")}
 LENGTH_SENTENCES = {
     "en": "Length: write no fewer than {words:,} words. A shorter answer does not fulfil the task; "
     "do not stop early, do not summarise what is left, and do not ask whether to go on.",
@@ -46,9 +43,7 @@ def wrap(task: str, data: str = "", requirements: Sequence[str] = (), *, languag
     return "\n\n".join(parts)
 
 
-def with_length(
-    messages: Sequence[Mapping[str, str]], words: int, *, language: str = ""
-) -> list[dict[str, str]]:
+def with_length(messages: Sequence[Mapping[str, str]], words: int, *, language: str = "") -> list[dict[str, str]]:
     """The chat with the length asked for at the end of its last user message, in its language. Raises NothingToWrap."""
     places = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     if not places:
@@ -65,9 +60,7 @@ def words_asked(experiment: str, of_instruction: int | None) -> int | None:
     return LENGTHS.get(experiment, of_instruction)
 
 
-def chat_of(
-    messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = ""
-) -> list[dict[str, str]]:
+def chat_of(messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = "") -> list[dict[str, str]]:
     """What is sent for an instruction in this experiment: its chat history, with a length where that is the point."""
     if experiment in LENGTHS:
         return with_length(messages, LENGTHS[experiment], language=language)

@@ -47,11 +47,7 @@ class Command(BaseCommand):
         add("--in-process", action="store_true", help="Or vLLM in the worker's own process.")
         add("--script", default="", help="Or replies written down in this JSON file.")
         add("--served-name", default="", help="The endpoint's own name for it; for vLLM a folder or name.")
-        add(
-            "--engine",
-            default="",
-            help='Options of vLLM in process as JSON, such as {"max_model_len": 8192}.',
-        )
+        add("--engine", default="", help='Options of vLLM in process as JSON, such as {"max_model_len": 8192}.')
         add(
             "--parameters",
             default="",
@@ -69,9 +65,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         ways = [bool(options[name]) for name in ("base_url", "endpoint", "in_process", "script")]
         if sum(ways) != 1:
-            raise CommandError(
-                "Say where it is served by one of --base-url, --endpoint, --in-process, --script."
-            )
+            raise CommandError("Say where it is served by one of --base-url, --endpoint, --in-process, --script.")
         if options["engine"] and not options["in_process"]:
             raise CommandError("--engine goes with --in-process.")
         if not options["name"].strip():
@@ -113,9 +107,7 @@ def _endpoint(workspace: Workspace, options: dict[str, Any]) -> Endpoint:
         return endpoint_named(workspace, options["endpoint"])
     kind = Endpoint.Kind.IN_PROCESS if options["in_process"] else Endpoint.Kind.SCRIPTED
     known = Endpoint.objects.filter(workspace=workspace, kind=kind).order_by("pk").first()
-    return known or Endpoint.objects.create(
-        workspace=workspace, name=free_name(workspace, KIND_NAMES[kind]), kind=kind
-    )
+    return known or Endpoint.objects.create(workspace=workspace, name=free_name(workspace, KIND_NAMES[kind]), kind=kind)
 
 
 def _set_limits(endpoint: Endpoint, options: dict[str, Any]) -> None:

@@ -9,21 +9,14 @@ from django.db import transaction
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from generation.endpoints.clients import served_name
 from generation.endpoints.grants import allow, end_grants, open_grants
-from generation.endpoints.registration import (
-    ServingRefused,
-    checked_base_url,
-    checked_key_variable,
-    endpoint_named,
-)
+from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable, endpoint_named
 from generation.models import Endpoint, LanguageModel
 
 COMMAND = "allow_endpoint"
 
 
 class Command(BaseCommand):
-    help = (
-        "Let an endpoint be called at its address and with its key, whatever the settings say; or end that."
-    )
+    help = "Let an endpoint be called at its address and with its key, whatever the settings say; or end that."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
@@ -72,9 +65,7 @@ def _allowed(endpoint: Endpoint, key_variable: str | None) -> str:
         endpoint.save(update_fields=["key_variable"])
     allow(endpoint, command=COMMAND)
     key = f" with the key in {endpoint.key_variable}" if endpoint.key_variable else " without a key"
-    return (
-        f"Endpoint {endpoint.name} may be called at {endpoint.base_url}{key}, until its address is changed."
-    )
+    return f"Endpoint {endpoint.name} may be called at {endpoint.base_url}{key}, until its address is changed."
 
 
 def _ended(endpoint: Endpoint) -> str:

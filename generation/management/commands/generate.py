@@ -47,21 +47,11 @@ class Command(RunCommand):
         add("--samples", type=int, default=1, help="Responses of each model to each instruction.")
         add("--limit", type=int, help="At most this many instructions.")
         add("--category", action="append", default=[], help="Only this category and those below it.")
-        add(
-            "--experiment",
-            default=MAIN_EXPERIMENT,
-            choices=EXPERIMENTS,
-            help="The main one, or a length to reach.",
-        )
+        add("--experiment", default=MAIN_EXPERIMENT, choices=EXPERIMENTS, help="The main one, or a length to reach.")
         add("--temperature", type=float, help="Else 0.8, or 0 for HREF.")
         add("--max-tokens", type=int, help="Most new tokens; else 16384 or what the model allows.")
         add("--name", default="", help="What the run is called.")
-        add(
-            "--seed",
-            type=int,
-            default=0,
-            help="Sent with each call where it is not 0, plus the sample's number.",
-        )
+        add("--seed", type=int, default=0, help="Sent with each call where it is not 0, plus the sample's number.")
         add("--batch", action="store_true", help="Through the endpoint's batch API: cheaper, within a day.")
         add("--retry-failed", action="store_true", help="With --resume: try again what failed.")
 
@@ -112,9 +102,7 @@ class Command(RunCommand):
     def _resumed(self, options: dict[str, Any]) -> GenerationRun:
         run = GenerationRun.objects.filter(public_id=options["resume"]).first()
         if run is None:
-            raise CommandError(
-                f"There is no run {options['resume']!r}; the page /runs/generation/ lists them."
-            )
+            raise CommandError(f"There is no run {options['resume']!r}; the page /runs/generation/ lists them.")
         budget = budget_of(options)
         if budget.limited:
             raise_budget(run, budget)

@@ -28,16 +28,23 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("file", type=Path)
-        add(
-            "--benchmark", required=True, metavar="SLUG", help="The benchmark they belong to; made where new."
-        )
+        add("--benchmark", required=True, metavar="SLUG", help="The benchmark they belong to; made where new.")
         add("--title", default="", help="What a new benchmark is called on pages.")
-        add("--column", action="append", default=[], metavar="NAME=COLUMN",
+        add(
+            "--column",
+            action="append",
+            default=[],
+            metavar="NAME=COLUMN",
             help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. What is asked stands in "
-            "prompt, in messages (a chat as JSON), or in task, data and requirements, made into one prompt.")  # fmt: skip
+            "prompt, in messages (a chat as JSON), or in task, data and requirements, made into one prompt.",
+        )
         add("--language", default="", help="The language of all that name none, such as en or zh-hans.")
-        add("--on-error", choices=["refuse", "skip"], default="refuse",
-            help="skip leaves bad rows out and writes a report of them.")  # fmt: skip
+        add(
+            "--on-error",
+            choices=["refuse", "skip"],
+            default="refuse",
+            help="skip leaves bad rows out and writes a report of them.",
+        )
         add("--workspace", default="", metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,19 +58,19 @@ class Command(BaseCommand):
         try:
             with progress_shown(f"Reading {file.name}") as progress, transaction.atomic():
                 workspace = workspace_for_load(options["workspace"])
-                loader = Instructions(
-                    benchmark_to_fill(workspace, slug, title=options["title"]), compare=True
-                )
+                loader = Instructions(benchmark_to_fill(workspace, slug, title=options["title"]), compare=True)
                 records = _counted(read_instructions(file, layout, on_bad), progress)
                 counts = loader.load(records)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
                     raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
                 if counts.changed:
                     Event.objects.create(
-                        workspace=workspace, verb="loaded instructions", object_type="generation.Benchmark",
+                        workspace=workspace,
+                        verb="loaded instructions",
+                        object_type="generation.Benchmark",
                         object_id=str(loader.benchmark.pk),
                         after={"file": file.name, "created": counts.created, "completed": counts.completed},
-                    )  # fmt: skip
+                    )
         except (BadRow, UnknownWorkspace) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
@@ -81,9 +88,7 @@ def _language(options: dict[str, Any]) -> str:
         raise CommandError(str(error)) from error
 
 
-def _counted(
-    records: Iterator[InstructionRecord], progress: Callable[[int], None]
-) -> Iterator[InstructionRecord]:
+def _counted(records: Iterator[InstructionRecord], progress: Callable[[int], None]) -> Iterator[InstructionRecord]:
     for record in records:
         progress(1)
         yield record

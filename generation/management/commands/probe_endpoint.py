@@ -19,9 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", help="Name of a stored endpoint.")
-        parser.add_argument(
-            "--base-url", default="", help="Or its address; it is stored under its host's name."
-        )
+        parser.add_argument("--base-url", default="", help="Or its address; it is stored under its host's name.")
         parser.add_argument("--key-variable", default="", help="Environment variable that holds its key.")
         parser.add_argument("--model", default="", help="Which model to ask; else the first that it lists.")
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")

@@ -14,25 +14,17 @@ COLUMNS = ("words", "length_error", "repetition", "distinct", "bleu", "rouge_l",
 
 
 class Command(BaseCommand):
-    help = (
-        "Words, length error, repetition-4, distinct-4, BLEU, ROUGE-L and METEOR of each model's responses."
-    )
+    help = "Words, length error, repetition-4, distinct-4, BLEU, ROUGE-L and METEOR of each model's responses."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("benchmark", help="Slug of the benchmark.")
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
         parser.add_argument(
-            "--experiment",
-            default=MAIN_EXPERIMENT,
-            help="main, or another that has responses, such as length-4k.",
+            "--experiment", default=MAIN_EXPERIMENT, help="main, or another that has responses, such as length-4k."
         )
-        parser.add_argument(
-            "--each", type=int, help="Read at most so many responses of each model; else all."
-        )
+        parser.add_argument("--each", type=int, help="Read at most so many responses of each model; else all.")
         parser.add_argument("--seed", type=int, default=0, help="Changes which responses are drawn.")
-        parser.add_argument(
-            "--json", action="store_true", help="Print all numbers with their intervals as JSON."
-        )
+        parser.add_argument("--json", action="store_true", help="Print all numbers with their intervals as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -42,14 +34,10 @@ class Command(BaseCommand):
         benchmark = Benchmark.objects.filter(workspace=workspace, slug=options["benchmark"]).first()
         if benchmark is None:
             known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
-            raise CommandError(
-                f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}."
-            )
+            raise CommandError(f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}.")
         if options["each"] is not None and options["each"] < 1:
             raise CommandError(f"--each {options['each']} reads nothing; give at least 1.")
-        rows = text_statistics(
-            benchmark, experiment=options["experiment"], each=options["each"], seed=options["seed"]
-        )
+        rows = text_statistics(benchmark, experiment=options["experiment"], each=options["each"], seed=options["seed"])
         if not rows:
             others = [one for one in experiments_with_texts(benchmark) if one != options["experiment"]]
             instead = f", or name another with --experiment: {', '.join(others)}" if others else ""
@@ -61,9 +49,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(as_plain(rows)))
             return
         width = max(len(row.model) for row in rows)
-        self.stdout.write(
-            "  ".join([f"{'model':{width}}", f"{'n':>6}", *(f"{name:>12}" for name in COLUMNS)])
-        )
+        self.stdout.write("  ".join([f"{'model':{width}}", f"{'n':>6}", *(f"{name:>12}" for name in COLUMNS)]))
         for row in rows:
             cells = [f"{_shown(getattr(row, name)):>12}" for name in COLUMNS]
             self.stdout.write("  ".join([f"{row.model:{width}}", f"{row.responses:>6}", *cells]))

@@ -15,13 +15,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from accounts.models import Workspace
 from core.messages.reader_language import for_reader
 from core.text import storable
-from generation.endpoints.grants import (
-    ADDRESS_REFUSED,
-    callable_reach,
-    end_grants,
-    why_no_key,
-    why_not_loaded,
-)
+from generation.endpoints.grants import ADDRESS_REFUSED, callable_reach, end_grants, why_no_key, why_not_loaded
 from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable
 from generation.llm.errors import HostNotAllowed, Refused
 from generation.llm.in_process import checked_engine
@@ -160,12 +154,8 @@ class EndpointForm(KeyNameForm):
         }
         error_messages = NAME_TAKEN
         help_texts = {
-            "base_url": _(
-                "Such as http://127.0.0.1:8000/v1; empty for vLLM in process and for scripted replies."
-            ),
-            "key_variable": _(
-                "The name of an environment variable, such as OPENAI_API_KEY; never the key itself."
-            ),
+            "base_url": _("Such as http://127.0.0.1:8000/v1; empty for vLLM in process and for scripted replies."),
+            "key_variable": _("The name of an environment variable, such as OPENAI_API_KEY; never the key itself."),
             "requests_per_minute": _("Empty is no limit."),
             "tokens_per_minute": _("Empty is no limit."),
             "context_tokens": _("Empty: what the server says of each model."),
@@ -211,14 +201,10 @@ def checked_parameters(given: object) -> dict[str, Any]:
     if "\\u0000" in plain or storable(plain_text := json.dumps(given, ensure_ascii=False)) != plain_text:
         raise ValidationError(_("A text holds a character that no database keeps; leave it out."))
     for name in (name for name in SENT_BY_US if name in given):
-        raise ValidationError(
-            _("%(name)s is set by the program itself; leave it out."), params={"name": name}
-        )
+        raise ValidationError(_("%(name)s is set by the program itself; leave it out."), params={"name": name})
     for name in (name for name in NEW_TOKENS if given.get(name) is not None):
         if type(given[name]) is not int or given[name] < 1:
-            raise ValidationError(
-                _("%(name)s is a whole number from 1 up, without quotes."), params={"name": name}
-            )
+            raise ValidationError(_("%(name)s is a whole number from 1 up, without quotes."), params={"name": name})
     if not isinstance(given.get("engine", {}), dict) or not isinstance(given.get("script", {}), dict | str):
         raise ValidationError(_("What stands under engine and script are JSON objects, too."))
     try:

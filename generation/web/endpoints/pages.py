@@ -56,8 +56,7 @@ def endpoints(request: HttpRequest) -> HttpResponse:
     found = Endpoint.objects.filter(workspace__in=workspaces_read_by(user_of(request)))
     led = set(_led(request).values_list("pk", flat=True))
     rows = [
-        _row(endpoint, led)
-        for endpoint in found.annotate(model_count=Count("language_models")).order_by("name", "pk")
+        _row(endpoint, led) for endpoint in found.annotate(model_count=Count("language_models")).order_by("name", "pk")
     ]
     return render(request, "generation/endpoints.html", {"rows": rows, "leads": bool(led)})
 
@@ -73,9 +72,7 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         made = _saved(request, form, "endpoint")
         if form.dropped_key:
             messages.warning(request, key_dropped(form.dropped_key))
-        messages.success(
-            request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made}
-        )
+        messages.success(request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made})
         return redirect("generation:endpoints")
     context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/endpoint_form.html", context, status=_status(form))

@@ -40,9 +40,7 @@ class InstructionForm(forms.ModelForm):  # type: ignore[type-arg]
         if parts is None:
             return None
         kinds = dict(zip(PARTS, (str, str, list), strict=True))
-        if not isinstance(parts, dict) or not all(
-            isinstance(parts.get(name), kind) for name, kind in kinds.items()
-        ):
+        if not isinstance(parts, dict) or not all(isinstance(parts.get(name), kind) for name, kind in kinds.items()):
             raise ValidationError(
                 _('Parts are a JSON object such as {"task": "...", "data": "...", "requirements": ["..."]}.')
             )

@@ -41,14 +41,11 @@ def library(request: HttpRequest) -> HttpResponse:
     """Every benchmark, and how much there is of everything else."""
     workspaces = workspaces_read_by(user_of(request))
     benchmarks = Benchmark.objects.filter(workspace__in=workspaces).annotate(
-        instruction_count=Count("instructions", distinct=True),
-        run_count=Count("generation_runs", distinct=True),
+        instruction_count=Count("instructions", distinct=True), run_count=Count("generation_runs", distinct=True)
     )
     context = {
         "benchmarks": page_of(request, benchmarks.order_by("slug", "pk")),
-        "responses": Response.objects.to_read()
-        .filter(instruction__benchmark__workspace__in=workspaces)
-        .count(),
+        "responses": Response.objects.to_read().filter(instruction__benchmark__workspace__in=workspaces).count(),
         "models": LanguageModel.objects.filter(workspace__in=workspaces).count(),
         "endpoints": Endpoint.objects.filter(workspace__in=workspaces).count(),
     }
@@ -89,10 +86,7 @@ def instruction(request: HttpRequest, public_id: str) -> HttpResponse:
     """An instruction as it is sent, and the responses to it."""
     found = instruction_read_by(user_of(request), public_id)
     responses = found.responses.to_read().select_related("model__endpoint", "run").defer("text")
-    context = {
-        "instruction": found,
-        "page": page_of(request, responses.order_by("model__name", "run", "sample", "pk")),
-    }
+    context = {"instruction": found, "page": page_of(request, responses.order_by("model__name", "run", "sample", "pk"))}
     return render(request, "generation/instruction.html", context)
 
 
@@ -115,9 +109,7 @@ def responses(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "benchmarks": Benchmark.objects.filter(workspace__in=workspaces),
         "models": LanguageModel.objects.filter(workspace__in=workspaces),
-        "run": GenerationRun.objects.filter(
-            public_id=chosen["run"], benchmark__workspace__in=workspaces
-        ).first(),
+        "run": GenerationRun.objects.filter(public_id=chosen["run"], benchmark__workspace__in=workspaces).first(),
     }
     return render(request, "generation/responses.html", context)
 

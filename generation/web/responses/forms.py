@@ -92,23 +92,10 @@ class GenerationForm(BudgetForm):
         help_text=_("Cheaper where the endpoint has one, and done within a day."),
         required=False,
     )
-    field_order = [
-        "models",
-        "samples",
-        "categories",
-        "limit",
-        "experiment",
-        "temperature",
-        "max_tokens",
-        "batch",
-    ]
+    field_order = ["models", "samples", "categories", "limit", "experiment", "temperature", "max_tokens", "batch"]
 
     def __init__(
-        self,
-        *args: Any,
-        models: "QuerySet[LanguageModel]",
-        categories: "QuerySet[Category]",
-        **kwargs: Any,
+        self, *args: Any, models: "QuerySet[LanguageModel]", categories: "QuerySet[Category]", **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         choices, experiment = self.fields["models"], self.fields["experiment"]

@@ -104,8 +104,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     except NotPossible:
         messages.warning(
             request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.")
-            % {"status": found.get_status_display()},
+            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
         )
     return redirect("generation:run", public_id)
 
@@ -158,9 +157,9 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = benchmark_read_by(user, slug)
     if not leads_workspace_of(user, benchmark):
         raise PermissionDenied
-    models = LanguageModel.objects.filter(
-        workspace=benchmark.workspace, endpoint__isnull=False
-    ).select_related("endpoint")
+    models = LanguageModel.objects.filter(workspace=benchmark.workspace, endpoint__isnull=False).select_related(
+        "endpoint"
+    )
     initial = {"temperature": default_parameters(benchmark)["temperature"]}
     categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
     form = GenerationForm(request.POST or None, models=models, categories=categories, initial=initial)

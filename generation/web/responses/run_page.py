@@ -97,9 +97,7 @@ def _slowest(run: GenerationRun) -> list[Response]:
 def _opening(run: GenerationRun, progress: Progress) -> str:
     """The answer in one sentence: how far it is, and what state it is in."""
     said = ngettext(
-        "%(done)d of %(total)d response is written",
-        "%(done)d of %(total)d responses are written",
-        progress.total,
+        "%(done)d of %(total)d response is written", "%(done)d of %(total)d responses are written", progress.total
     ) % {"done": progress.done, "total": progress.total}
     if progress.failed:
         said += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}

@@ -17,15 +17,7 @@ from judging.leaderboards.table import UnknownJudge
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.points import NoVerdicts, WithoutWeight
 
-USER_ERRORS = (
-    UnknownWorkspace,
-    UnknownJudge,
-    NothingToRead,
-    NoVerdicts,
-    WithoutWeight,
-    MissingWeights,
-    UnknownWeights,
-)
+USER_ERRORS = (UnknownWorkspace, UnknownJudge, NothingToRead, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights)
 ENDS = {
     "bootstrap95": "From and to: 95 % interval, bootstrap over {clusters} instructions.",
     "leave_one_out_range": "From and to: the range over leaving out one of {clusters} instructions; too few for 95 %.",

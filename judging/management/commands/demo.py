@@ -41,9 +41,7 @@ RATED_FROM = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Command(BaseCommand):
-    help = (
-        "Build the demonstration (simulated raters, a scripted judge), run the main job on it, and serve it."
-    )
+    help = "Build the demonstration (simulated raters, a scripted judge), run the main job on it, and serve it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--no-serve", action="store_true", help="Build it and end.")
@@ -54,9 +52,7 @@ class Command(BaseCommand):
         console = Console(file=self.stdout, highlight=False)  # type: ignore[arg-type] # it writes, which is enough
         _prepare_database(console)
         workspace = _workspace()
-        console.print(
-            "[bold]1. Ratings in[/bold] (benchmarks, rubrics, guideline; then the study and its raters)"
-        )
+        console.print("[bold]1. Ratings in[/bold] (benchmarks, rubrics, guideline; then the study and its raters)")
         call_command("load_library", workspace=workspace.slug, stdout=StringIO())
         console.print("   " + _make_once(workspace))
         console.print("[bold]2. How far do the raters agree?[/bold]")
@@ -64,18 +60,11 @@ class Command(BaseCommand):
         console.print("[bold]3. Weights, fitted and certified[/bold]")
         call_command("fit_weights", SLUG, workspace=workspace.slug, stdout=self.stdout)
         _publish(workspace)
-        console.print(
-            "[bold]4. The judge answers[/bold] (scripted: its verdicts are written down beforehand)"
-        )
+        console.print("[bold]4. The judge answers[/bold] (scripted: its verdicts are written down beforehand)")
         _judge_once(workspace, self.stdout)
         console.print("[bold]5. The models, ranked by weights times verdicts[/bold]")
         call_command(
-            "leaderboard",
-            BENCHMARK,
-            judge=JUDGE,
-            weights=FIT_NAME,
-            workspace=workspace.slug,
-            stdout=self.stdout,
+            "leaderboard", BENCHMARK, judge=JUDGE, weights=FIT_NAME, workspace=workspace.slug, stdout=self.stdout
         )
         console.print("[bold]6. The judge against people[/bold]")
         call_command("compare_judge", SLUG, judge=JUDGE, workspace=workspace.slug, stdout=self.stdout)
@@ -86,9 +75,7 @@ class Command(BaseCommand):
             console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
             return
         if options["host"] not in ("127.0.0.1", "localhost", "::1"):
-            console.print(
-                "Whoever reaches this address can sign in with these names and change everything here."
-            )
+            console.print("Whoever reaches this address can sign in with these names and change everything here.")
         call_command("serve", host=options["host"], port=options["port"], stdout=self.stdout)
 
 
@@ -123,9 +110,7 @@ def _workspace() -> Workspace:
 
 def _say_logins(console: Console) -> None:
     """Only what works is said: somebody may have changed a password while trying the demonstration out."""
-    known = {
-        user.username: user.check_password(PASSWORD) for user in User.objects.filter(username__in=USERNAMES)
-    }
+    known = {user.username: user.check_password(PASSWORD) for user in User.objects.filter(username__in=USERNAMES)}
     working = " or as ".join(f"[bold]{name}[/bold]" for name in USERNAMES if known.get(name))
     if working:
         console.print(f"Sign in as {working}, password [bold]{PASSWORD}[/bold].")
@@ -147,9 +132,7 @@ def _make_once(workspace: Workspace) -> str:
     described = json.loads((FIXTURES / "demo" / "benchmark.json").read_text(encoding="utf-8"))
     benchmark, _counts = load_taxonomy(workspace, described)
     load_rubrics(
-        workspace,
-        benchmark,
-        json.loads((FIXTURES / "rubrics" / f"{BENCHMARK}.json").read_text(encoding="utf-8")),
+        workspace, benchmark, json.loads((FIXTURES / "rubrics" / f"{BENCHMARK}.json").read_text(encoding="utf-8"))
     )
     load_texts(workspace, FIXTURES / "demo")
     study = make_study(benchmark, lead=people[0], seed=SEED)

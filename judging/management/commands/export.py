@@ -22,9 +22,7 @@ class Command(StudyCommand):
         try:
             counts = export_study(study, target)
         except OSError as error:
-            raise CommandError(
-                f"{target} cannot be written ({error.strerror}); choose another place."
-            ) from error
+            raise CommandError(f"{target} cannot be written ({error.strerror}); choose another place.") from error
         if options["json"]:
             self.stdout.write(json.dumps({"file": str(target), "study": study.slug, "rows": counts}))
             return

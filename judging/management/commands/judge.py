@@ -15,13 +15,7 @@ from generation.execution.states import stopping_at_faults
 from generation.management.run_command import Look, RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.judges.making import (
-    JudgeRefused,
-    create_judge,
-    create_rule_judge,
-    model_to_judge_with,
-    needs_no_model,
-)
+from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, model_to_judge_with, needs_no_model
 from judging.methods.combining import How
 from judging.methods.prompts import BadTemplate
 from judging.methods.registry import METHODS, UnknownMethod
@@ -29,14 +23,7 @@ from judging.methods.scales import WrongScale
 from judging.methods.single import checklist
 from judging.methods.single.checklist import MixedScales
 from judging.models import JudgeRun, Preparation
-from judging.runs.life_cycle import (
-    NotPossible,
-    Progress,
-    progress_of,
-    raise_budget,
-    retry_unscored,
-    start_run,
-)
+from judging.runs.life_cycle import NotPossible, Progress, progress_of, raise_budget, retry_unscored, start_run
 from judging.runs.panels import PanelRefused
 from judging.runs.planning.plan import Asking, NothingToJudge, Wish
 from judging.runs.planning.preparation import plan_target
@@ -74,15 +61,10 @@ class Command(RunCommand):
             "--jury", default="", help="Further models that judge too, by comma; their verdicts are combined."
         )
         parser.add_argument(
-            "--combine",
-            default=str(How.MEDIAN),
-            choices=[str(how) for how in How],
-            help="How a jury decides.",
+            "--combine", default=str(How.MEDIAN), choices=[str(how) for how in How], help="How a jury decides."
         )
         parser.add_argument(
-            "--both-orders",
-            action="store_true",
-            help="Ask each pair twice; a preference that flips is a tie.",
+            "--both-orders", action="store_true", help="Ask each pair twice; a preference that flips is a tie."
         )
         parser.add_argument("--repeats", type=int, default=1, help="Ask everything so many times.")
         parser.add_argument(
@@ -97,14 +79,10 @@ class Command(RunCommand):
             "--retry-unscored", action="store_true", help="With --resume: ask again what got no verdict."
         )
         parser.add_argument("--name", default="", help="What the judge is called in tables.")
-        parser.add_argument(
-            "--experiment", default=MAIN_EXPERIMENT, help="Which runs of a benchmark to judge."
-        )
+        parser.add_argument("--experiment", default=MAIN_EXPERIMENT, help="Which runs of a benchmark to judge.")
         parser.add_argument("--limit", type=int, help="At most this many responses.")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument(
-            "--fresh", action="store_true", help="Ask again what was answered before elsewhere."
-        )
+        parser.add_argument("--fresh", action="store_true", help="Ask again what was answered before elsewhere.")
 
     def begun(self, options: dict[str, Any]) -> JudgeRun:
         run = self._resumed(options) if options["resume"] else self._planned(options)
@@ -117,9 +95,7 @@ class Command(RunCommand):
     def _planned(self, options: dict[str, Any]) -> JudgeRun:
         calls_nobody = needs_no_model(options["method"])
         if not options["target"] or not (options["model"] or calls_nobody):
-            raise CommandError(
-                "Name a study or a benchmark, and the model with --model; or a run with --resume."
-            )
+            raise CommandError("Name a study or a benchmark, and the model with --model; or a run with --resume.")
         if calls_nobody and options["jury"]:
             raise CommandError(
                 f"--jury names further models, and method {options['method']} asks none of its own; leave it out."
@@ -247,7 +223,5 @@ def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
             *Study.objects.filter(workspace=workspace).values_list("slug", flat=True),
             *Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True),
         ]
-        raise CommandError(
-            f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}."
-        )
+        raise CommandError(f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}.")
     return Target(workspace, benchmark=benchmark, experiment=experiment)

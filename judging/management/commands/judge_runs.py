@@ -13,14 +13,7 @@ from accounts.models import Workspace
 from generation.execution.item_counts import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import (
-    NotPossible,
-    cancel_run,
-    pause_run,
-    raise_budget,
-    retry_unscored,
-    start_run,
-)
+from judging.runs.life_cycle import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
 from judging.tasks import enqueue
 from judging.web.runs.files import run_report
 
@@ -30,29 +23,23 @@ VERBS = ("pause", "cancel", "resume")
 
 
 class Command(BaseCommand):
-    help = "List the runs of judges, show one, and pause, resume, cancel it, change its budget or ask its unscored again."
+    help = (
+        "List the runs of judges, show one, and pause, resume, cancel it, change its budget or ask its unscored again."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "run", nargs="?", default="", help="Id of a run; without one, the runs are listed."
-        )
+        parser.add_argument("run", nargs="?", default="", help="Id of a run; without one, the runs are listed.")
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
         verbs = parser.add_mutually_exclusive_group()
+        verbs.add_argument("--pause", action="store_true", help="What is on its way is stored; nothing new is sent.")
         verbs.add_argument(
-            "--pause", action="store_true", help="What is on its way is stored; nothing new is sent."
-        )
-        verbs.add_argument(
-            "--resume",
-            action="store_true",
-            help="Left to a worker; manage.py judge --resume RUN works on it here.",
+            "--resume", action="store_true", help="Left to a worker; manage.py judge --resume RUN works on it here."
         )
         verbs.add_argument("--cancel", action="store_true", help="For good; what was answered stays.")
         parser.add_argument(
             "--retry-unscored", action="store_true", help="Ask again what got no verdict; the run goes on."
         )
-        parser.add_argument(
-            "--budget-calls", type=int, help="Together with the two below: the budget from now on."
-        )
+        parser.add_argument("--budget-calls", type=int, help="Together with the two below: the budget from now on.")
         parser.add_argument("--budget-tokens", type=int)
         parser.add_argument("--budget-money", help="In the currency of the endpoint's prices.")
         parser.add_argument("--json", action="store_true", help="Print JSON: the list, or the run's report.")
@@ -111,9 +98,7 @@ class Command(BaseCommand):
         if asked or budget_of(options).limited:
             raise CommandError("Name the run; without one, manage.py judge_runs lists them.")
         found = JudgeRun.objects.filter(study__workspace=workspace)
-        counted = with_counts(
-            found.order_by("-created_at"), PlannedItem.objects.all(), PlannedItem.Status.WAITING
-        )
+        counted = with_counts(found.order_by("-created_at"), PlannedItem.objects.all(), PlannedItem.Status.WAITING)
         rows = [
             {
                 "id": run["public_id"],
@@ -143,7 +128,5 @@ def _named(workspace: Workspace, public_id: str) -> JudgeRun:
     found = JudgeRun.objects.filter(study__workspace=workspace, public_id=public_id)
     run = found.select_related("study", "judge__rater").first()
     if run is None:
-        raise CommandError(
-            f"There is no run {public_id!r} in this workspace; manage.py judge_runs lists them."
-        )
+        raise CommandError(f"There is no run {public_id!r} in this workspace; manage.py judge_runs lists them.")
     return run

@@ -22,9 +22,7 @@ from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, RE
 from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.web.leaderboards.sections import uncounted_notes
 
-USER_ERRORS = (
-    UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic,
-)  # fmt: skip
+USER_ERRORS = (UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic)
 SCORES = {
     POINTS: "(mean points - 75) x 4",
     STARS: "100 x stars/full marks",
@@ -55,23 +53,16 @@ class Command(BaseCommand):
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
         parser.add_argument("--judge", required=True, help="Name of the judge.")
         parser.add_argument(
-            "--weights",
-            default=EQUAL,
-            help="equal, published, or a fit: its id, its name, or its study's slug.",
+            "--weights", default=EQUAL, help="equal, published, or a fit: its id, its name, or its study's slug."
         )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
-        parser.add_argument(
-            "--measure", choices=sorted(MEASURES), help="Another score than the judge's first."
-        )
+        parser.add_argument("--measure", choices=sorted(MEASURES), help="Another score than the judge's first.")
         parser.add_argument("--category", default="", help="Only this category, by subcategory.")
         parser.add_argument("--language", default="", help="Only instructions in this language.")
         parser.add_argument("--tag", default="", help="Only instructions with this tag.")
         parser.add_argument("--family", default="", help="Only models of this family.")
         parser.add_argument(
-            "--smallest",
-            type=float,
-            metavar="B",
-            help="Only models of so many billions of parameters and more.",
+            "--smallest", type=float, metavar="B", help="Only models of so many billions of parameters and more."
         )
         parser.add_argument("--largest", type=float, metavar="B", help="Only models of so many and fewer.")
         parser.add_argument("--least", type=int, default=0, help="Only models with so many judged responses.")
@@ -98,17 +89,17 @@ class Command(BaseCommand):
             workspace = workspace_for_command(options["workspace"])
             benchmark = Benchmark.objects.filter(workspace=workspace, slug=options["benchmark"]).first()
             if benchmark is None:
-                known = ", ".join(
-                    Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True)
-                )
-                raise CommandError(
-                    f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}."
-                )
+                known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
+                raise CommandError(f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}.")
             judge = judge_named(benchmark, options["judge"])
             board = leaderboard(
-                benchmark, judge, options["weights"], experiment=options["experiment"], query=_query(options),
+                benchmark,
+                judge,
+                options["weights"],
+                experiment=options["experiment"],
+                query=_query(options),
                 beside_people=True,
-            )  # fmt: skip
+            )
         except USER_ERRORS as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -136,9 +127,7 @@ class Command(BaseCommand):
             words = board.words.get((one.model, ""))
             cells += [
                 "none" if one.average is None else f"{one.average:.2f}",
-                f"{interval.low:.1f} to {interval.high:.1f}"
-                if interval and one.average is not None
-                else "none",
+                f"{interval.low:.1f} to {interval.high:.1f}" if interval and one.average is not None else "none",
             ]
             if corrected:
                 cells.append(f"{fixed.value:.2f} ({fixed.low:.1f} to {fixed.high:.1f})" if fixed else "none")

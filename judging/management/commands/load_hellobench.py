@@ -28,8 +28,12 @@ class Command(BaseCommand):
         parser.add_argument("clone", type=Path)
         parser.add_argument("--experiment", choices=["all", *EXPERIMENTS], default="all")
         parser.add_argument("--workspace", default="", metavar="SLUG")
-        parser.add_argument("--on-error", choices=["refuse", "skip"], default="refuse",
-                            help="skip leaves bad lines out and writes a report of them.")  # fmt: skip
+        parser.add_argument(
+            "--on-error",
+            choices=["refuse", "skip"],
+            default="refuse",
+            help="skip leaves bad lines out and writes a report of them.",
+        )
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,9 +45,7 @@ class Command(BaseCommand):
             clone = Clone(options["clone"])
             files = files_of(clone, chosen)
             with progress_shown("Loading HelloBench", sum(file.size for file in files)) as progress:
-                loaded = load_clone(
-                    workspace=workspace, clone=clone, files=files, on_bad=on_bad, progress=progress
-                )
+                loaded = load_clone(workspace=workspace, clone=clone, files=files, on_bad=on_bad, progress=progress)
         except (BadRow, UnknownWorkspace, WeightsRefused) as error:
             raise CommandError(str(error)) from error
         if skipped:
@@ -54,9 +56,7 @@ class Command(BaseCommand):
     def _print(self, loaded: CloneLoaded, report: Path | None, as_json: bool) -> None:
         if as_json:
             names = Counts.__dataclass_fields__
-            counts = {
-                kind: {name: getattr(one, name) for name in names} for kind, one in loaded.counts.items()
-            }
+            counts = {kind: {name: getattr(one, name) for name in names} for kind, one in loaded.counts.items()}
             result = {**counts, "absent": loaded.absent, "report": str(report) if report else None}
             self.stdout.write(json.dumps(result))
             return

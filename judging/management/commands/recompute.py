@@ -41,9 +41,7 @@ class Command(BaseCommand):
             for difference in one.differences:
                 self.stdout.write(f"  {difference}")
         if dict(found.versions_then) != dict(found.versions_now):
-            self.stdout.write(
-                f"Computed then by {dict(found.versions_then)}, now by {dict(found.versions_now)}."
-            )
+            self.stdout.write(f"Computed then by {dict(found.versions_then)}, now by {dict(found.versions_now)}.")
         values = sum(one.values for one in found.results)
         verdict = "all the same to the last digit" if found.same else "not all the same"
         self.stdout.write(f"{found.study}: {len(found.results)} results, {values} values, {verdict}.")

@@ -21,9 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=0)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = (
-            JudgeRun.objects.filter(public_id=options["run"]).select_related("study", "judge__rater").first()
-        )
+        run = JudgeRun.objects.filter(public_id=options["run"]).select_related("study", "judge__rater").first()
         if run is None:
             raise CommandError(f"There is no run {options['run']!r}; the page /runs/ lists them.")
         for name in ("sample", "reviewers"):

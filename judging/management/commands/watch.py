@@ -11,42 +11,28 @@ from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 from generation.management.run_options import budget_of
 from judging.models import Judge, JudgeRun, Watch
-from judging.monitoring.monitors import (
-    USUAL_SIZE,
-    WatchRefused,
-    create_watch,
-    due,
-    set_active,
-    start_due,
-    start_round,
-)
+from judging.monitoring.monitors import USUAL_SIZE, WatchRefused, create_watch, due, set_active, start_due, start_round
 from judging.monitoring.readings import look_at, readings
 from judging.runs.worker import work_on
 
 
 class Command(BaseCommand):
-    help = "Begin the rounds of watches that are due and work through them here; or make, pause, resume or list watches."
+    help = (
+        "Begin the rounds of watches that are due and work through them here; or make, pause, resume or list watches."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
         verbs = parser.add_mutually_exclusive_group()
-        verbs.add_argument(
-            "--new", metavar="STUDY", default="", help="Make a watch over tasks of this study."
-        )
+        verbs.add_argument("--new", metavar="STUDY", default="", help="Make a watch over tasks of this study.")
         parser.add_argument("--judge", default="", help="With --new: name of the judge.")
-        parser.add_argument(
-            "--every", type=int, default=24, metavar="HOURS", help="With --new: hours between rounds."
-        )
-        parser.add_argument(
-            "--tasks", type=int, default=USUAL_SIZE, help="With --new: how many tasks to freeze."
-        )
+        parser.add_argument("--every", type=int, default=24, metavar="HOURS", help="With --new: hours between rounds.")
+        parser.add_argument("--tasks", type=int, default=USUAL_SIZE, help="With --new: how many tasks to freeze.")
         parser.add_argument("--seed", type=int, default=0, help="With --new: seed of the draw of tasks.")
         parser.add_argument("--budget-money", help="With --new: the most that a round may cost.")
         verbs.add_argument("--now", metavar="ID", default="", help="A round of this watch now, due or not.")
         verbs.add_argument("--pause", metavar="ID", default="", help="No round begins until it is resumed.")
-        verbs.add_argument(
-            "--resume", metavar="ID", default="", help="A round that is overdue comes at once."
-        )
+        verbs.add_argument("--resume", metavar="ID", default="", help="A round that is overdue comes at once.")
         verbs.add_argument("--list", action="store_true", help="List the watches and what they found.")
         parser.add_argument("--json", action="store_true", help="With --list: print JSON.")
 
@@ -75,8 +61,7 @@ class Command(BaseCommand):
             known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
             raise CommandError(f"There is no study {options['new']!r}; there are: {known or 'none'}.")
         judges = {
-            judge.rater.label: judge
-            for judge in Judge.objects.filter(workspace=workspace).select_related("rater")
+            judge.rater.label: judge for judge in Judge.objects.filter(workspace=workspace).select_related("rater")
         }
         judge = judges.get(options["judge"])
         if judge is None:
@@ -85,9 +70,14 @@ class Command(BaseCommand):
             )
         budget = budget_of({"budget_calls": None, "budget_tokens": None, **options})
         watch = create_watch(
-            judge=judge, study=study, every_hours=options["every"], size=options["tasks"], seed=options["seed"],
-            budget_money=budget.money, clock=timezone.now,
-        )  # fmt: skip
+            judge=judge,
+            study=study,
+            every_hours=options["every"],
+            size=options["tasks"],
+            seed=options["seed"],
+            budget_money=budget.money,
+            clock=timezone.now,
+        )
         self.stdout.write(
             f"Watch {watch.public_id}: {len(watch.tasks)} tasks of {study.slug}, every {watch.every_hours} hours; the "
             "first round is due now."
@@ -107,9 +97,7 @@ class Command(BaseCommand):
     def _work(self, run: JudgeRun) -> None:
         run = work_on(run)
         flagged = look_at(run)
-        state = (
-            "changed" if flagged else "unchanged" if run.status == JudgeRun.Status.FINISHED else run.status
-        )
+        state = "changed" if flagged else "unchanged" if run.status == JudgeRun.Status.FINISHED else run.status
         self.stdout.write(f"{run.watch}: round {run.public_id} {state}. {run.message}".strip())
 
     def _list(self, workspace: Any, as_json: bool) -> None:

@@ -86,12 +86,9 @@ def choose(agreements: Sequence[Agreement], *, seed: int, least_share: float = L
     """
     tables = _by_category(agreements)
     methods = sorted({row.method for row in agreements})
-    halves = {
-        category: _halves(rows, f"{seed} {category}", category) for category, rows in sorted(tables.items())
-    }
+    halves = {category: _halves(rows, f"{seed} {category}", category) for category, rows in sorted(tables.items())}
     choices = tuple(
-        _choice(category, choosing, testing, methods, least_share)
-        for category, (choosing, testing) in halves.items()
+        _choice(category, choosing, testing, methods, least_share) for category, (choosing, testing) in halves.items()
     )
     everything = {task: row for choosing, _testing in halves.values() for task, row in choosing.items()}
     single = _best(everything, methods, least_share, "all")[0]
@@ -157,9 +154,7 @@ def _choice(
     return CategoryChoice(category, method, rate, n, fmean(values), len(values), left_out, tuple(sorted(testing)))
 
 
-def verdict_of(
-    composite: Composite, category: str, verdicts: Mapping[str, Verdict | Unscored]
-) -> Verdict | Unscored:
+def verdict_of(composite: Composite, category: str, verdicts: Mapping[str, Verdict | Unscored]) -> Verdict | Unscored:
     """The verdict of the category's method among those of all methods, by name."""
     method = composite.method_of.get(category)
     if method is None:
@@ -171,9 +166,7 @@ SPECS = (
     MethodSpec(
         key=KEY,
         name=marked("Composite"),
-        asks=marked(
-            "In each category the method that agreed best with people on other tasks. Calls no model."
-        ),
+        asks=marked("In each category the method that agreed best with people on other tasks. Calls no model."),
         source=HREF,
         task_kind=TASK_KIND,
         role=ROLE,

@@ -5,11 +5,7 @@ from judging.methods.pairs.base import FOUR, PairMethod
 from judging.methods.spec import LLMEVAL, chat_spec
 
 METHOD = PairMethod(
-    KEY="pair_of_four",
-    TEMPLATE="pair_of_four.txt",
-    options=FOUR,
-    texts=(("reason", ""),),
-    shown=("hint",),
+    KEY="pair_of_four", TEMPLATE="pair_of_four.txt", options=FOUR, texts=(("reason", ""),), shown=("hint",)
 )
 
 SPECS = (

@@ -86,12 +86,7 @@ def _log_probability(entry: object) -> float:
         entry = next(iter(entry.values()))
     if isinstance(entry, Mapping):
         entry = entry.get("logprob")
-    if (
-        isinstance(entry, bool)
-        or not isinstance(entry, int | float)
-        or not math.isfinite(entry)
-        or entry > 1e-6
-    ):
+    if isinstance(entry, bool) or not isinstance(entry, int | float) or not math.isfinite(entry) or entry > 1e-6:
         raise NoLogProbabilities(reply_messages.NO_LOG_PROBABILITY(entry=repr(str(entry)[:40])))
     return float(entry)
 
@@ -102,11 +97,7 @@ def not_served(model: str) -> Unscored:
 
 
 def decide(
-    question: Question,
-    first: LogProbability | Unscored,
-    second: LogProbability | Unscored,
-    *,
-    by: By = By.TOKEN,
+    question: Question, first: LogProbability | Unscored, second: LogProbability | Unscored, *, by: By = By.TOKEN
 ) -> Verdict | Unscored:
     """The writer of the text shown first or second, whichever finds the reference likelier; exactly equal is a tie.
 
@@ -133,9 +124,7 @@ SPECS = (
     MethodSpec(
         key=KEY,
         name=marked("Likelier human response"),
-        asks=marked(
-            "The model under which the human response is likelier; asks the models that wrote the pair."
-        ),
+        asks=marked("The model under which the human response is likelier; asks the models that wrote the pair."),
         source=HREF,
         task_kind=TASK_KIND,
         role=ROLE,

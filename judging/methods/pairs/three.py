@@ -8,11 +8,7 @@ from judging.methods.pairs.base import THREE, PairMethod
 from judging.methods.spec import HREF, chat_spec
 
 PLAIN = PairMethod(
-    KEY="pair_of_three",
-    TEMPLATE="pair_of_three.txt",
-    options=THREE,
-    texts=(("reason", ""),),
-    shown=("guideline",),
+    KEY="pair_of_three", TEMPLATE="pair_of_three.txt", options=THREE, texts=(("reason", ""),), shown=("guideline",)
 )
 WITH_REFERENCE = PairMethod(
     KEY="pair_of_three_reference",

@@ -71,10 +71,7 @@ def schema(items: Sequence[Item]) -> dict[str, Any]:
         "properties": {
             item.key: {
                 "type": "object",
-                "properties": {
-                    "reason": {"type": "string"},
-                    "score": {"type": "number", "enum": list(item.values)},
-                },
+                "properties": {"reason": {"type": "string"}, "score": {"type": "number", "enum": list(item.values)}},
                 "required": ["reason", "score"],
                 "additionalProperties": False,
             }

@@ -58,9 +58,7 @@ def _item(items: Sequence[Item]) -> Item:
 
 
 def schema(items: Sequence[Item]) -> dict[str, Any]:
-    return replies.one_member(
-        _item(items), ("reason",), VERDICT_NAMES[0], {"type": "string", "enum": list(WORDS)}
-    )
+    return replies.one_member(_item(items), ("reason",), VERDICT_NAMES[0], {"type": "string", "enum": list(WORDS)})
 
 
 def answer_tokens(items: Sequence[Item]) -> int:

@@ -49,9 +49,7 @@ class ScoreMethod:
 
     def schema(self, items: Sequence[Item]) -> dict[str, Any]:
         item = only_item(items)
-        return replies.one_member(
-            item, self._names(), SCORE_NAMES[0], {"type": "number", "enum": list(item.values)}
-        )
+        return replies.one_member(item, self._names(), SCORE_NAMES[0], {"type": "number", "enum": list(item.values)})
 
     def answer_tokens(self, items: Sequence[Item]) -> int:
         return TOKENS_FOR_THE_REST + TOKENS_A_TEXT * len(self.texts)

@@ -8,9 +8,6 @@ METHOD = ScoreMethod(KEY="overall", TEMPLATE="overall.txt", texts=(("reason", ""
 
 SPECS = (
     chat_spec(
-        METHOD,
-        name=marked("Overall score"),
-        asks=marked("One score from 0 to 10 with a reason."),
-        source=HELLOBENCH,
+        METHOD, name=marked("Overall score"), asks=marked("One score from 0 to 10 with a reason."), source=HELLOBENCH
     ),
 )

@@ -33,9 +33,7 @@ class StarsMethod:
         """The template filled in. Raises BadTemplate, MissingPart."""
         whole = require(question, self.needs, 1)
         items, response = whole.items, whole.responses[0]
-        shape = (
-            "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"
-        )
+        shape = "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"
         if with_schema:
             schema = json.dumps(self.schema(items), separators=(",", ":"), ensure_ascii=False)
             shape += f"\nIts JSON schema: {schema}"

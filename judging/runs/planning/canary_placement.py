@@ -34,24 +34,18 @@ def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int)
     questions = Questions(method, run.study)
     drawn = draws.sample(pks, min(4, len(pks)))
     tasks = list(
-        Task.objects.filter(pk__in=drawn)
-        .select_related("response_a__instruction", "response_b")
-        .order_by("pk")
+        Task.objects.filter(pk__in=drawn).select_related("response_a__instruction", "response_b").order_by("pk")
     )
     found = []
     for number, canary in enumerate(canaries_for(questions.answered(tasks[0]), pair=pair)):
         host = tasks[number % len(tasks)]
         if canary.key == "order":
-            canary = next(
-                one for one in canaries_for(questions.answered(host), pair=pair) if one.key == canary.key
-            )
+            canary = next(one for one in canaries_for(questions.answered(host), pair=pair) if one.key == canary.key)
         task = _task_of(host, canary, pair)
         for juror in (place for place, judge in enumerate(jurors) if takes_canaries(judge)):
             for repeat, side in enumerate("ab" if pair else "a"):
                 found.append(
-                    PlannedItem(
-                        run=run, task=task, shown_first=side, repeat=repeat, juror=juror, canary=canary.key
-                    )
+                    PlannedItem(run=run, task=task, shown_first=side, repeat=repeat, juror=juror, canary=canary.key)
                 )
     return found
 

@@ -41,13 +41,7 @@ class Estimate:
 
 
 def estimate_run(
-    judges: Sequence[Judge],
-    leader: Judge,
-    target: Target,
-    asking: Asking,
-    *,
-    limit: int | None,
-    only_rated: bool,
+    judges: Sequence[Judge], leader: Judge, target: Target, asking: Asking, *, limit: int | None, only_rated: bool
 ) -> Estimate:
     """Of a run that `leader`, the one judge or the panel of these, leads. Reads only. Raises what planning raises."""
     found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)

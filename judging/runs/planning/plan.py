@@ -314,9 +314,7 @@ def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Stud
 def _why_nothing(judge: Judge, study: Study, only_rated: bool) -> str:
     kind = METHODS[judge.method].task_kind
     if not study.tasks.filter(kind=kind).exists():
-        return (
-            f"Study {study.slug} has no tasks of kind {kind}, which is what the {judge.method} method judges."
-        )
+        return f"Study {study.slug} has no tasks of kind {kind}, which is what the {judge.method} method judges."
     if only_rated and not rated_of(study.tasks.filter(kind=kind), study).exists():
         return f"People have rated nothing of study {study.slug} yet; judge all of it without --only-rated."
     return f"{judge} has answered every task of study {study.slug} already."

@@ -25,16 +25,7 @@ from judging.runs.aggregation import jurors_of
 from judging.runs.leases import take_preparation
 from judging.runs.life_cycle import NotPossible, pause_run
 from judging.runs.manifest import manifest_at_start
-from judging.runs.planning.plan import (
-    Layout,
-    Wish,
-    decide,
-    items_each,
-    leader_of,
-    new_run,
-    plan_wish,
-    plant_canaries,
-)
+from judging.runs.planning.plan import Layout, Wish, decide, items_each, leader_of, new_run, plan_wish, plant_canaries
 from judging.runs.planning.preview import Target, prospect
 from judging.runs.planning.requirements import MethodLacks, note_lacks
 from judging.studies.benchmarks import (
@@ -74,9 +65,7 @@ def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:
             newest = target.without_task().aggregate(pk=Max("pk"))["pk"]
             Preparation.objects.create(run=run, newest_response=newest, total=unmade + found.tasks)
         else:
-            pks = decide(
-                leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed
-            )
+            pks = decide(leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
             Preparation.objects.create(run=run, tasks=pks, total=len(pks))
             plant_canaries(run, jurors, pks)
     return run
@@ -167,9 +156,7 @@ class _Work:
         rubrics = NearestRubrics(benchmark)
         rows = [
             (response, instruction, category)
-            for response, instruction, category in rows_of(
-                responses.filter(pk__lte=preparation.newest_response)
-            )
+            for response, instruction, category in rows_of(responses.filter(pk__lte=preparation.newest_response))
             if rubrics.of(instruction, category) is not None
         ]
         for start in range(0, len(rows), BATCH):

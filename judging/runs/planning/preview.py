@@ -108,13 +108,7 @@ class _Some:
 
 
 def prospect(
-    leader: Judge,
-    jurors: Sequence[Judge],
-    target: Target,
-    *,
-    limit: int | None,
-    only_rated: bool,
-    seed: int = 0,
+    leader: Judge, jurors: Sequence[Judge], target: Target, *, limit: int | None, only_rated: bool, seed: int = 0
 ) -> Prospect:
     """What plan_run would take of the target, nothing where nothing is left. Raises what planning raises else."""
     study = target.stored
@@ -140,12 +134,7 @@ def prospect(
         made = min(count, sum(one.tasks for one in rows if one.rubric is None))
         given = {one.rubric for one in unmade if one.rubric}
         lacks = check_requirements(
-            jurors,
-            shown,
-            first_of(tasks, made),
-            unmade=responses if given else None,
-            rubrics=given,
-            seed=seed,
+            jurors, shown, first_of(tasks, made), unmade=responses if given else None, rubrics=given, seed=seed
         )
     return Prospect(count, _drawn(list(_spread(rows, count)), tasks, responses, shown), shown, lacks)
 
@@ -159,9 +148,7 @@ def _stored(tasks: QuerySet[Task]) -> Iterator[_Some]:
 
 def _unmade(benchmark: Benchmark, responses: QuerySet[Response]) -> Iterator[_Some]:
     rubrics = NearestRubrics(benchmark)
-    rows = responses.order_by().values_list(
-        "instruction__external_id", "instruction_id", "instruction__category_id"
-    )
+    rows = responses.order_by().values_list("instruction__external_id", "instruction_id", "instruction__category_id")
     for name, pk, category, n in rows.annotate(n=Count("pk")):
         rubric = rubrics.of(pk, category)
         if rubric is not None:

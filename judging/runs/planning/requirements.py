@@ -183,12 +183,7 @@ def lacking(judge: Judge, study: Study, tasks: QuerySet[Task]) -> QuerySet[Task]
 
 
 def _lacks(
-    judge: Judge,
-    study: Study,
-    tasks: QuerySet[Task],
-    unmade: QuerySet[Response] | None,
-    rubrics: set[int],
-    seed: int,
+    judge: Judge, study: Study, tasks: QuerySet[Task], unmade: QuerySet[Response] | None, rubrics: set[int], seed: int
 ) -> list[Lack]:
     if METHODS[judge.method].transport == Transport.VERDICTS:
         _check_choice(judge, study, seed)
@@ -203,9 +198,7 @@ def _lacks(
     without = tasks.filter(none).count()
     if unmade is not None and (others := unmade.count()):
         total += others
-        ones = {
-            need: unmade.filter(one).count() for need, one in _of_responses(judge, study, rubrics).items()
-        }
+        ones = {need: unmade.filter(one).count() for need, one in _of_responses(judge, study, rubrics).items()}
         missing = {need: n + ones.get(need, 0) for need, n in missing.items()}
         without += max(ones.values(), default=0)
     found = [Lack(need, judge.method, n, total) for need, n in missing.items() if n]
@@ -265,9 +258,7 @@ def _without_checklist(tasks: QuerySet[Task]) -> Q:
         if nearest is None or nearest.pk not in _with_items([nearest.pk]):
             without.append(instruction.pk)
     own = Q(guide_rubric__isnull=False) & ~Q(guide_rubric__in=checklists)
-    nearest_lacks = Q(guide_rubric=None, response_a__instruction__in=without) & ~Q(
-        answer_rubric__in=checklists
-    )
+    nearest_lacks = Q(guide_rubric=None, response_a__instruction__in=without) & ~Q(answer_rubric__in=checklists)
     return own | nearest_lacks
 
 

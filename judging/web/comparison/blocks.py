@@ -74,13 +74,21 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
 def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
     """Each panel's figures and tables for taking away: "points-1" and "items-1" of the first judge, and so on."""
     points = [
-        Column(gettext("Instruction")), Column(gettext("Model")), Column(gettext("Judge's points"), 1),
-        Column(gettext("People's mean"), 2), Column(gettext("People"), 0),
-    ]  # fmt: skip
+        Column(gettext("Instruction")),
+        Column(gettext("Model")),
+        Column(gettext("Judge's points"), 1),
+        Column(gettext("People's mean"), 2),
+        Column(gettext("People"), 0),
+    ]
     items = [
-        Column(gettext("Item")), Column(gettext("Judge"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-        Column(gettext("People"), 3), Column(gettext("Chance"), 3), Column(gettext("Responses"), 0),
-    ]  # fmt: skip
+        Column(gettext("Item")),
+        Column(gettext("Judge"), 3),
+        Column(gettext("From"), 3),
+        Column(gettext("To"), 3),
+        Column(gettext("People"), 3),
+        Column(gettext("Chance"), 3),
+        Column(gettext("Responses"), 0),
+    ]
     found = []
     for place, panel in enumerate(panels, start=1):
         rows = [
@@ -89,9 +97,7 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
         ]
         found.append(Block(f"points-{place}", "", figure=panel.figure, table=Table(points, rows)))
         known = [one for one in panel.items if one["loo"] is not None]
-        rows = [
-            [one["name"], one["loo"], *stated(one), one["people"], one["chance"], one["n"]] for one in known
-        ]
+        rows = [[one["name"], one["loo"], *stated(one), one["people"], one["chance"], one["n"]] for one in known]
         found.append(Block(f"items-{place}", "", figure=panel.items_figure, table=Table(items, rows)))
     return found
 
@@ -99,31 +105,25 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
 def _reason(error: NothingToRead) -> str:
     if type(error).__name__ == "NothingShared":
         return gettext("People and this judge have no response in common yet.")
-    return gettext(
-        "Nobody has given an overall score in this study, so there is nothing to hold the judge against."
-    )
+    return gettext("Nobody has given an overall score in this study, so there is nothing to hold the judge against.")
 
 
 def _opening(judge: Rater, result: Mapping[str, Any]) -> str:
     found = result["correlation"]
     shared = ngettext("%(n)d response", "%(n)d responses", result["n"]) % {"n": result["n"]}
     if found is None:
-        return gettext(
-            "%(judge)s and people share %(responses)s; no correlation can be computed: %(why)s"
-        ) % {
+        return gettext("%(judge)s and people share %(responses)s; no correlation can be computed: %(why)s") % {
             "judge": judge.name,
             "responses": shared,
             "why": reason_words(result["correlation_why"]),
         }
     rho = found["spearman"]
-    return gettext(
-        "%(judge)s ranks %(responses)s as people do with a Spearman correlation of %(rho)s, p %(p)s."
-    ) % {
+    return gettext("%(judge)s ranks %(responses)s as people do with a Spearman correlation of %(rho)s, p %(p)s.") % {
         "judge": judge.name,
         "responses": shared,
         "rho": with_interval(rho["value"], rho["low"], rho["high"], found["interval_kind"]),
         "p": p_text(rho["p"]),
-    }  # fmt: skip
+    }
 
 
 def p_text(p: float) -> str:
@@ -132,9 +132,7 @@ def p_text(p: float) -> str:
 
 
 def _caption(result: Mapping[str, Any]) -> str:
-    said = gettext(
-        "Each point is a response: the judge's points across, the mean of people's overall scores upward."
-    )
+    said = gettext("Each point is a response: the judge's points across, the mean of people's overall scores upward.")
     found = result["correlation"]
     if found is None:
         return said
@@ -145,8 +143,7 @@ def _scatter(result: Mapping[str, Any]) -> str:
     models = sorted({point["model"] for point in result["points"]})
     grouped = len(models) <= GROUPS_SHOWN
     points = [
-        Point(point["judge"], point["people"], group=point["model"] if grouped else "")
-        for point in result["points"]
+        Point(point["judge"], point["people"], group=point["model"] if grouped else "") for point in result["points"]
     ]
     return scatter(
         points,
@@ -176,9 +173,7 @@ def _questions(study: Study) -> dict[str, str]:
     """Each item's question in the reader's language; where rubrics word it differently, the first one's."""
     found: dict[str, str] = {}
     rubrics = study.tasks.order_by().values("answer_rubric").distinct()
-    for criterion in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.ITEM).order_by(
-        "position", "pk"
-    ):
+    for criterion in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.ITEM).order_by("position", "pk"):
         found.setdefault(criterion.key, criterion.question)
     return found
 
@@ -194,11 +189,7 @@ def _items_figure(items: list[dict[str, Any]]) -> str:
     if not shown:
         return ""
     bars = [
-        Bar(
-            item["name"],
-            item["loo"],
-            *((item["low"], item["high"]) if item["interval_kind"] != "none" else ()),
-        )
+        Bar(item["name"], item["loo"], *((item["low"], item["high"]) if item["interval_kind"] != "none" else ()))
         for item in shown
     ]
     return interval_bars(

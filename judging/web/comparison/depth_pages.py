@@ -26,10 +26,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
     pages = [
         ("judging:judges", gettext("Each judge's points against people's scores")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each together")),
-        (
-            "judging:judges_depth",
-            gettext("Bias, graded verdicts, findings of reviewers, and what judges add"),
-        ),
+        ("judging:judges_depth", gettext("Bias, graded verdicts, findings of reviewers, and what judges add")),
         ("calibration:agreement_detail", gettext("May a judge replace people?")),
     ]
     return [(name, words) for name, words in pages if name != without]

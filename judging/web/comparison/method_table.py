@@ -31,9 +31,8 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
     return ResultPage(
         title=methods_title(),
         opening=_opening(report),
-        about=gettext("Agreement is measured on “%(criterion)s”.") % {
-            "criterion": criterion_name(study, report["criterion"])
-        },
+        about=gettext("Agreement is measured on “%(criterion)s”.")
+        % {"criterion": criterion_name(study, report["criterion"])},
         choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
         blocks=[_table(report), *_composite(report), *([printed] if printed else [])],
         method=[
@@ -51,9 +50,12 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
             ),
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
-        code=["calibration.statistics.agreement.coefficients", "judging.methods.pairs.composite",
-              "calibration.statistics.shares"],
-    )  # fmt: skip
+        code=[
+            "calibration.statistics.agreement.coefficients",
+            "judging.methods.pairs.composite",
+            "calibration.statistics.shares",
+        ],
+    )
 
 
 def _opening(report: Plain) -> str:
@@ -91,8 +93,12 @@ def _cells(row: Mapping[str, Any], alone: bool) -> list[Any]:
 
 
 def _heads(report: Plain) -> list[Column]:
-    heads = [Column(gettext("Tasks"), 0), Column(gettext("Agreement"), 3), Column(gettext("From"), 3),
-             Column(gettext("To"), 3)]  # fmt: skip
+    heads = [
+        Column(gettext("Tasks"), 0),
+        Column(gettext("Agreement"), 3),
+        Column(gettext("From"), 3),
+        Column(gettext("To"), 3),
+    ]
     return heads if _alone(report) else [*heads, *(Column(name, 3) for name in _columns(report))]
 
 
@@ -107,9 +113,8 @@ def _table(report: Plain) -> Block:
     ordered = [report["methods"][place] for place in descending(values)]
     rows = [(row["judge"], row) for row in ordered] + [(people, report["people"])]
     table = Table(
-        [Column(gettext("Judge")), *_heads(report)],
-        [[name, *_cells(row, _alone(report))] for name, row in rows],
-    )  # fmt: skip
+        [Column(gettext("Judge")), *_heads(report)], [[name, *_cells(row, _alone(report))] for name, row in rows]
+    )
     figure = _figure([(name, row["all"]) for name, row in rows[:SHOWN_IN_FIGURE]], title)
     notes = [
         gettext("%(judge)s: %(n)d verdicts could not be used and are left out.")
@@ -126,9 +131,12 @@ def _figure(rows: Sequence[tuple[str, Any]], title: str) -> str:
     known = [(name, found) for name, found in rows if found]
     return ranges(
         [RangeRow(name, [Span(found["value"], found["low"], found["high"])]) for name, found in known],
-        title=title, x_title=gettext("Leave-one-out agreement with people"), series=[title], step=0.01,
+        title=title,
+        x_title=gettext("Leave-one-out agreement with people"),
+        series=[title],
+        step=0.01,
         rule=known[-1][1]["value"],
-    )  # fmt: skip
+    )
 
 
 def _composite(report: Plain) -> list[Block]:
@@ -137,12 +145,15 @@ def _composite(report: Plain) -> list[Block]:
     if missing(found):
         return [Block("composite", title, reason=_why(found))]
     single = gettext("best single judge: %(judge)s") % {"judge": found["single"]["judge"]}
-    rows = [(gettext("composite"), found["composite"]), (single, found["single"]),
-            (gettext("People among themselves"), found["people"])]  # fmt: skip
+    rows = [
+        (gettext("composite"), found["composite"]),
+        (single, found["single"]),
+        (gettext("People among themselves"), found["people"]),
+    ]
     table = Table(
         [Column(gettext("On the half that had no part in choosing")), *_heads(report)],
         [[name, *_cells(row, _alone(report))] for name, row in rows],
-    )  # fmt: skip
+    )
     answer = _composite_sentence(found)
     figure = _figure([(name, row["all"]) for name, row in rows], title)
     return [Block("composite", title, answer=answer, figure=figure, table=table), _choices(report, found)]
@@ -150,9 +161,10 @@ def _composite(report: Plain) -> list[Block]:
 
 def _composite_sentence(found: Mapping[str, Any]) -> str:
     words = {
-        "rate": _words(found["composite"]["all"]), "single": _words(found["single"]["all"]),
+        "rate": _words(found["composite"]["all"]),
+        "single": _words(found["single"]["all"]),
         "judge": found["single"]["judge"],
-    }  # fmt: skip
+    }
     return (
         gettext(
             "On tasks that had no part in choosing, the composite agrees with people on %(rate)s of them; the best "
@@ -164,18 +176,30 @@ def _composite_sentence(found: Mapping[str, Any]) -> str:
 
 def _choices(report: Plain, found: Mapping[str, Any]) -> Block:
     rows = [
-        [name, method, rate, None if cell is None else cell["value"],
-         *((None, None) if cell is None else stated(cell)), None if cell is None else cell["n"]]
+        [
+            name,
+            method,
+            rate,
+            None if cell is None else cell["value"],
+            *((None, None) if cell is None else stated(cell)),
+            None if cell is None else cell["n"],
+        ]
         for name, method, rate, cell in zip(
             _columns(report), found["methods"], found["chosen_rates"], found["composite"]["cells"], strict=True
         )
-    ]  # fmt: skip
+    ]
     table = Table(
-        [Column(gettext("Category")), Column(gettext("Chosen judge")), Column(gettext("Where it was chosen"), 3),
-         Column(gettext("On the other half"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-         Column(gettext("Tasks"), 0)],
+        [
+            Column(gettext("Category")),
+            Column(gettext("Chosen judge")),
+            Column(gettext("Where it was chosen"), 3),
+            Column(gettext("On the other half"), 3),
+            Column(gettext("From"), 3),
+            Column(gettext("To"), 3),
+            Column(gettext("Tasks"), 0),
+        ],
         rows,
-    )  # fmt: skip
+    )
     return Block("choices", gettext("Who was chosen"), table=table, folded=True)
 
 

@@ -17,12 +17,7 @@ from calibration.reports.cache import is_slow
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
 from calibration.reports.judges import JUDGES, kind_asked
 from calibration.reports.registry import missing
-from calibration.web.agreement.criteria import (
-    comparable,
-    criterion_blocks,
-    criterion_method,
-    criterion_opening,
-)
+from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.files import panel_file
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
@@ -78,15 +73,13 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
         return {}, False
     page = judges_depth_page(study, report)
     shown: dict[str, Any] = {
-        "path": reverse("judging:judges_depth", args=[study.slug]), "method": page.method[:1], "code": page.code,
-    }  # fmt: skip
+        "path": reverse("judging:judges_depth", args=[study.slug]),
+        "method": page.method[:1],
+        "code": page.code,
+    }
     if report["kind"] == "reviews":
         found = report["reasonable"]
-        return {
-            **shown,
-            "opening": reasonable_opening(found),
-            "blocks": judge_depth_blocks(study, report),
-        }, False
+        return {**shown, "opening": reasonable_opening(found), "blocks": judge_depth_blocks(study, report)}, False
     judges = report["judges"]
     blocks = [*matches_blocks(judges), swap_block(report["people"], judges)]
     return {**shown, "opening": matches_opening(judges), "blocks": blocks}, False

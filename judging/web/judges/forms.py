@@ -36,16 +36,14 @@ def fault_in_words(error: BadTemplate) -> str:
         case Fault.DOLLAR:
             return gettext("The prompt has a lone $; write $$ for a dollar sign.")
         case Fault.UNKNOWN:
-            return gettext(
-                "The prompt names %(name)s, which this method does not know; it knows %(known)s."
-            ) % {
+            return gettext("The prompt names %(name)s, which this method does not know; it knows %(known)s.") % {
                 "name": name,
                 "known": ", ".join(f"${one}" for one in error.known),
             }
         case Fault.MISSING:
-            return gettext(
-                "The prompt lacks %(name)s, without which the judge does not see it; put it in."
-            ) % {"name": name}
+            return gettext("The prompt lacks %(name)s, without which the judge does not see it; put it in.") % {
+                "name": name
+            }
         case _:
             return gettext("The prompt must begin with a line “@@ system” or “@@ user”.")
 

@@ -55,9 +55,7 @@ def runs_with(judge: Judge) -> "QuerySet[JudgeRun]":
 def judge_list(request: HttpRequest) -> HttpResponse:
     """Every judge: those made here, the panels they sit on, and those whose verdicts were imported."""
     page = page_of(request, _readable(request).order_by("label", "pk"))
-    counts = {
-        row.judge.pk: row for row in judges_of_answers(Assignment.objects.filter(rater__in=page.object_list))
-    }
+    counts = {row.judge.pk: row for row in judges_of_answers(Assignment.objects.filter(rater__in=page.object_list))}
     rows = [
         ListedJudge(
             rater,
@@ -95,9 +93,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         "runs": runs[:RUNS_SHOWN],
         "verdicts": counted.verdicts + counted.discredited,
         "discredited": counted.discredited,
-        "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).order_by(
-            "-created_at"
-        ),
+        "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).order_by("-created_at"),
         "leads": _led(request).filter(pk=rater.workspace_id).exists(),
         "provenance": [rater.provenance] if rater.provenance else [],
         "changed": changed_since(rater),
@@ -116,9 +112,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
         context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
         return render(request, "judging/new_judge.html", context)
     models = _served_models(led)
-    form = JudgeForm(
-        request.POST or None, method=method, workspaces=led, models=models, initial=_initial(method, like)
-    )
+    form = JudgeForm(request.POST or None, method=method, workspaces=led, models=models, initial=_initial(method, like))
     action = request.POST.get("action", "")
     if request.method == "POST" and action != "preview" and form.is_valid():
         made = _made(form, method, cast(User, request.user))
@@ -133,11 +127,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
 
 
 def _editor_context(
-    request: HttpRequest,
-    form: JudgeForm,
-    method: str,
-    like: Judge | None,
-    models: "QuerySet[LanguageModel]",
+    request: HttpRequest, form: JudgeForm, method: str, like: Judge | None, models: "QuerySet[LanguageModel]"
 ) -> dict[str, Any]:
     edited = method in PROMPTED
     prompt = str(form["prompt"].value() or "").replace("\r\n", "\n") if edited else ""
@@ -199,9 +189,7 @@ def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
             )
             return made
     except JudgeRefused:
-        form.add_error(
-            "name", gettext("This name belongs to another judge; give this one a name of its own.")
-        )
+        form.add_error("name", gettext("This name belongs to another judge; give this one a name of its own."))
     return None
 
 

@@ -73,11 +73,7 @@ def prompt_preview(
     """The `number`-th task of the source (from 1, counted round); None where it has none. Raises BadTemplate."""
     kind, _, pk = source.partition(":")
     place = max(0, number - 1)
-    chosen = (
-        _benchmark_task(workspace, pk, place)
-        if kind == BENCHMARK
-        else _study_task(workspace, method, pk, place)
-    )
+    chosen = _benchmark_task(workspace, pk, place) if kind == BENCHMARK else _study_task(workspace, method, pk, place)
     if chosen is None:
         return None
     task, of = chosen
@@ -143,12 +139,8 @@ def _benchmark_task(workspace: Workspace, pk: str, place: int) -> tuple[Task, in
 
 
 def _responses_of(benchmark: Benchmark) -> QuerySet[Response]:
-    found = Response.objects.filter(
-        instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, text__isnull=False
-    )
-    return found.select_related("instruction__category__parent", "model").order_by(
-        "instruction", "model", "pk"
-    )
+    found = Response.objects.filter(instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, text__isnull=False)
+    return found.select_related("instruction__category__parent", "model").order_by("instruction", "model", "pk")
 
 
 def _about(task: Task) -> str:

@@ -82,10 +82,7 @@ def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) ->
     if len(level) > 1:
         return _shared(level, following, score)
     if following is None and points:
-        return gettext("%(model)s has an average of %(average)s.") % {
-            "model": best.model,
-            "average": with_ends(best),
-        }
+        return gettext("%(model)s has an average of %(average)s.") % {"model": best.model, "average": with_ends(best)}
     score |= {"first": best.model}
     if following is None:
         return gettext("%(first)s leads: %(overall)s %(value)s.") % score
@@ -97,9 +94,11 @@ def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) ->
             "clearly behind; the difference of %(gap)s may be chance."
         ) % {**score, **other, "gap": _gap(best, following)}
     if points:
-        return gettext(
-            "%(first)s leads with an average of %(average)s, before %(second)s with %(other)s."
-        ) % {"first": best.model, "average": with_ends(best), **other}
+        return gettext("%(first)s leads with an average of %(average)s, before %(second)s with %(other)s.") % {
+            "first": best.model,
+            "average": with_ends(best),
+            **other,
+        }
     said = gettext("%(first)s leads: %(overall)s %(value)s.") % score
     return said + " " + gettext("Next is %(second)s with %(other)s.") % other
 
@@ -107,17 +106,22 @@ def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) ->
 def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, str]) -> str:
     """Of models that are exactly even."""
     said = gettext("%(n)d models share the first place: %(models)s, each with %(overall)s %(value)s.") % {
-        "n": len(level), "models": named(one.model for one in level), "overall": score["overall"],
+        "n": len(level),
+        "models": named(one.model for one in level),
+        "overall": score["overall"],
         "value": number(level[0].score, 0.1),
-    }  # fmt: skip
+    }
     if following is None:
         return said
     other = {"second": following.model, "other": with_ends(following)}
     if following.unclear:
         other["other"] = number(following.score, 0.1)
-        return said + " " + gettext(
-            "Next is %(second)s with %(other)s, not clearly behind; the difference of %(gap)s may be chance."
-        ) % {**other, "gap": _gap(level[0], following)}  # fmt: skip
+        return (
+            said
+            + " "
+            + gettext("Next is %(second)s with %(other)s, not clearly behind; the difference of %(gap)s may be chance.")
+            % {**other, "gap": _gap(level[0], following)}
+        )
     return said + " " + gettext("Next is %(second)s with %(other)s.") % other
 
 

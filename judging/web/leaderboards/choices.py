@@ -40,11 +40,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, query: BoardQ
     instructions = Instruction.objects.filter(benchmark=benchmark).order_by()
     languages = sorted(set(instructions.exclude(language="").values_list("language", flat=True)))
     tags = sorted(
-        {
-            str(tag)
-            for row in instructions.exclude(tags=[]).values_list("tags", flat=True)
-            for tag in row or []
-        }
+        {str(tag) for row in instructions.exclude(tags=[]).values_list("tags", flat=True) for tag in row or []}
     )
     models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
     families = sorted(set(models.exclude(family="").values_list("family", flat=True)))
@@ -52,14 +48,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, query: BoardQ
     main = []
     experiments, experiment = _experiments(benchmark), query.experiment or MAIN_EXPERIMENT
     if len(experiments) > 1:
-        main.append(
-            Menu(
-                "experiment",
-                gettext("Experiment"),
-                [(one, one) for one in experiments],
-                [experiment],
-            )
-        )
+        main.append(Menu("experiment", gettext("Experiment"), [(one, one) for one in experiments], [experiment]))
     if board is not None and len(board.measures) > 1:
         options = [(one.name, words_of(one.name).name) for one in board.measures]
         main.append(Menu("measure", gettext("Score"), options, [board.measure.name]))
@@ -71,28 +60,26 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, query: BoardQ
         filters.append(Menu("tag", gettext("Tag"), [everything, *((one, one) for one in tags)], [query.tag]))
     if len(families) > 1:
         filters.append(
-            Menu(
-                "family",
-                gettext("Model family"),
-                [everything, *((one, one) for one in families)],
-                [query.family],
-            )
+            Menu("family", gettext("Model family"), [everything, *((one, one) for one in families)], [query.family])
         )
     if paired:
         names = sorted(models.values_list("name", flat=True))
-        filters.append(
-            Menu("against", gettext("Against"), [(one, one) for one in names], query.against, many=True)
-        )
+        filters.append(Menu("against", gettext("Against"), [(one, one) for one in names], query.against, many=True))
     return BoardChoices(
         main,
         filters,
         sizes=models.filter(billions_of_parameters__isnull=False).exists(),
         margin=board is not None and board.measure.name == "reward",
         filtered=bool(
-            query.narrows or query.family or query.against or query.least
-            or query.smallest is not None or query.largest is not None or query.margin is not None
+            query.narrows
+            or query.family
+            or query.against
+            or query.least
+            or query.smallest is not None
+            or query.largest is not None
+            or query.margin is not None
         ),
-    )  # fmt: skip
+    )
 
 
 def _categories(benchmark: Benchmark) -> list[tuple[str, str]]:

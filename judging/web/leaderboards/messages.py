@@ -20,9 +20,14 @@ class MeasureWords:
 
 def words_of(measure: str) -> MeasureWords:
     return {
-        POINTS: _points, STARS: _stars, GRADED: _graded, MEAN: _mean, WINS: _wins, REWARD: _reward,
+        POINTS: _points,
+        STARS: _stars,
+        GRADED: _graded,
+        MEAN: _mean,
+        WINS: _wins,
+        REWARD: _reward,
         FULFILLED: _fulfilled,
-    }[measure]()  # fmt: skip
+    }[measure]()
 
 
 def _points() -> MeasureWords:

@@ -94,14 +94,28 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
     asked = query.address(judge=judge.public_id, weights=weights)
     own = urlencode({"first": first, "second": second, **({"order": sort} if sort != GAP else {})})
     return {
-        "benchmark": benchmark, "judge": judge, "judges": judges, "weights": weights, "path": request.path,
-        "weights_choices": weights_choices(benchmark), "board": board, "names": names, "pair": pair, "reason": reason,
-        "first": first, "second": second, "order": sort, "orders": _orders(first, second), "board_query": asked,
-        "query": f"{asked}&{own}", "menus": _menus(benchmark, board, query),
+        "benchmark": benchmark,
+        "judge": judge,
+        "judges": judges,
+        "weights": weights,
+        "path": request.path,
+        "weights_choices": weights_choices(benchmark),
+        "board": board,
+        "names": names,
+        "pair": pair,
+        "reason": reason,
+        "first": first,
+        "second": second,
+        "order": sort,
+        "orders": _orders(first, second),
+        "board_query": asked,
+        "query": f"{asked}&{own}",
+        "menus": _menus(benchmark, board, query),
         "provenance": board_provenance(board) if board else [judge.provenance] if judge.provenance else [],
-        "measure": words_of(board.measure.name) if board else None, "asked": query,
+        "measure": words_of(board.measure.name) if board else None,
+        "asked": query,
         "columns": column_names(board) if board else {},
-    }  # fmt: skip
+    }
 
 
 def _with_people(provenance: list[str], pair: ModelPair) -> list[str]:
@@ -116,10 +130,7 @@ def _with_people(provenance: list[str], pair: ModelPair) -> list[str]:
 
 def _menus(benchmark: Any, board: Any, query: Any) -> list[Menu]:
     choices = board_choices(benchmark, board, query)
-    return [
-        *choices.main,
-        *(menu for menu in choices.filters if menu.name in ("category", "language", "tag")),
-    ]
+    return [*choices.main, *(menu for menu in choices.filters if menu.name in ("category", "language", "tag"))]
 
 
 def _asked(request: HttpRequest, names: list[str]) -> tuple[str, str]:
@@ -144,10 +155,15 @@ def _orders(first: str, second: str) -> list[tuple[str, str]]:
 
 def _csv(pair: ModelPair) -> HttpResponse:
     table = Table(
-        [Column(gettext("Instruction")), Column(gettext("Category")), Column(pair.first, 2), Column(pair.second, 2),
-         Column(gettext("Difference"), 2)],
+        [
+            Column(gettext("Instruction")),
+            Column(gettext("Category")),
+            Column(pair.first, 2),
+            Column(pair.second, 2),
+            Column(gettext("Difference"), 2),
+        ],
         [[row.external_id, row.category, row.first, row.second, row.gap] for row in pair.rows],
-    )  # fmt: skip
+    )
     response = HttpResponse("\ufeff" + table.as_csv(), content_type="text/csv; charset=utf-8")
     stem = slugify(f"{pair.board.benchmark.slug}-{pair.first}-{pair.second}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.csv"'

@@ -24,9 +24,7 @@ def pair_panel(pair: ModelPair) -> PairPanel:
     parts = [(gettext("Overall"), found.overall)]
     if len(found.columns) > 1:
         parts += [
-            (names[key], found.columns[code])
-            for code, key in pair.board.categories.items()
-            if code in found.columns
+            (names[key], found.columns[code]) for code, key in pair.board.categories.items() if code in found.columns
         ]
     rows = [
         [name, one.value, one.interval.low, one.interval.high, one.n, one.first, one.ties, one.second]
@@ -34,19 +32,22 @@ def pair_panel(pair: ModelPair) -> PairPanel:
     ]
     figure = ranges(
         [RangeRow(name, [Span(one.value, one.interval.low, one.interval.high)]) for name, one in parts],
-        title=gettext("%(first)s less %(second)s, by category")
-        % {"first": pair.first, "second": pair.second},
+        title=gettext("%(first)s less %(second)s, by category") % {"first": pair.first, "second": pair.second},
         x_title=gettext("Right of 0: %(first)s is better") % {"first": pair.first},
         series=[gettext("difference")],
         step=0.1,
         rule=0.0,
     )
     columns = [
-        Column(gettext("Category")), Column(gettext("Difference"), 2), Column(gettext("From"), 1),
-        Column(gettext("To"), 1), Column(gettext("Instructions"), 0),
-        Column(gettext("%(model)s better") % {"model": pair.first}, 0), Column(gettext("Equal"), 0),
+        Column(gettext("Category")),
+        Column(gettext("Difference"), 2),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("Instructions"), 0),
+        Column(gettext("%(model)s better") % {"model": pair.first}, 0),
+        Column(gettext("Equal"), 0),
         Column(gettext("%(model)s better") % {"model": pair.second}, 0),
-    ]  # fmt: skip
+    ]
     return PairPanel(
         _opening(pair, found.overall, found.p),
         Block(
@@ -75,27 +76,30 @@ def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
     turned = overall.value < 0
     low, high = overall.interval.low, overall.interval.high
     shown = {
-        "first": pair.first, "second": pair.second, "p": _p(p), "gap": number(abs(overall.value), 0.1),
-        "ahead": pair.second if turned else pair.first, "behind": pair.first if turned else pair.second,
-        "low": number(-high if turned else low, 0.1), "high": number(-low if turned else high, 0.1),
-    }  # fmt: skip
+        "first": pair.first,
+        "second": pair.second,
+        "p": _p(p),
+        "gap": number(abs(overall.value), 0.1),
+        "ahead": pair.second if turned else pair.first,
+        "behind": pair.first if turned else pair.second,
+        "low": number(-high if turned else low, 0.1),
+        "high": number(-low if turned else high, 0.1),
+    }
     if overall.value == 0:
         said = gettext(
             "%(first)s and %(second)s are even on average: the difference is 0 (%(low)s to %(high)s; p %(p)s)"
         )
     elif low <= 0 <= high:
-        said = gettext(
-            "Neither is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)"
-        )
+        said = gettext("Neither is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)")
     else:
         said = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
     return said % shown + _on(overall.n)
 
 
 def _on(n: int) -> str:
-    return ngettext(
-        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", n
-    ) % {"n": n}
+    return ngettext(" on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", n) % {
+        "n": n
+    }
 
 
 def _p(p: float) -> str:

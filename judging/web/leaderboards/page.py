@@ -77,18 +77,13 @@ def weights_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     found = []
     for fit in fits_for(benchmark):
         if fit.kind == Fit.Kind.PUBLISHED:
-            found.append(
-                (fit_name(fit), gettext("published: %(name)s") % {"name": fit.published_name or fit.source})
-            )
+            found.append((fit_name(fit), gettext("published: %(name)s") % {"name": fit.published_name or fit.source}))
         else:
             made = fit.created_at.strftime("%Y-%m-%d %H:%M")
             study = fit.study.name if fit.study else ""
             name = f" · {fit.published_name}" if fit.published_name else ""
             found.append(
-                (
-                    fit_name(fit),
-                    gettext("fitted: %(study)s, %(made)s") % {"study": study, "made": made} + name,
-                )
+                (fit_name(fit), gettext("fitted: %(study)s, %(made)s") % {"study": study, "made": made} + name)
             )
     return [*found, (EQUAL, gettext("equal weights (AVG-C)"))]
 
@@ -173,9 +168,7 @@ def _heads(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> li
     return found
 
 
-def _scores_table(
-    board: Leaderboard, rows: Sequence[BoardRow], names: dict[str, str], words: MeasureWords
-) -> Table:
+def _scores_table(board: Leaderboard, rows: Sequence[BoardRow], names: dict[str, str], words: MeasureWords) -> Table:
     """Everything the scores' table shows, with every digit and the ends of each category's interval."""
     columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(words.overall, 2)]
     columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
@@ -190,12 +183,7 @@ def _scores_table(
     found: list[list[object]] = []
     for row in rows:
         ends = row.interval
-        line: list[object] = [
-            row.model,
-            row.place,
-            row.average,
-            *((ends.low, ends.high) if ends else (None, None)),
-        ]
+        line: list[object] = [row.model, row.place, row.average, *((ends.low, ends.high) if ends else (None, None))]
         for (code, _key), cell in zip(board.categories.items(), row.cells, strict=True):
             inner = board.intervals.cells.get((board.pks[row.model], code))
             line += [
@@ -234,9 +222,7 @@ def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWo
 def _printed_opening(table: PrintedTable) -> str:
     equal = table.compared - table.differing
     if not table.compared:
-        return gettext(
-            "Nothing of this table has been scored here as a whole, so only the printed numbers stand."
-        )
+        return gettext("Nothing of this table has been scored here as a whole, so only the printed numbers stand.")
     if table.differing and not table.comparable:
         return ngettext(
             "%(equal)d of %(n)d score equals the printed one but for rounding, under other settings than the paper's.",

@@ -42,10 +42,13 @@ FORMAT = "plumbline-leaderboard-1"
 def leaderboards(request: HttpRequest) -> HttpResponse:
     """The benchmarks that a judge has judged, and those that none has."""
     answers = "instructions__responses__tasks_as_a__assignments"
-    judged = Q(**{
-        f"{answers}__rater__kind": Rater.Kind.JUDGE, f"{answers}__repeat": 0,
-        f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
-    })  # fmt: skip
+    judged = Q(
+        **{
+            f"{answers}__rater__kind": Rater.Kind.JUDGE,
+            f"{answers}__repeat": 0,
+            f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
+        }
+    )
     benchmarks = benchmarks_read_by(cast(User, request.user)).annotate(
         judges=Count("instructions__responses__tasks_as_a__assignments__rater", filter=judged, distinct=True)
     )

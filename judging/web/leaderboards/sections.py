@@ -39,21 +39,37 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         if fixed is None:
             continue
         raw = board.intervals.averages.get(board.pks[one.model])
-        rows.append([
-            one.model, one.average, fixed.value, fixed.low, fixed.high, fixed.people, fixed.people_low,
-            fixed.people_high, fixed.n, fixed.effective_n, fixed.power,
-        ])  # fmt: skip
+        rows.append(
+            [
+                one.model,
+                one.average,
+                fixed.value,
+                fixed.low,
+                fixed.high,
+                fixed.people,
+                fixed.people_low,
+                fixed.people_high,
+                fixed.n,
+                fixed.effective_n,
+                fixed.power,
+            ]
+        )
         span = Span(one.average, raw.low, raw.high) if raw and one.average is not None else None
         drawn.append(RangeRow(one.model, [span, Span(fixed.value, fixed.low, fixed.high)]))
-    gap = sum(
-        abs(fixed.value - (one.average or 0.0)) for one in board.models if (fixed := found.get(one.model))
-    )
+    gap = sum(abs(fixed.value - (one.average or 0.0)) for one in board.models if (fixed := found.get(one.model)))
     columns = [
-        Column(gettext("Model")), Column(gettext("Judge alone"), 2), Column(gettext("Corrected"), 2),
-        Column(gettext("From"), 1), Column(gettext("To"), 1), Column(gettext("People alone"), 2),
-        Column(gettext("From"), 1), Column(gettext("To"), 1), Column(gettext("Scored by people"), 0),
-        Column(gettext("Worth so many"), 0), Column(gettext("Weight of the judge"), 2),
-    ]  # fmt: skip
+        Column(gettext("Model")),
+        Column(gettext("Judge alone"), 2),
+        Column(gettext("Corrected"), 2),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("People alone"), 2),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("Scored by people"), 0),
+        Column(gettext("Worth so many"), 0),
+        Column(gettext("Weight of the judge"), 2),
+    ]
     kinds = {fixed.interval_kind for fixed in found.values()}
     return Block(
         "corrected",
@@ -91,7 +107,7 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
                 else []
             ),
         ],
-    )  # fmt: skip
+    )
 
 
 def standings_block(board: Leaderboard) -> Block | None:
@@ -102,14 +118,18 @@ def standings_block(board: Leaderboard) -> Block | None:
     try:
         found = standings(board.entries, board.wins, board.model_names)
     except NoStatistic as error:
-        return Block(
-            "tournament", title, reason=reason_of({"why": type(error).__name__, "reason": str(error)})
-        )
+        return Block("tournament", title, reason=reason_of({"why": type(error).__name__, "reason": str(error)}))
     columns = [
-        Column(gettext("Model")), Column(gettext("Points"), 1), Column(gettext("Games"), 0),
-        Column(gettext("Points a game"), 3), Column("Elo", 0), Column(gettext("Strength"), 0),
-        Column(gettext("From"), 0), Column(gettext("To"), 0), Column(gettext("Shared rank"), 0),
-    ]  # fmt: skip
+        Column(gettext("Model")),
+        Column(gettext("Points"), 1),
+        Column(gettext("Games"), 0),
+        Column(gettext("Points a game"), 3),
+        Column("Elo", 0),
+        Column(gettext("Strength"), 0),
+        Column(gettext("From"), 0),
+        Column(gettext("To"), 0),
+        Column(gettext("Shared rank"), 0),
+    ]
     rows = [
         [one.model, one.points, one.games, one.per_game, one.elo, one.strength, one.low, one.high, one.rank]
         for one in found.rows
@@ -129,13 +149,7 @@ def standings_block(board: Leaderboard) -> Block | None:
         notes.append(reason_of({"why": found.strengthless, "reason": ""}))
     else:
         notes.append(interval_meaning(found.interval_kind, found.clusters, gettext("instructions")))
-    return Block(
-        "tournament",
-        title,
-        answer=_most_points(found.rows),
-        table=Table(columns, rows),
-        notes=notes,
-    )
+    return Block("tournament", title, answer=_most_points(found.rows), table=Table(columns, rows), notes=notes)
 
 
 def _most_points(rows: Sequence[Standing]) -> str:
@@ -144,8 +158,10 @@ def _most_points(rows: Sequence[Standing]) -> str:
     level = [one for one in rows if leader.per_game - one.per_game <= EVEN]
     if len(level) > 1:
         return gettext("%(n)d models take equally many points a game, %(points)s: %(models)s.") % {
-            "n": len(level), "points": number(leader.per_game, 0.001), "models": named(one.model for one in level),
-        }  # fmt: skip
+            "n": len(level),
+            "points": number(leader.per_game, 0.001),
+            "models": named(one.model for one in level),
+        }
     said = gettext("%(model)s takes the most points a game: %(points)s in %(games)s games.") % {
         "model": leader.model,
         "points": number(leader.per_game, 0.001),
@@ -168,25 +184,46 @@ def completion_block(board: Leaderboard) -> Block | None:
         if found is None:
             continue
         complete = [
-            output.words for output in own.values()
+            output.words
+            for output in own.values()
             if output.counts.asked and output.counts.present >= 0.8 * output.counts.asked
-        ]  # fmt: skip
-        rows.append([
-            one.model, *found.shares, found.low, found.high, found.counts.present, found.counts.asked,
-            found.counts.fulfilled, found.counts.instructions, len(own), len(complete),
-            sum(complete) / len(complete) if complete else None,
-            *(found.by_kind.get(kind) for kind in KINDS),
-        ])  # fmt: skip
+        ]
+        rows.append(
+            [
+                one.model,
+                *found.shares,
+                found.low,
+                found.high,
+                found.counts.present,
+                found.counts.asked,
+                found.counts.fulfilled,
+                found.counts.instructions,
+                len(own),
+                len(complete),
+                sum(complete) / len(complete) if complete else None,
+                *(found.by_kind.get(kind) for kind in KINDS),
+            ]
+        )
     rows.sort(key=lambda row: -float(row[4]))
     columns = [
-        Column(gettext("Model")), Column(gettext("Completion rate"), 1), Column("STIC-1", 1), Column("STIC-2", 1),
-        Column(gettext("Weighted average"), 1), Column(gettext("From"), 1), Column(gettext("To"), 1),
-        Column(gettext("Parts there"), 0), Column(gettext("Parts asked for"), 0), Column(gettext("Fulfilled"), 0),
-        Column(gettext("Instructions"), 0), Column(gettext("Outputs"), 0),
+        Column(gettext("Model")),
+        Column(gettext("Completion rate"), 1),
+        Column("STIC-1", 1),
+        Column("STIC-2", 1),
+        Column(gettext("Weighted average"), 1),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("Parts there"), 0),
+        Column(gettext("Parts asked for"), 0),
+        Column(gettext("Fulfilled"), 0),
+        Column(gettext("Instructions"), 0),
+        Column(gettext("Outputs"), 0),
         Column(gettext("At least 80 percent complete"), 0),
-        Column(gettext("Words of these"), 0), Column(gettext("Single"), 1), Column(gettext("Range"), 1),
+        Column(gettext("Words of these"), 0),
+        Column(gettext("Single"), 1),
+        Column(gettext("Range"), 1),
         Column(gettext("Periodic"), 1),
-    ]  # fmt: skip
+    ]
     return Block(
         "completion",
         gettext("Completion and instructions"),

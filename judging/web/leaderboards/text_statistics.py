@@ -17,13 +17,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.pages import file_of
 from generation.library.access import benchmark_read_by
-from generation.library.text_statistics import (
-    Mean,
-    ModelTexts,
-    experiments_with_texts,
-    responses_of,
-    text_statistics,
-)
+from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts, responses_of, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.responses.plan import EXPERIMENTS
 from generation.web.responses.forms import experiment_label
@@ -101,11 +95,9 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
         % {"n": total, "m": len(rows)},
         choices=choices,
         method=[str(sentence) for sentence in METHOD],
-        sources=[
-            "HelloBench (arXiv 2409.16191)", "Papineni et al. (2002)", "Lin (2004)", "Lavie and Agarwal (2007)",
-        ],
+        sources=["HelloBench (arXiv 2409.16191)", "Papineni et al. (2002)", "Lin (2004)", "Lavie and Agarwal (2007)"],
         code=["generation.text_metrics.counts", "generation.text_metrics.overlap"],
-    )  # fmt: skip
+    )
 
 
 def _opening(row: ModelTexts) -> str:
@@ -126,20 +118,20 @@ def _lengths(rows: Sequence[ModelTexts]) -> Block:
     bars = [_bar(row.model, row.words) for row in rows if row.words]
     table = Table(
         [
-            Column(gettext("Model")), Column(gettext("Responses"), 0), *_columns(gettext("Words"), 0),
+            Column(gettext("Model")),
+            Column(gettext("Responses"), 0),
+            *_columns(gettext("Words"), 0),
             *_columns(gettext("Length error"), 0),
         ],
         [[row.model, row.responses, *_cells(row.words), *_cells(row.length_error)] for row in rows],
-    )  # fmt: skip
+    )
     return Block(
         "lengths",
         title,
         figure=interval_bars(bars, title=title, x_title=gettext("Words a response")) if bars else "",
         caption=gettext("Mean words of each model's responses, with their interval."),
         table=table,
-        notes=[
-            gettext("The length error is the mean distance, in words, from the length that was asked for.")
-        ],
+        notes=[gettext("The length error is the mean distance, in words, from the length that was asked for.")],
     )
 
 
@@ -166,16 +158,12 @@ def _overlap(rows: Sequence[ModelTexts]) -> Block:
     bars = [_bar(row.model, row.rouge_l) for row in rows if row.rouge_l]
     if not bars:
         return Block(
-            "overlap",
-            title,
-            reason=gettext("No instruction of this benchmark has a human response to compare with."),
+            "overlap", title, reason=gettext("No instruction of this benchmark has a human response to compare with.")
         )
     table = Table(
-        [
-            Column(gettext("Model")), Column("BLEU", 3), *_columns("ROUGE-L", 3), *_columns("METEOR", 3),
-        ],
+        [Column(gettext("Model")), Column("BLEU", 3), *_columns("ROUGE-L", 3), *_columns("METEOR", 3)],
         [[row.model, row.bleu, *_cells(row.rouge_l), *_cells(row.meteor)] for row in rows],
-    )  # fmt: skip
+    )
     return Block(
         "overlap",
         title,
@@ -190,12 +178,7 @@ def _bar(model: str, mean: Mean) -> Bar:
 
 
 def _columns(name: str, digits: int) -> list[Column]:
-    return [
-        Column(name, digits),
-        Column(gettext("From"), digits),
-        Column(gettext("To"), digits),
-        Column("n", 0),
-    ]
+    return [Column(name, digits), Column(gettext("From"), digits), Column(gettext("To"), digits), Column("n", 0)]
 
 
 def _cells(mean: Mean | None) -> list[Any]:

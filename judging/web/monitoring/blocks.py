@@ -27,18 +27,30 @@ class WatchPanel:
 def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
     blocks = [
         _block(
-            found, "scores", "score", gettext("Mean score"), gettext("Mean score, 0 to 1 of the scale"),
+            found,
+            "scores",
+            "score",
+            gettext("Mean score"),
+            gettext("Mean score, 0 to 1 of the scale"),
             lambda one: one.level,
         ),
         _block(
-            found, "people", "people", gettext("Agreement with people"),
-            gettext("Share of answers that most people gave as well"), lambda one: one.people,
+            found,
+            "people",
+            "people",
+            gettext("Agreement with people"),
+            gettext("Share of answers that most people gave as well"),
+            lambda one: one.people,
         ),
         _block(
-            found, "steadiness", "steadiness", gettext("Agreement with the first round"),
-            gettext("Share of answers that are the first round's"), lambda one: one.alike,
+            found,
+            "steadiness",
+            "steadiness",
+            gettext("Agreement with the first round"),
+            gettext("Share of answers that are the first round's"),
+            lambda one: one.alike,
         ),
-    ]  # fmt: skip
+    ]
     return WatchPanel(_opening(watch, found), bool(found.flagged), [one for one in blocks if one is not None])
 
 
@@ -57,17 +69,36 @@ def _block(
     for one, level in shown:
         tested = one.changes.get(test)
         points.append(_point(one, level, tested))
-        rows.append([
-            _when(one), level.value, level.low, level.high, level.n,
-            tested.value if tested else None, tested.low if tested else None, tested.high if tested else None,
-            tested.p if tested else None, tested.alpha if tested else None,
-            gettext("changed") if tested and tested.flagged else "", one.unscored,
-        ])  # fmt: skip
+        rows.append(
+            [
+                _when(one),
+                level.value,
+                level.low,
+                level.high,
+                level.n,
+                tested.value if tested else None,
+                tested.low if tested else None,
+                tested.high if tested else None,
+                tested.p if tested else None,
+                tested.alpha if tested else None,
+                gettext("changed") if tested and tested.flagged else "",
+                one.unscored,
+            ]
+        )
     columns = [
-        Column(gettext("Round")), Column(gettext("Value"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-        Column(gettext("Tasks"), 0), Column(gettext("Change"), 3), Column(gettext("From"), 3), Column(gettext("To"), 3),
-        Column("p", 4), Column(gettext("Limit of p"), 5), Column(gettext("Sign")), Column(gettext("Unscored"), 0),
-    ]  # fmt: skip
+        Column(gettext("Round")),
+        Column(gettext("Value"), 3),
+        Column(gettext("From"), 3),
+        Column(gettext("To"), 3),
+        Column(gettext("Tasks"), 0),
+        Column(gettext("Change"), 3),
+        Column(gettext("From"), 3),
+        Column(gettext("To"), 3),
+        Column("p", 4),
+        Column(gettext("Limit of p"), 5),
+        Column(gettext("Sign")),
+        Column(gettext("Unscored"), 0),
+    ]
     return Block(
         key,
         title,
@@ -90,11 +121,14 @@ def _point(one: Round, level: SignificanceLevel, tested: Change | None) -> Round
     """The limits lie around what this round is compared with, on the tasks both answered."""
     middle = level.value - tested.value if tested else None
     return RoundPoint(
-        str(one.number), level.value, level.low, level.high,
+        str(one.number),
+        level.value,
+        level.low,
+        level.high,
         None if middle is None or tested is None else middle - tested.reach,
         None if middle is None or tested is None else middle + tested.reach,
         bool(tested and tested.flagged),
-    )  # fmt: skip
+    )
 
 
 def _when(one: Round) -> str:
@@ -119,8 +153,10 @@ def _opening(watch: Watch, found: Readings) -> str:
     first = found.flagged[0]
     what = _what_changed(first)
     said = gettext("%(judge)s has changed: from round %(round)d on, %(what)s.") % {
-        "judge": judge, "round": first.number, "what": what,
-    }  # fmt: skip
+        "judge": judge,
+        "round": first.number,
+        "what": what,
+    }
     return f"{said} {_silent(found)}".strip()
 
 
@@ -141,8 +177,10 @@ def _latest(one: Round) -> str:
     if tested is None:
         return ""
     return gettext("The latest round differs from the first by %(value)s (%(low)s to %(high)s) of the scale.") % {
-        "value": number(tested.value, 0.001), "low": number(tested.low, 0.001), "high": number(tested.high, 0.001),
-    }  # fmt: skip
+        "value": number(tested.value, 0.001),
+        "low": number(tested.low, 0.001),
+        "high": number(tested.high, 0.001),
+    }
 
 
 def _what_changed(one: Round) -> str:

@@ -38,13 +38,7 @@ class RoundPoint:
 
 
 def rounds_chart(
-    points: Sequence[RoundPoint],
-    *,
-    title: str,
-    y_title: str,
-    x_title: str,
-    series: tuple[str, str],
-    height: int = 240,
+    points: Sequence[RoundPoint], *, title: str, y_title: str, x_title: str, series: tuple[str, str], height: int = 240
 ) -> str:
     """`series` names a round and a flagged round; limits are dashes. Raises ValueError without points."""
     if not points:
@@ -58,17 +52,13 @@ def rounds_chart(
     parts = [legend(series, 8, open_from=2), text(y_title, 0, top - 10, size=SMALL, opacity=QUIET)]
     for tick in ticks:
         parts.append(line(LEFT, y_scale(tick), RIGHT, y_scale(tick), opacity=grid_strength(tick, step)))
-        parts.append(
-            text(number(tick, step), LEFT - 0.01, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET)
-        )
+        parts.append(text(number(tick, step), LEFT - 0.01, y_scale(tick) + 4, anchor="end", size=SMALL, opacity=QUIET))
     parts.append(line(LEFT, bottom, RIGHT, bottom, opacity=QUIET))
     every = max(1, -(-len(points) // MOST_LABELS))
     for place, one in enumerate(points):
         parts.append(_point(one, x_scale(place), y_scale, series))
         if place % every == 0:
-            parts.append(
-                text(one.label, x_scale(place), bottom + 14, size=SMALL, anchor="middle", opacity=QUIET)
-            )
+            parts.append(text(one.label, x_scale(place), bottom + 14, size=SMALL, anchor="middle", opacity=QUIET))
     parts.append(text(x_title, RIGHT, bottom + 32, size=SMALL, anchor="end", opacity=QUIET))
     said = "; ".join(_in_words(one, series[1]) for one in points)
     return figure(title, f"{y_title}. {said}", bottom + 38, parts)
@@ -86,10 +76,16 @@ def _point(one: RoundPoint, x: float, y_scale: Scale, series: tuple[str, str]) -
 
 def _limit(x: float, y: float) -> str:
     return element(
-        "line", x1=percent(x - 0.018), y1=y, x2=percent(x + 0.018), y2=y, stroke="currentColor",
-        stroke_opacity=QUIET, stroke_width=2,
+        "line",
+        x1=percent(x - 0.018),
+        y1=y,
+        x2=percent(x + 0.018),
+        y2=y,
+        stroke="currentColor",
+        stroke_opacity=QUIET,
+        stroke_width=2,
         stroke_dasharray="4 2",
-    )  # fmt: skip
+    )
 
 
 def _in_words(one: RoundPoint, flagged: str) -> str:

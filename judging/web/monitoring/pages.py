@@ -76,9 +76,7 @@ class WatchForm(TermsForm):
         study, judge = self.fields["study"], self.fields["judge"]
         assert isinstance(study, forms.ModelChoiceField)
         assert isinstance(judge, forms.ModelChoiceField)
-        study.queryset = (
-            Study.objects.filter(workspace__in=workspaces, tasks__isnull=False).distinct().order_by("slug")
-        )
+        study.queryset = Study.objects.filter(workspace__in=workspaces, tasks__isnull=False).distinct().order_by("slug")
         judge.queryset = (
             Judge.objects.filter(workspace__in=workspaces)
             .filter(Q(language_model__endpoint__isnull=False) | Q(jurors__isnull=False))
@@ -109,9 +107,7 @@ def new_watch(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     first = {
         "study": Study.objects.filter(workspace__in=led, slug=request.GET.get("study", "")).first(),
-        "judge": Judge.objects.filter(
-            workspace__in=led, rater__public_id=request.GET.get("judge", "")
-        ).first(),
+        "judge": Judge.objects.filter(workspace__in=led, rater__public_id=request.GET.get("judge", "")).first(),
     }
     form = WatchForm(request.POST or None, workspaces=led, initial={k: v for k, v in first.items() if v})
     if request.method == "POST" and form.is_valid():
@@ -120,9 +116,14 @@ def new_watch(request: HttpRequest) -> HttpResponse:
             if data["study"].workspace_id != data["judge"].workspace_id:
                 raise WatchRefused(gettext("The judge and the study belong to different workspaces."))
             made = create_watch(
-                judge=data["judge"], study=data["study"], every_hours=data["every_hours"], size=data["size"],
-                budget_money=data["budget_money"], clock=timezone.now, user=user,
-            )  # fmt: skip
+                judge=data["judge"],
+                study=data["study"],
+                every_hours=data["every_hours"],
+                size=data["size"],
+                budget_money=data["budget_money"],
+                clock=timezone.now,
+                user=user,
+            )
             return redirect("judging:watch", made.public_id)
         except WatchRefused as error:
             form.add_error(None, str(error))

@@ -17,9 +17,23 @@ SLOWEST_SHOWN = 5
 SLOWEST_KEPT_SECONDS = 15
 STATUS = PlannedItem.Status
 ITEM_COLUMNS = (
-    "position", "instruction", "model_a", "model_b", "shown_first", "juror", "repeat", "canary", "status", "reason",
-    "replies", "input_tokens", "output_tokens", "seconds", "cost", "discredited",
-)  # fmt: skip
+    "position",
+    "instruction",
+    "model_a",
+    "model_b",
+    "shown_first",
+    "juror",
+    "repeat",
+    "canary",
+    "status",
+    "reason",
+    "replies",
+    "input_tokens",
+    "output_tokens",
+    "seconds",
+    "cost",
+    "discredited",
+)
 
 
 @dataclass(frozen=True)
@@ -45,11 +59,7 @@ def slowest_replies(run: JudgeRun) -> list[SlowReply]:
 
 
 def _slowest(run: JudgeRun) -> list[SlowReply]:
-    pks = (
-        Reply.objects.filter(item__run=run, reused_from=None)
-        .order_by("-seconds")
-        .values_list("pk", flat=True)
-    )
+    pks = Reply.objects.filter(item__run=run, reused_from=None).order_by("-seconds").values_list("pk", flat=True)
     replies = (
         Reply.objects.filter(pk__in=list(pks[:SLOWEST_SHOWN]))
         .select_related("item__task__response_a__instruction", "item__task__response_a__model")
@@ -71,13 +81,7 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
     """Counts that add up: scored, unscored and waiting make the total, and so do the models'; planted texts apart."""
     progress = progress_of(run, clock=clock)
     planted = run.items.exclude(canary="").order_by().values("canary", "status").annotate(n=Count("pk"))
-    errors = (
-        Reply.objects.filter(item__run=run)
-        .exclude(error="")
-        .order_by()
-        .values("error")
-        .annotate(n=Count("pk"))
-    )
+    errors = Reply.objects.filter(item__run=run).exclude(error="").order_by().values("error").annotate(n=Count("pk"))
     return {
         "run": run.public_id,
         "judge": run.judge.rater.label,
@@ -161,11 +165,23 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
             cost=Sum("replies__cost", default=0),
         )
         .values_list(
-            "position", "task__response_a__instruction__external_id", "task__response_a__model__name",
-            "task__response_b__model__name", "shown_first", "juror", "repeat", "canary", "status", "reason", "n", "read",
-            "written", "took", "cost",
+            "position",
+            "task__response_a__instruction__external_id",
+            "task__response_a__model__name",
+            "task__response_b__model__name",
+            "shown_first",
+            "juror",
+            "repeat",
+            "canary",
+            "status",
+            "reason",
+            "n",
+            "read",
+            "written",
+            "took",
+            "cost",
         )
-    )  # fmt: skip
+    )
     for row in rows.iterator(5_000):
         yield _line([*("" if value is None else value for value in row), doubted])
 

@@ -69,9 +69,7 @@ class RunForm(BudgetForm):
     )
     canaries = forms.BooleanField(
         label=_("Plant texts that deserve nothing"),
-        help_text=_(
-            "Four of them show whether the judge can be misled; where it is, the run fails and says so."
-        ),
+        help_text=_("Four of them show whether the judge can be misled; where it is, the run fails and says so."),
         initial=True,
         required=False,
     )
@@ -98,9 +96,20 @@ class RunForm(BudgetForm):
         required=False,
     )
     field_order = [
-        "judges", "model", "method", "combine", "both_orders", "repeats", "items", "limit", "canaries", "fresh",
-        "budget_calls", "budget_tokens", "budget_money",
-    ]  # fmt: skip
+        "judges",
+        "model",
+        "method",
+        "combine",
+        "both_orders",
+        "repeats",
+        "items",
+        "limit",
+        "canaries",
+        "fresh",
+        "budget_calls",
+        "budget_tokens",
+        "budget_money",
+    ]
 
     def __init__(
         self,

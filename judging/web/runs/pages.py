@@ -68,9 +68,7 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
     context = _run_context(request, found)
     if not _is_htmx(request):
         return render(request, "judging/run.html", context)
-    return render(
-        request, "judging/run.html#progress", {**context, "part": True, "seen": request.GET.get("seen")}
-    )
+    return render(request, "judging/run.html#progress", {**context, "part": True, "seen": request.GET.get("seen")})
 
 
 @require_POST
@@ -100,8 +98,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     except NotPossible:
         messages.warning(
             request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.")
-            % {"status": found.get_status_display()},
+            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
         )
     return redirect("judging:run", public_id)
 

@@ -92,9 +92,7 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
         preparing=preparing,
         lacks=[for_reader(lack.warning) for lack in noted_lacks(run)],
-        believed=[
-            (canary_in_words(one["text"]), for_reader(one["what"])) for one in run.believed_canaries or []
-        ],
+        believed=[(canary_in_words(one["text"]), for_reader(one["what"])) for one in run.believed_canaries or []],
         verdicts=verdicts_of_run(run).filter(rater=run.judge.rater_id).verdicts().count(),
         in_parts=is_panel(run) or run.watch_id is not None,
     )
@@ -134,11 +132,7 @@ def _misled(run: JudgeRun, progress: Progress) -> bool:
 
 def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
     """Replies of the last minute while the run goes on, else since it was started; None before there are enough."""
-    if (
-        run.status == JudgeRun.Status.RUNNING
-        and progress.last_minute
-        and progress.calls > progress.last_minute
-    ):
+    if run.status == JudgeRun.Status.RUNNING and progress.last_minute and progress.calls > progress.last_minute:
         return float(progress.last_minute)
     return rate_since(run.started_at, progress.last_reply_at, progress.done)
 

@@ -121,12 +121,7 @@ def _estimated(form: RunForm, target: Target) -> Estimate | None:
     try:
         judges, leader = _as_if_made(form, target.workspace)
         found = estimate_run(
-            judges,
-            leader,
-            target,
-            form.asking(judges),
-            limit=form.cleaned_data["limit"],
-            only_rated=form.only_rated,
+            judges, leader, target, form.asking(judges), limit=form.cleaned_data["limit"], only_rated=form.only_rated
         )
     except REFUSALS as error:
         form.add_error(None, _in_words(error, form, target))
@@ -173,9 +168,7 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     return None
 
 
-REFUSALS = (
-    NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused, NoEndpoint, BadTemplate, MethodLacks,
-)  # fmt: skip
+REFUSALS = (NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused, NoEndpoint, BadTemplate, MethodLacks)
 
 
 def _in_words(error: Exception, form: RunForm, target: Target) -> str:

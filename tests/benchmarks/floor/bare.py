@@ -57,11 +57,7 @@ def view(request: HttpRequest, study: int, rater: int) -> HttpResponse:
             for name, value in given.items()
             if name.isdecimal()
         )
-    return (
-        claim(rater, study)
-        if "next" in request.GET
-        else HttpResponse(b"kept", headers={"Content-Length": "4"})
-    )
+    return claim(rater, study) if "next" in request.GET else HttpResponse(b"kept", headers={"Content-Length": "4"})
 
 
 urlpatterns = [path("bare/<int:study>/<int:rater>/", view)]

@@ -79,11 +79,7 @@ def pair(three: tuple[Item, ...]) -> GuidedQuestion:
 @pytest.fixture
 def single(ten: tuple[Item, ...]) -> GuidedQuestion:
     return GuidedQuestion(
-        CONVERSATION,
-        ("Cleaning, pickling, weeding.",),
-        ten,
-        hint="Cleaning, cooking, killing weeds.",
-        guides=GUIDES,
+        CONVERSATION, ("Cleaning, pickling, weeding.",), ten, hint="Cleaning, cooking, killing weeds.", guides=GUIDES
     )
 
 

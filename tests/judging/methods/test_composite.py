@@ -20,9 +20,7 @@ def rows(category, rates, n=40, per_instruction=1):
     ]
 
 
-TABLE = rows("open", {"judge": 0.6, "embedding": 0.7, "rouge": 0.5}) + rows(
-    "closed", {"judge": 0.8, "embedding": 0.4}
-)
+TABLE = rows("open", {"judge": 0.6, "embedding": 0.7, "rouge": 0.5}) + rows("closed", {"judge": 0.8, "embedding": 0.4})
 
 
 def test_each_category_gets_the_method_that_agreed_best():
@@ -79,8 +77,7 @@ def test_equal_methods_go_by_name():
 
 
 @pytest.mark.parametrize(
-    "table",
-    [[], rows("c", {"m": 1.0}, n=1), [Agreement(str(t), str(t), "c", "m", None) for t in range(4)]],
+    "table", [[], rows("c", {"m": 1.0}, n=1), [Agreement(str(t), str(t), "c", "m", None) for t in range(4)]]
 )
 def test_too_little_to_choose_by_is_said(table):
     with pytest.raises(TooFewTasks):

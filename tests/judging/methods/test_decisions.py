@@ -90,10 +90,19 @@ class TestPerplexity:
     @pytest.mark.parametrize(
         ("given", "prefix"),
         [
-            (None, 1), ([], 1), (PROMPT_LOGPROBS, 4), (PROMPT_LOGPROBS, 0), ([None, None], 1), ([None, {}], 1),
-            ([None, "x"], 1), ([None, math.nan], 1), ([None, -math.inf], 1), ([None, 0.7], 1), ([None, True], 1),
+            (None, 1),
+            ([], 1),
+            (PROMPT_LOGPROBS, 4),
+            (PROMPT_LOGPROBS, 0),
+            ([None, None], 1),
+            ([None, {}], 1),
+            ([None, "x"], 1),
+            ([None, math.nan], 1),
+            ([None, -math.inf], 1),
+            ([None, 0.7], 1),
+            ([None, True], 1),
         ],
-    )  # fmt: skip
+    )
     def test_an_answer_without_them_is_refused(self, given, prefix):
         with pytest.raises(NoLogProbabilities):
             perplexity.reference_log_probability(given, prefix)
@@ -110,9 +119,7 @@ class TestPerplexity:
         outcome = perplexity.decide(pair, LogProbability(-5.0, 10), not_served("gpt-x"))
         assert isinstance(outcome, Unscored)
         assert outcome.reason.startswith("endpoint: model not served: gpt-x")
-        assert perplexity.decide(pair, not_served("a"), not_served("b")).detail.startswith(
-            "model not served: a "
-        )
+        assert perplexity.decide(pair, not_served("a"), not_served("b")).detail.startswith("model not served: a ")
         assert perplexity.decide(replace(pair, reference=""), *[LogProbability(-1, 1)] * 2).why == Why.NO_TEXT
 
 
@@ -162,10 +169,14 @@ class TestHeuristics:
     @pytest.mark.parametrize(
         ("rule", "wins"),
         [
-            (Rule.SHORTER, "b"), (Rule.LONGER, "a"), (Rule.ROUGE, "a"), (Rule.ROUGE_1, "a"),
-            (Rule.FIRST, "a"), (Rule.SECOND, "b"),
+            (Rule.SHORTER, "b"),
+            (Rule.LONGER, "a"),
+            (Rule.ROUGE, "a"),
+            (Rule.ROUGE_1, "a"),
+            (Rule.FIRST, "a"),
+            (Rule.SECOND, "b"),
         ],
-    )  # fmt: skip
+    )
     def test_each_rule_by_what_it_counts(self, pair, rule, wins):
         question = replace(pair, responses=("to clean and to pickle, I think", "to dye"))
         assert level(heuristics.decide(rule, question, seed=0)) == wins

@@ -12,9 +12,7 @@ QUESTION = Question((("user", "Write a diary of 365 days."),), ("Day 12. The str
 
 
 def test_the_prompt_shows_the_instruction_and_the_piece(stock_prompt):
-    system, user = instruction_check.messages(
-        stock_prompt("instruction_check.txt"), QUESTION, with_schema=True
-    )
+    system, user = instruction_check.messages(stock_prompt("instruction_check.txt"), QUESTION, with_schema=True)
     assert "On day 12 the orchestra rehearses." in user["content"]
     assert "Day 12. The strings came at ten." in user["content"]
     assert '"enum":["no","yes"]' in user["content"]

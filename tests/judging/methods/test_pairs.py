@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from judging.methods.guided import MissingPart
-from judging.methods.pairs import (
-    base as pairs,
-    five as pair_of_five,
-    four as pair_of_four,
-    three as pair_of_three,
-)
+from judging.methods.pairs import base as pairs, five as pair_of_five, four as pair_of_four, three as pair_of_three
 from judging.methods.pairs.base import Choice, canonical, in_order
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import BadTemplate, Question
@@ -22,9 +17,7 @@ PLAIN, REFERENCE = pair_of_three.PLAIN, pair_of_three.WITH_REFERENCE
 SCALES = {PLAIN.KEY: "three", REFERENCE.KEY: "three", "pair_of_four": "four", "pair_of_five": "five"}
 
 
-@pytest.fixture(
-    params=[PLAIN, REFERENCE, pair_of_four.METHOD, pair_of_five.METHOD], ids=lambda method: method.KEY
-)
+@pytest.fixture(params=[PLAIN, REFERENCE, pair_of_four.METHOD, pair_of_five.METHOD], ids=lambda method: method.KEY)
 def method(request):
     return request.param
 
@@ -53,9 +46,7 @@ def test_the_stock_prompt_shows_both_texts_in_the_order_given(method, question, 
 
 def test_the_two_levels_that_score_nought_keep_their_own_words(four, pair, stock_prompt):
     question = replace(pair, items=four)
-    user = pair_of_four.METHOD.messages(stock_prompt("pair_of_four.txt"), question, with_schema=False)[-1][
-        "content"
-    ]
+    user = pair_of_four.METHOD.messages(stock_prompt("pair_of_four.txt"), question, with_schema=False)[-1]["content"]
     assert '"tie": Tie. ' in user and '"both bad": Both are bad. ' in user
 
 
@@ -109,18 +100,8 @@ GOOD = [
     (REFERENCE, '{"reason": "No difference.", "choice": "tie"}', "tie", "No difference."),
     (PLAIN, '{"preference": "B"}', "b", ""),
     (PLAIN, "```json\n{'reason': 'B is true.', 'verdict': 'Response B'}\n```", "b", "B is true."),
-    (
-        PLAIN,
-        '{"choice": "A"}\nNo, I overlooked a claim.\n{"reason": "A is false.", "choice": "b"}',
-        "b",
-        "A is false.",
-    ),
-    (
-        pair_of_four.METHOD,
-        '{"preference": {"reason": "Neither.", "choice": "Both Bad"}}',
-        "both_bad",
-        "Neither.",
-    ),
+    (PLAIN, '{"choice": "A"}\nNo, I overlooked a claim.\n{"reason": "A is false.", "choice": "b"}', "b", "A is false."),
+    (pair_of_four.METHOD, '{"preference": {"reason": "Neither.", "choice": "Both Bad"}}', "both_bad", "Neither."),
     (pair_of_four.METHOD, '{"choice": "both_bad", "reason": "Refusals."}', "both_bad", "Refusals."),
     (
         pair_of_five.METHOD,
@@ -203,7 +184,5 @@ def test_an_unscored_verdict_stays_unscored():
 
 def test_a_question_without_guidance_can_be_asked_where_none_is_needed(pair, four, stock_prompt):
     plain = Question(pair.conversation, pair.responses, four)
-    user = pair_of_four.METHOD.messages(stock_prompt("pair_of_four.txt"), plain, with_schema=True)[-1][
-        "content"
-    ]
+    user = pair_of_four.METHOD.messages(stock_prompt("pair_of_four.txt"), plain, with_schema=True)[-1]["content"]
     assert "\n(none)\n" in user and "JSON schema" in user

@@ -55,17 +55,9 @@ def test_the_schema_argues_before_it_decides(ten):
 
 
 GOOD = [
-    (
-        '{"overall": {"reason": "Two of three uses are right.", "score": 6}}',
-        6.0,
-        "Two of three uses are right.",
-    ),
+    ('{"overall": {"reason": "Two of three uses are right.", "score": 6}}', 6.0, "Two of three uses are right."),
     ('{"reason": "Short but right.", "score": "7"}', 7.0, "Short but right."),
-    (
-        '```json\n{"overall": {"reason": "Fine.", "evaluation_score": 8,}}\n```\nHope that helps!',
-        8.0,
-        "Fine.",
-    ),
+    ('```json\n{"overall": {"reason": "Fine.", "evaluation_score": 8,}}\n```\nHope that helps!', 8.0, "Fine."),
     ("{'reason': 'Nothing to fault.', 'score': 10}", 10.0, "Nothing to fault."),
     ('{"overall": 4}', 4.0, ""),
     ('[{"item": "overall", "reason": "Thin.", "score": 3}]', 3.0, "Thin."),
@@ -121,9 +113,7 @@ def test_strengths_and_weaknesses_become_the_reason():
 
 def test_one_question_is_asked_at_a_time(single, ten, stock_prompt):
     with pytest.raises(WrongScale, match="one question"):
-        overall.METHOD.messages(
-            stock_prompt("overall.txt"), replace(single, items=ten * 2), with_schema=False
-        )
+        overall.METHOD.messages(stock_prompt("overall.txt"), replace(single, items=ten * 2), with_schema=False)
 
 
 def test_a_range_becomes_levels():

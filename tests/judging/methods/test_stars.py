@@ -35,9 +35,7 @@ def test_a_subjective_question_may_lack_a_hint_and_an_objective_may_not(single, 
 
 def test_the_objective_prompt_holds_the_right_result(single, stock_prompt):
     question = replace(single, items=OBJECTIVE, hint="42 litres")
-    user = stars.OBJECTIVE.messages(stock_prompt("stars_objective.txt"), question, with_schema=True)[-1][
-        "content"
-    ]
+    user = stars.OBJECTIVE.messages(stock_prompt("stars_objective.txt"), question, with_schema=True)[-1]["content"]
     assert "42 litres" in user and "JSON schema" in user
 
 
