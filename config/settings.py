@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext_lazy as _
 
 from config import environment
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
@@ -170,8 +169,9 @@ LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 
-LANGUAGE_CODE = environment.choice("PLUMBLINE_LANGUAGE", default="en", options=("en", "zh-hans"))
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+# The languages of the interface, each by its own name; those other than English have a catalogue in locale/.
+LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LANGUAGE_CODE = environment.choice("PLUMBLINE_LANGUAGE", default="en", options=tuple(code for code, _name in LANGUAGES))
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 USE_TZ = True

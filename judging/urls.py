@@ -1,5 +1,6 @@
 from django.urls import path
 
+from calibration.web.pages import result_view
 from judging.web import archive
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
@@ -25,8 +26,8 @@ urlpatterns = [
     # /studies/<slug>/
     path("studies/<slug:slug>/judge/", start.start_run, name="start_run"),
     path("studies/<slug:slug>/judges/", comparison_pages.judges, name="judges"),
-    path("studies/<slug:slug>/judges/depth/", depth_pages.judges_depth, name="judges_depth"),
-    path("studies/<slug:slug>/judges/methods/", depth_pages.judges_methods, name="judges_methods"),
+    path("studies/<slug:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
+    path("studies/<slug:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("studies/<slug:slug>/export/", archive.export, name="export"),
     path("studies/<slug:slug>/export/file/", archive.export_file, name="export_file"),
     # /watches/

@@ -1,6 +1,6 @@
-"""Checks that every string of the interface is translated and that the compiled catalogue is the current one.
+"""Checks that every string of the interface is translated and that the compiled catalogues are the current ones.
 
-Run as a script; with --update it extracts the strings into locale/ and compiles the catalogue instead.
+Run as a script; with --update it extracts the strings into every folder of locale/ and compiles the catalogues instead.
 """
 
 import gettext
@@ -12,7 +12,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CATALOGUE = Path("locale/zh_Hans/LC_MESSAGES/django.po")
+CATALOGUES = [
+    folder.relative_to(ROOT) / "LC_MESSAGES" / "django.po"
+    for folder in sorted((ROOT / "locale").iterdir())
+    if folder.is_dir()
+]
 SOURCES = ("core", "accounts", "generation", "annotation", "calibration", "judging", "config", "templates", "locale")
 
 
@@ -38,7 +42,7 @@ def extract(root: Path) -> None:
         "-c",
         MAKE_MESSAGES,
         "makemessages",
-        "--locale=zh_Hans",
+        *(f"--locale={po.parts[1]}" for po in CATALOGUES),
         "--no-location",
         "--no-wrap",
         "--no-obsolete",
@@ -48,8 +52,8 @@ def extract(root: Path) -> None:
     )
 
 
-def compile_catalogue(root: Path) -> None:
-    po = root / CATALOGUE
+def compile_catalogue(root: Path, catalogue: Path) -> None:
+    po = root / catalogue
     run("msgfmt", "--check", "-o", str(po.with_suffix(".mo")), str(po), cwd=root)
 
 
@@ -66,30 +70,39 @@ def messages(mo: Path) -> dict[object, str]:
         return {key: text for key, text in gettext.GNUTranslations(file)._catalog.items() if key}  # type: ignore[attr-defined]
 
 
+def check(copy: Path, catalogue: Path) -> None:
+    """Stop where a string has no translation, or where the compiled catalogue is not that of the strings extracted."""
+    missing = untranslated(copy / catalogue)
+    if missing:
+        sys.exit(
+            f"{len(missing)} strings are not translated in {catalogue}; the first are: {missing[:10]}. "
+            "Run tests/translations.py --update, translate them, and run it again."
+        )
+    compile_catalogue(copy, catalogue)
+    compiled = catalogue.with_suffix(".mo")
+    if not (ROOT / compiled).exists() or messages(copy / compiled) != messages(ROOT / compiled):
+        sys.exit(f"{compiled} is not the current one; run tests/translations.py --update.")
+
+
 def main() -> None:
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
     if shutil.which("xgettext") is None:
         sys.exit("Extracting strings needs gettext: apt-get install gettext, then try again.")
     if "--update" in sys.argv:
-        (ROOT / CATALOGUE).parent.mkdir(parents=True, exist_ok=True)
+        for catalogue in CATALOGUES:
+            (ROOT / catalogue).parent.mkdir(parents=True, exist_ok=True)
         extract(ROOT)
-        compile_catalogue(ROOT)
-        print(f"{len(untranslated(ROOT / CATALOGUE))} strings to translate in {CATALOGUE}")
+        for catalogue in CATALOGUES:
+            compile_catalogue(ROOT, catalogue)
+            print(f"{len(untranslated(ROOT / catalogue))} strings to translate in {catalogue}")
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         for source in SOURCES:
             shutil.copytree(ROOT / source, copy / source, ignore=shutil.ignore_patterns("__pycache__"))
         extract(copy)
-        missing = untranslated(copy / CATALOGUE)
-        if missing:
-            sys.exit(
-                f"{len(missing)} strings are not translated in {CATALOGUE}; the first are: {missing[:10]}. "
-                "Run tests/translations.py --update, translate them, and run it again."
-            )
-        compile_catalogue(copy)
-        if messages(copy / CATALOGUE.with_suffix(".mo")) != messages(ROOT / CATALOGUE.with_suffix(".mo")):
-            sys.exit(f"{CATALOGUE.with_suffix('.mo')} is not the current one; run tests/translations.py --update.")
+        for catalogue in CATALOGUES:
+            check(copy, catalogue)
         print("Every string is translated.")
 
 

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
 
+from accounts.models import User
+from accounts.permissions import results_page
 from annotation.models import Score, Study
+from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
@@ -24,7 +29,7 @@ SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charse
 class PageKind:
     """A page: its report, the settings that the address asks for, and how a report becomes a page.
 
-    `build` is the background task that computes the report where a worker must, by default this room's; `links` are
+    `build` is the background task that computes the report where a worker must, by default calibration's; `links` are
     addresses beside the page, (name of the address, words). A page `about_judges` says whose verdicts it leaves out.
     """
 
@@ -35,6 +40,17 @@ class PageKind:
     build: str = "calibration.build_report"
     links: Callable[[], Sequence[tuple[str, str]]] = tuple
     about_judges: bool = False
+
+
+def result_view(kind: PageKind) -> Callable[..., HttpResponse]:
+    """What an address with a study's slug leads to, for members who may read the study's results."""
+
+    @require_safe
+    @results_page
+    def view(request: HttpRequest, slug: str) -> HttpResponse:
+        return serve(request, study_read_by(cast(User, request.user), slug), kind)
+
+    return view
 
 
 def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:

@@ -2,12 +2,20 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlencode
 
 from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_safe
 
+from accounts.models import User
+from accounts.permissions import results_page
 from annotation.models import Study
+from annotation.studies.access import study_read_by
+from annotation.studies.provenance import provenance_of
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
@@ -16,6 +24,7 @@ from calibration.statistics.design.planner import Assumptions, Expected, Plan, P
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
+from calibration.web.pages import file_of
 from calibration.web.weights.page import earlier_fits
 
 MOST_RATINGS = 200_000
@@ -314,3 +323,27 @@ def _method() -> list[str]:
             "Reading takes 238 words a minute; answering takes the stated seconds for every item and the overall one."
         ),
     ]
+
+
+@require_safe
+@results_page
+def planner(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a study like this one would show, take and cost; every number of the plan can be changed."""
+    study = study_read_by(cast(User, request.user), slug)
+    start = starting_values(study)
+    given = {name: request.GET.get(name, value) for name, value in start.items()}
+    form = PlannerForm(given)
+    made = plan_page(form) if form.is_valid() else None
+    page = made if isinstance(made, ResultPage) else None
+    if page is not None and "file" in request.GET:
+        return file_of(page, request.GET["file"], study)
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "form": form,
+        "page": page,
+        "failure": made if isinstance(made, str) else "",
+        "path": request.path,
+        "query": urlencode(given),
+    }
+    return render(request, "calibration/planner.html", context)

@@ -1,21 +1,15 @@
 """The pages beside 'judges against people': judges in depth, and ways of judging by category."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
-from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
 
-from accounts.models import User
-from accounts.permissions import results_page
 from annotation.models import Study
-from annotation.studies.access import study_read_by
 from calibration.reports.judges import JUDGES, judges_settings
 from calibration.reports.registry import Plain
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
-from calibration.web.pages import PageKind, serve
+from calibration.web.pages import PageKind
 from judging.comparison.method_table import METHODS, method_settings
 from judging.judges.families import judge_families
 from judging.web.comparison.method_table import methods_page, methods_title
@@ -57,17 +51,3 @@ METHODS_PAGE = PageKind(
     links=lambda: judge_links("judging:judges_methods"),
     about_judges=True,
 )
-
-
-@require_safe
-@results_page
-def judges_depth(request: HttpRequest, slug: str) -> HttpResponse:
-    """What sways the judges and what they add; ?one= and ?other= name two models to separate."""
-    return serve(request, study_read_by(cast(User, request.user), slug), JUDGES_DEPTH_PAGE)
-
-
-@require_safe
-@results_page
-def judges_methods(request: HttpRequest, slug: str) -> HttpResponse:
-    """Agreement with people by judge and category; ?criterion= chooses what it is measured on."""
-    return serve(request, study_read_by(cast(User, request.user), slug), METHODS_PAGE)
