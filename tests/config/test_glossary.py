@@ -1,0 +1,61 @@
+"""The interface and the documentation use the words of docs/glossary.md, and none that it retires."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "glossary.md"
+CATALOGUE = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
+
+
+def rows():
+    """(term, Chinese, meaning, retired words) of every row."""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("| ") else []
+        if len(cells) == 4 and cells[0] not in ("term", "write"):
+            yield cells[0], cells[1], cells[2], [word.strip() for word in cells[3].split(",") if word.strip()]
+
+
+def retired():
+    return [word for *_others, words in rows() for word in words]
+
+
+def uses(text):
+    """The retired words that a text uses outside of code type."""
+    plain = re.sub(r"`[^`]*`|<code>.*?</code>|<[^>]*>|%\(\w+\)s", " ", text)
+    return [word for word in retired() if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", plain, re.IGNORECASE)]
+
+
+def sentences():
+    """Every English string of the interface."""
+    text = CATALOGUE.read_text(encoding="utf-8")
+    for quoted in re.findall(r'^msgid(?:_plural)? ((?:"(?:[^"\\]|\\.)*"\n)+)', text, re.MULTILINE):
+        yield "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', quoted)).replace('\\"', '"').replace("\\n", "\n")
+
+
+def test_the_glossary_has_rows_in_both_languages():
+    found = list(rows())
+    assert len(found) > 60 and len(retired()) > 25
+    assert all(re.search(r"[\u4e00-\u9fff]", chinese) for _term, chinese, *_others in found)
+    assert len({term for term, *_others in found}) == len(found)
+
+
+def test_a_retired_word_is_found():
+    assert uses("A panel of judges, or a Jury, decides.") == ["jury"]
+    assert uses("Run `manage.py watches` or <code>seat</code>; %(seat)s") == []
+
+
+def test_no_string_of_the_interface_uses_a_retired_word():
+    found = {sentence: words for sentence in sentences() if (words := uses(sentence))}
+    assert found == {}
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+def test_no_page_of_the_documentation_uses_a_retired_word(page):
+    if page == PAGE:
+        return
+    lines = page.read_text(encoding="utf-8").splitlines()
+    found = [f"{number}: {', '.join(words)}" for number, line in enumerate(lines, 1) if (words := uses(line))]
+    assert found == []
