@@ -101,7 +101,9 @@ def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet
         except BadPolicy as problem:
             model_admin.message_user(request, for_reader(problem), messages.ERROR)
         else:
-            model_admin.message_user(request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made})
+            model_admin.message_user(
+                request, _("%(study)s: created %(n)d assignment slots.") % {"study": study.slug, "n": made}
+            )
 
 
 @admin.register(Study)
