@@ -79,7 +79,7 @@ def test_the_command_says_what_it_found(study, capsys):
     call_command("scan_self_naming", study.slug)
     out = capsys.readouterr().out
     assert "essays-0: Of course. I am Claude" in out
-    assert "1 responses in 3 tasks name their model; 1 newly flagged." in out
+    assert "1 responses in 3 tasks name their model; 1 are newly flagged." in out
     with pytest.raises(CommandError, match="has no study 'nothing'"):
         call_command("scan_self_naming", "nothing")
 
@@ -208,7 +208,7 @@ def test_a_table_of_ratings_is_looked_through_when_it_is_loaded(study, tmp_path,
         benchmark=study.benchmark.slug,
         column=[f"{name}={name}" for name in ("item", "model", "rater", "criterion", "value")],
     )
-    assert "In 1 tasks a response says which model wrote it" in capsys.readouterr().err
+    assert "Tasks with a response that says which model wrote it: 1." in capsys.readouterr().err
     assert Flag.objects.get(task__study__slug="rated").kind == SELF_NAMING
 
 
