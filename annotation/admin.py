@@ -1,4 +1,4 @@
-"""The annotation tables in the administration. Answers are shown there and never changed."""
+"""Admin pages of the annotation tables. They show answers and never change them."""
 
 from typing import Any, cast
 
@@ -39,7 +39,7 @@ from core.messages.reader_language import for_reader
 
 
 class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that are a record: read here, made and changed only by the program."""
+    """Rows that are a record: read-only here, created and changed only by the program."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -93,7 +93,7 @@ class GuidelineAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("key",)
 
 
-@admin.action(description="Make the seats that the tasks lack")
+@admin.action(description="Create the assignment slots that the tasks lack")
 def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet[Study]) -> None:
     for study in studies:
         try:
@@ -101,7 +101,9 @@ def add_seats(model_admin: "StudyAdmin", request: HttpRequest, studies: QuerySet
         except BadPolicy as problem:
             model_admin.message_user(request, for_reader(problem), messages.ERROR)
         else:
-            model_admin.message_user(request, _("%(study)s: %(n)d seats made.") % {"study": study.slug, "n": made})
+            model_admin.message_user(
+                request, _("%(study)s: created %(n)d assignment slots.") % {"study": study.slug, "n": made}
+            )
 
 
 @admin.register(Study)
@@ -200,7 +202,7 @@ class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(RaterIdentity)
 class RaterIdentityAdmin(RecordAdmin):
-    """Who raters are, apart from what they answered: nothing here leads to an answer. Deleting forgets the person."""
+    """Identities of raters, stored apart from their answers. Deleting a row erases the person's identity."""
 
     list_display = ("rater_name", "platform", "name", "cohort", "created_at")
     list_filter = ("cohort__kind",)
@@ -229,7 +231,7 @@ class RaterIdentityAdmin(RecordAdmin):
 
 @admin.register(Participant)
 class ParticipantAdmin(RecordAdmin):
-    """Crowd participants; ids and secrets are keyed hashes and not shown."""
+    """Crowd participants. Their ids and secrets are keyed hashes and are not shown."""
 
     list_display = ("rater", "study", "began_at")
     list_select_related = ("rater", "study")
@@ -238,7 +240,7 @@ class ParticipantAdmin(RecordAdmin):
 
 @admin.register(BrowserRequest)
 class BrowserRequestAdmin(RecordAdmin):
-    """Read here; answered on the study's page of cohorts, where it enters the log."""
+    """Read-only here; requests are answered on the study's cohorts page, which logs the answer."""
 
     list_display = ("participant", "number", "state", "at")
     list_filter = ("state",)
@@ -248,7 +250,7 @@ class BrowserRequestAdmin(RecordAdmin):
 
 @admin.register(Standing)
 class StandingAdmin(RecordAdmin):
-    """Read here; a rater is paused and let on again on the study's page of cohorts, where it enters the log."""
+    """Read-only here; raters are paused and resumed on the study's cohorts page, which logs the change."""
 
     list_display = ("rater", "state", "cause", "consented_at", "trained_at", "qualified_at", "changed_at")
     list_filter = ("state", "cause")
@@ -274,7 +276,7 @@ class TimeCorrectionAdmin(RecordAdmin):
 
 @admin.register(LateChange)
 class LateChangeAdmin(RecordAdmin):
-    """Changes that came from a stopped rater or after the study closed; they count nowhere."""
+    """Changes from a stopped rater or after the study closed; they are not counted."""
 
     list_display = ("assignment", "cause", "created_at")
     list_filter = ("cause",)
@@ -284,7 +286,7 @@ class LateChangeAdmin(RecordAdmin):
 
 @admin.register(DoorKnock)
 class DoorKnockAdmin(RecordAdmin):
-    """Hashes of visitors by day; they go by themselves after two days."""
+    """Hashes of visitors by day; they are deleted after two days."""
 
     list_display = ("cohort", "at")
     list_select_related = ("cohort__study",)
@@ -293,7 +295,7 @@ class DoorKnockAdmin(RecordAdmin):
 
 @admin.register(RefusedAddress)
 class RefusedAddressAdmin(RecordAdmin):
-    """Addresses that a door's limit kept out; they go by themselves after two days."""
+    """Addresses that a cohort's limit refused; they are deleted after two days."""
 
     list_display = ("cohort", "address", "refused", "last_at")
     list_select_related = ("cohort__study",)

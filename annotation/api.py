@@ -1,4 +1,4 @@
-"""Studies for programs: their state, and every answer in them."""
+"""API endpoints for studies: their state and every answer in them."""
 
 from typing import Any
 
@@ -28,12 +28,12 @@ class StudySerializer(serializers.ModelSerializer[Study]):
 
 class StudyStateSerializer(StudySerializer):
     tasks = serializers.IntegerField()
-    seats = serializers.IntegerField(help_text="Places that people may take: tasks times overlap.")
+    seats = serializers.IntegerField(help_text="Number of ratings needed: tasks times overlap.")
     taken = serializers.IntegerField()
     answers_of_people = serializers.IntegerField()
     answers_of_judges = serializers.IntegerField()
     provenance = serializers.ListField(
-        child=serializers.CharField(), help_text="'simulated' or 'scripted' where such answers are among them."
+        child=serializers.CharField(), help_text="Contains 'simulated' or 'scripted' if the study has such answers."
     )
 
     class Meta(StudySerializer.Meta):
@@ -56,13 +56,13 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     rater_kind = serializers.CharField(source="assignment.rater.kind")
     status = serializers.CharField(source="assignment.status")
     not_counted = serializers.SerializerMethodField(
-        help_text="Why a surplus answer counts nowhere: closed, paused, failed, screened_out, or full; else empty."
+        help_text="Why a surplus answer is not counted: closed, paused, failed, screened_out, or full; otherwise empty."
     )
     repeat = serializers.IntegerField(source="assignment.repeat")
     shown_first = serializers.CharField(source="assignment.shown_first")
     submitted_at = serializers.DateTimeField(source="assignment.submitted_at")
     discredited = serializers.SerializerMethodField(
-        help_text="Whether the judge's run failed its planted texts, so that this verdict counts nowhere."
+        help_text="Whether the judge's run failed its canary texts, so that this verdict is not counted."
     )
     criterion = serializers.CharField(source="criterion.key")
     role = serializers.CharField(source="criterion.role")
@@ -102,14 +102,14 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
 @extend_schema(parameters=[SIZE, CURSOR], responses=StudySerializer(many=True))
 @api_view(["GET"])
 def studies(request: Request) -> ApiResponse:
-    """Studies of the workspaces whose results you may read."""
+    """List the studies of the workspaces whose results you may read."""
     return paged(request, studies_read_by(asking(request)), StudySerializer)
 
 
 @extend_schema(responses=StudyStateSerializer)
 @api_view(["GET"])
 def study(request: Request, slug: str) -> ApiResponse:
-    """One study and how far it is, counted from its rows."""
+    """Return one study and its progress, counted from its rows."""
     found = study_to_read(request, slug)
     (row,) = study_rows([found])
     said = {
@@ -127,17 +127,17 @@ def study(request: Request, slug: str) -> ApiResponse:
     parameters=[
         SIZE,
         CURSOR,
-        OpenApiParameter("criterion", str, description="Only answers to the criterion of this key."),
+        OpenApiParameter("criterion", str, description="Return only answers to the criterion with this key."),
         OpenApiParameter("rater_kind", str, enum=list(Rater.Kind.values)),
-        OpenApiParameter("every_revision", bool, description="Also answers that were changed later."),
+        OpenApiParameter("every_revision", bool, description="Include answers that were changed later."),
     ],
     responses=ScoreSerializer(many=True),
 )
 @api_view(["GET"])
 def scores(request: Request, slug: str) -> ApiResponse:
-    """Every answer of a study; raters go by opaque ids, and of an answer that was changed only the last is there.
+    """Return every answer of a study. Raters have opaque ids; of a changed answer only the last version is returned.
 
-    Pair scores are canonical: positive means response_a, whatever was shown first.
+    Pair scores are canonical: positive means that response_a is better, whichever was shown first.
     """
     rows = Score.objects.filter(assignment__task__study=study_to_read(request, slug)).order_by()
     if criterion := request.query_params.get("criterion"):
@@ -154,6 +154,6 @@ def scores(request: Request, slug: str) -> ApiResponse:
 
 
 def study_to_read(request: Request, slug: str) -> Study:
-    """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
+    """The first study with this slug in a workspace that the client may read; 404 with a message if there is none."""
     lack = f"There is no study {slug!r} in your workspaces."
     return study_read_by(asking(request), slug, message=lack)

@@ -1,4 +1,4 @@
-"""What instructions of long tasks asked for, from a table: each instruction's own checks, as LongGenBench has them."""
+"""Load from a table the checks that each instruction has of its own, as in LongGenBench."""
 
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ KINDS = ("single", "range", "periodic", "whole")
 
 
 def load_checks(benchmark: Benchmark, file: Path) -> Counts:
-    """The checks of the benchmark's instructions, a rubric for each; unchanged ones are left alone. All or nothing.
+    """Load the checks of the benchmark's instructions, one rubric each; unchanged rubrics stay. All or nothing.
 
-    Columns: instruction, question, and as wanted question_zh, numbers ("19, 23-25", "13-52/5"; none for the whole
+    Columns: instruction, question, and optionally question_zh, numbers ("19, 23-25", "13-52/5"; none for the whole
     text), mark (what a part is called), kind (single, range, periodic; seen from the numbers), asked (parts asked
     for). Raises BadRow.
     """
@@ -47,7 +47,7 @@ def load_checks(benchmark: Benchmark, file: Path) -> Counts:
 def _check(row: Row, position: int) -> dict[str, Any]:
     values = {name: text.strip() for name, text in row.values.items()}
     if not values["question"]:
-        raise row.place.bad("the question is empty", "write what is to be answered by yes or no")
+        raise row.place.bad("the question is empty", "enter a question that can be answered by yes or no")
     questions = {"en": values["question"], "zh-hans": values.get("question_zh", "")}
     key = f"{slugify(values['question'])[:50].replace('-', '_') or 'check'}_{position + 1}"
     return check_fields(
@@ -59,15 +59,19 @@ def _where(row: Row, values: dict[str, str]) -> dict[str, Any] | None:
     try:
         numbers = read_numbers(values.get("numbers", ""))
     except UnreadableNumbers as problem:
-        raise row.place.bad(f"{problem} names no part", "write numbers such as 19, 23-25 or 13-52/5") from problem
+        raise row.place.bad(
+            f"{problem} is not a part number", "enter numbers such as 19, 23-25 or 13-52/5"
+        ) from problem
     if not numbers:
         return None
     if not values.get("mark"):
-        raise row.place.bad("the parts have no name", "say in the column mark what they are called, such as Week")
+        raise row.place.bad("the parts have no name", "enter their name in the column mark, such as Week")
     kind = values.get("kind", "") or kind_of(numbers)
     if kind not in KINDS:
-        raise row.place.bad(f"{kind!r} is no kind of check", f"use one of {', '.join(KINDS[:3])}, or none")
+        raise row.place.bad(f"{kind!r} is not a kind of check", f"use one of {', '.join(KINDS[:3])}, or leave it empty")
     asked = values.get("asked", "")
     if asked and not (asked.isdecimal() and asked.isascii() and int(asked) > 0):
-        raise row.place.bad(f"{asked!r} is no number of parts", "write how many parts are asked for, or nothing")
+        raise row.place.bad(
+            f"{asked!r} is not a number of parts", "enter the number of parts requested, or leave it empty"
+        )
     return {"mark": values["mark"], "numbers": numbers, "kind": kind, "asked": int(asked) if asked else None}

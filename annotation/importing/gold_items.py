@@ -1,4 +1,4 @@
-"""Known answers from a table: which tasks measure raters, and what is expected of an answer to them."""
+"""Load known answers from a table: the tasks that check raters, and the answers expected to them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ COLUMNS = ("instruction", "criterion", "value")
 
 @dataclass
 class KnownAnswer:
-    """What is expected of the answers to one task; `place` is the first row that says so."""
+    """The answers expected to one task; `place` is the first row about it."""
 
     place: Place
     task: Task
@@ -29,9 +29,9 @@ class KnownAnswer:
 
 
 def mark_from_table(study: Study, file: Path) -> int:
-    """Mark the tasks that the file names, one row a criterion; how many. All of it or nothing.
+    """Mark the tasks that the file names, one row per criterion, and return their number. All or nothing.
 
-    Columns: instruction, model (and model_b of a pair), criterion, value (7, 6-8, or a level's key), and as wanted
+    Columns: instruction, model (and model_b of a pair), criterion, value (7, 6-8, or a level's key), and optionally
     purpose (gold, training, qualification), why and why_zh. Raises BadRow.
     """
     known: dict[int, KnownAnswer] = {}
@@ -48,7 +48,7 @@ def mark_from_table(study: Study, file: Path) -> int:
             try:
                 mark_gold(answer.task, answer.expected, purpose=answer.purpose, why=answer.why)
             except NotMarkable as problem:
-                raise answer.place.bad(str(problem).rstrip("."), "correct the row, or leave it out") from problem
+                raise answer.place.bad(str(problem).rstrip("."), "correct the row or remove it") from problem
             log_event(
                 study,
                 None,
@@ -67,7 +67,7 @@ def _add(answer: KnownAnswer, row: Row, criteria: dict[str, Criterion]) -> None:
             f"the task's rubric has no criterion {values['criterion']!r}", f"use one of {', '.join(criteria)}"
         )
     if criterion.key in answer.expected:
-        raise row.place.bad(f"{criterion.key} of this task is given twice", "keep one of the rows")
+        raise row.place.bad(f"{criterion.key} of this task has two rows", "remove one of them")
     answer.expected[criterion.key] = _expected(row.place, criterion, values["value"].strip())
     answer.purpose = values.get("purpose", "").strip() or answer.purpose
     for column, language in (("why", "en"), ("why_zh", "zh-hans")):
@@ -88,14 +88,14 @@ def _expected(place: Place, criterion: Criterion, written: str) -> float | list[
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         levels = ", ".join(str(level["key"]) for level in criterion.levels)
         raise place.bad(
-            f"{written!r} is no answer to {criterion.key}",
-            f"write a number, a range such as 6-8{', or one of ' + levels if levels else ''}",
+            f"{written!r} is not an answer to {criterion.key}",
+            f"enter a number, a range such as 6-8{', or one of ' + levels if levels else ''}",
         )
     return [ends[0], ends[1]]
 
 
 class _Tasks:
-    """The study's tasks by what a person calls them: the instruction and the models."""
+    """Finds the study's tasks by the names that people use: the instruction and the models."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -107,12 +107,12 @@ class _Tasks:
             self._known.setdefault(task.response_a.instruction.external_id, []).append(task)
 
     def task(self, row: Row) -> Task:
-        """Raises BadRow where none, or more than one, is meant."""
+        """The task that the row names. Raises BadRow if none or more than one matches."""
         name = row.values["instruction"]
         if name not in self._known:
             raise row.place.bad(
                 f"study {self.study.slug} has no task of instruction {name!r}",
-                "check the name, and that the study's tasks are made",
+                "check the name, and that the study's tasks have been created",
             )
         wanted = {row.values[column].strip() for column in ("model", "model_b") if row.values.get(column, "").strip()}
         found = [task for task in self._known[name] if wanted <= set(_models(task))]
@@ -123,7 +123,7 @@ class _Tasks:
             )
         if len(found) > 1:
             raise row.place.bad(
-                f"{len(found)} tasks of instruction {name!r} are meant", "say which in the columns model and model_b"
+                f"{len(found)} tasks of instruction {name!r} match", "name the models in the columns model and model_b"
             )
         return found[0]
 

@@ -142,7 +142,7 @@ class AnswerStore:
         repeat = self._times.get(mark, 0)
         if repeat and not self.repeats:
             raise place.bad(
-                f"{who} answers the same for the second time", "remove one of the two rows or say --duplicates repeat"
+                f"{who} has two answers to the same question", "remove one of the rows or use --duplicates repeat"
             )
         self._times[mark] = repeat + 1
         return repeat

@@ -195,7 +195,7 @@ def category_rows(study: Study, tally: Tally | None = None) -> list[CategoryRow]
         rows.append(group_row)
         rows.extend(row for _position, row in sorted(members, key=lambda member: (member[0], member[1].name)))
     if None in counts:
-        counts[None].name, counts[None].is_group = _("Without a category"), True
+        counts[None].name, counts[None].is_group = _("Uncategorized"), True
         rows.append(counts[None])
     return rows
 

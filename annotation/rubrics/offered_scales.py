@@ -17,9 +17,9 @@ ROLE_PREFERENCE, ROLE_CHECK = Criterion.Role.PREFERENCE.value, Criterion.Role.CH
 Offer = tuple[str, str | Promise, str]
 """A scale's key, what the page calls it, and the role of a question that has it."""
 
-FULFILMENT: Offer = ("fulfilment", gettext_lazy("Five levels, not met to fully met"), ROLE_ITEM)
+FULFILMENT: Offer = ("fulfilment", gettext_lazy("Five levels, from not met to fully met"), ROLE_ITEM)
 YES_OR_NO: Offer = ("yes_no", gettext_lazy("Yes or no"), ROLE_ITEM)
-OVERALL: Offer = ("overall10", gettext_lazy("Overall score, 0 to 10"), ROLE_OVERALL)
+OVERALL: Offer = ("overall10", gettext_lazy("Overall score from 0 to 10"), ROLE_OVERALL)
 OFFERS: dict[str, list[Offer]] = {
     Study.Kind.CHECKLIST: [FULFILMENT, YES_OR_NO, OVERALL],
     Study.Kind.STARS: [
@@ -30,7 +30,7 @@ OFFERS: dict[str, list[Offer]] = {
     Study.Kind.PAIR: [
         ("three", gettext_lazy("A, B or a tie"), ROLE_PREFERENCE),
         ("four", gettext_lazy("A, B, a tie, or both bad"), ROLE_PREFERENCE),
-        ("five", gettext_lazy("Five steps, A far better to B far better"), ROLE_PREFERENCE),
+        ("five", gettext_lazy("Five steps, from A far better to B far better"), ROLE_PREFERENCE),
     ],
     Study.Kind.CHECK: [("check", gettext_lazy("Yes or no"), ROLE_CHECK)],
 }

@@ -20,12 +20,12 @@ def studies_read_by(user: User) -> QuerySet[Study]:
 def study_read_by(user: User, slug: str, *, message: str = "") -> Study:
     """The study of this slug whose results the user may see; 404 for anybody else."""
     found = studies_read_by(user).filter(slug=slug).select_related("guideline", "rubric").order_by("pk")
-    return visible_or_404(found, message=message or gettext("There is no such study in your workspaces."))
+    return visible_or_404(found, message=message or gettext("Your workspaces have no such study."))
 
 
 def study_led_by(user: User, slug: str) -> Study:
     """The study of this slug that the user may change; 404 for anybody else."""
     study = study_read_by(user, slug)
     if not leads_workspace_of(user, study):
-        raise Http404(gettext("There is no such study in the workspaces that you lead."))
+        raise Http404(gettext("The workspaces that you lead have no such study."))
     return study

@@ -89,7 +89,7 @@ def create_study(
         except IntegrityError:
             continue
         return study
-    raise StudyRefused(_("Every address made of this name is taken; give the study another name."))
+    raise StudyRefused(_("Every address based on this name is already in use. Choose another name for the study."))
 
 
 def seed_from(public_id: str) -> int:
@@ -140,11 +140,14 @@ def check_study(study: Study) -> None:
         raise StudyRefused(*problem.args) from problem
     if study.policies.get("training") and not check_tasks(study, "training").exists():
         raise StudyRefused(
-            _("The study asks for training, but no task is marked for it. Mark some under known answers.")
+            _(
+                "The study starts with practice tasks, but no task is marked as practice. Mark some under “Known "
+                "answers”."
+            )
         )
     if mark is not None and not check_tasks(study, "qualification").exists():
         raise StudyRefused(
-            _("The study asks for qualification, but no task is marked for it. Mark some under known answers.")
+            _("The study has a qualification, but no task is marked for it. Mark some under “Known answers”.")
         )
 
 
@@ -179,11 +182,14 @@ def is_large(study: Study) -> bool:
 def request_launch(study: Study, *, by: User | None) -> None:
     """Note that the study is to be prepared and opened; raises StudyRefused."""
     if study.status != Study.Status.DRAFT:
-        raise StudyRefused(_("The study is launched already."))
+        raise StudyRefused(_("The study has already been launched."))
     wanted = len(planned_tasks(study))
     if not wanted:
         raise StudyRefused(
-            _("The choices make no task: choose responses that have a text, and a rubric that fits this kind of study.")
+            _(
+                "Your choices do not give any tasks. Choose responses that have a text and a rubric that fits "
+                "this type of study."
+            )
         )
     check_study(study)
     study.policies = {**study.policies, "launching": wanted}
@@ -238,11 +244,13 @@ def _end_launch(study: Study, refused: str = "") -> None:
 def set_status(study: Study, status: str, *, by: User) -> None:
     """Open, pause or close a launched study; raises StudyRefused."""
     if status not in CHANGES.get(study.status, ()):
-        raise StudyRefused(_("The study's state does not allow that step. Reload the page to see its state."))
+        raise StudyRefused(
+            _("The study cannot be changed this way in its current state. Reload the page to see the state.")
+        )
     before = study.status
     with transaction.atomic():
         if not Study.objects.filter(pk=study.pk, status=before).update(status=status):
-            raise StudyRefused(_("Somebody else changed the study's state. Reload the page to see it."))
+            raise StudyRefused(_("Someone else has changed the state of the study. Reload the page to see it."))
         log_event(study, by, f"{status}_study", before={"status": before}, after={"status": status})
     study.status = status
 
@@ -278,7 +286,7 @@ def drop_task(task: Task, *, by: User | None) -> None:
     study = task.study
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
-            raise StudyRefused(_("The task was given to a rater already; mask the words instead."))
+            raise StudyRefused(_("A rater has already been given this task. Mask the words instead."))
         gone, _each = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
         log_event(study, by, "drop_task", about=task, before={"task": task.key}, after={"seats": gone})
         change_policies(study, dropped=sorted({*study.policies.get("dropped", ()), task.key}))

@@ -172,7 +172,7 @@ def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
             first, make_judge_rater(study.workspace, label), values(9), status="derived", discredited=discredited
         )
     notes = {one.name: one.note for one in comparison_of(first, []).columns}
-    assert notes["misled"] == "failed its planted texts" != notes["sound"]
+    assert notes["misled"] == "failed its canary texts" != notes["sound"]
 
 
 # Pages
@@ -181,7 +181,7 @@ def test_the_queue_and_its_threshold(as_lead, study, django_assert_max_num_queri
     with django_assert_max_num_queries(20):
         html = markup(as_lead.get(to("disagreements", study)))
     assert html.index(first.public_id) < html.index(second.public_id)
-    assert "2 tasks on which people differ wait for a decision." in html
+    assert "2 tasks on which raters disagree need a decision." in html
     part = markup(as_lead.get(to("disagreements", study) + "?least=20", headers=HTMX))
     assert "<html" not in part and first.public_id in part and second.public_id not in part
 
@@ -195,11 +195,11 @@ def test_a_decision_in_the_browser(as_lead, study, django_assert_max_num_queries
     task = tasks_of(study)[0]
     with django_assert_max_num_queries(24):
         html = markup(as_lead.get(to("task", study, task.public_id)))
-    assert "2 answers to this task." in html and "model0" in html and "Some words about it" in html
+    assert "This task has 2 ratings." in html and "model0" in html and "Some words about it" in html
     assert as_lead.post(to("task", study, task.public_id), {}).status_code == 422
     assert as_lead.post(to("task", study, task.public_id), sent())["Location"] == to("task", study, task.public_id)
     html = markup(as_lead.get(to("task", study, task.public_id)))
-    assert "Your own answer stands beside them." in html and "3 answers to this task." in html
+    assert "Your own answer is shown beside them." in html and "This task has 3 ratings." in html
     assert "decided" in markup(as_lead.get(to("disagreements", study)))
 
 

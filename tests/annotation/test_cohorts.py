@@ -422,10 +422,10 @@ class TestTheLeadsPage:
             skip(assignment=assignment, reason="broken", clock=clock())
             Seat.objects.filter(task=assignment.task).update(draw_key=0)
         html = markup(lead.get(self.address(study)))
-        assert "Skipped by everybody" in html
+        assert "Skipped by every rater" in html
         assert "The text is broken or missing (2)" in html
         lead.post(self.address(study, "set_aside", assignment.task.public_id))
-        assert "Skipped by everybody" not in markup(lead.get(self.address(study)))
+        assert "Skipped by every rater" not in markup(lead.get(self.address(study)))
 
     def test_every_action_enters_the_log_with_what_was_and_what_is(self, lead, study):
         lead.post(self.address(study), {"name": "Prolific", "kind": "crowd", "days": "7"})

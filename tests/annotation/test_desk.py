@@ -68,7 +68,7 @@ def test_categories_stand_in_the_benchmarks_order(study):
     study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-0").update(category=letter)
     study.tasks.first().response_a.instruction.__class__.objects.filter(external_id="essays-1").update(category=None)
     rows = category_rows(study)
-    assert [row.name for row in rows] == ["Writing", "Letter", "Essay", "Without a category"]
+    assert [row.name for row in rows] == ["Writing", "Letter", "Essay", "Uncategorized"]
     assert [row.tasks for row in rows] == [6, 2, 4, 2]
 
 
@@ -90,7 +90,7 @@ def test_the_desk_of_a_lead(client, study, lead):
     Flag.objects.create(task=study.tasks.first(), rater=Rater.objects.get(label="ann"), kind="note", text="Ends early")
     client.force_login(lead)
     html = markup(client.get(desk_of(study)))
-    assert "3 of 16 places in 8 tasks are answered, by 1 rater." in html
+    assert "1 rater has given 3 of the 16 ratings needed for 8 tasks." in html
     assert "1 judge gave 8 verdicts." in html
     assert "badge-simulated" in html
     assert "badge-scripted" in html
@@ -135,9 +135,9 @@ def test_an_imported_study_of_positions_names_no_persons(client, lead):
             make_answer(task, slot, VALUES)
     client.force_login(lead)
     html = markup(client.get(desk_of(imported)))
-    assert "8 answers of people to 4 tasks; the data names positions, not persons." in html
+    assert "People gave 8 ratings for 4 tasks. The data set identifies positions, not individual raters." in html
     assert "Positions" in html
-    assert "places" not in html
+    assert "ratings needed" not in html
 
 
 def test_no_study_yet(client):
@@ -172,5 +172,5 @@ def test_the_list_of_studies(client, study, lead, django_assert_max_num_queries)
     with django_assert_max_num_queries(9):
         html = markup(client.get(reverse("annotation:studies")))
     assert "Essays" in html
-    assert "3 of 16 places" in html
+    assert "3 of 16 ratings" in html
     assert "badge-simulated" in html

@@ -263,7 +263,7 @@ class TestHonestPeople:
         assert Cohort.objects.get().joins_per_hour == 60
         lead.post(change, {"do": "joins", "joins_per_hour": ""})
         assert Cohort.objects.get().joins_per_hour is None
-        assert "Any number may join from one network" in markup(lead.get(page))
+        assert "No limit per network" in markup(lead.get(page))
 
     def test_raters_on_site_share_one_computer(self, study):
         cohort = make_cohort(study, "here", "onsite")

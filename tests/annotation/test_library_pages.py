@@ -34,7 +34,7 @@ def test_a_rubric_is_read_with_its_scales_and_found_by_its_key(reader):
     rubric = Rubric.objects.get()
     page = markup(reader.get(url("rubrics")))
     assert rubric.key in page and "Essay" in page
-    assert "No rubric here" in markup(reader.get(url("rubrics"), {"q": "zzz"}))
+    assert "No rubrics found" in markup(reader.get(url("rubrics"), {"q": "zzz"}))
     page = markup(reader.get(url("rubric", rubric.pk)))
     assert "Is quality 0 there?" in page and "level 4" in page and "0 to 10" in page
 

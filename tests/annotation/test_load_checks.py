@@ -52,7 +52,7 @@ def test_checks_are_loaded_once_and_asked_of_their_parts(benchmark, tmp_path, ca
     [
         ("diary-9,Does she run?,,3,Week,,", "no instruction 'diary-9'"),
         ("diary-0,,,3,Week,,", "the question is empty"),
-        ("diary-0,Does she run?,,third,Week,,", "third names no part"),
+        ("diary-0,Does she run?,,third,Week,,", "third is not a part number"),
         ("diary-0,Does she run?,,3,,,", "the parts have no name"),
         ("diary-0,Does she run?,,3,Week,often,", "'often' is no kind"),
         ("diary-0,Does she run?,,3,Week,,many", "'many' is no number"),

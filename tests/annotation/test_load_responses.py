@@ -116,11 +116,11 @@ def test_instructions_may_come_as_parts_and_other_texts_than_the_stored_are_told
 def test_a_response_that_says_who_wrote_it_is_told_once(tmp_path):
     rows = [*ROWS, {"instruction": "b", "model": "Zephyr-7B", "response": "Well, I am Zephyr and I like it."}]
     said = load(write(tmp_path, rows))
-    assert "In 1 responses the text says which model wrote it, such as 'Well, I am Zephyr and I like it.'" in said
+    assert "Responses that say which model wrote them: 1, such as 'Well, I am Zephyr and I like it.'" in said
     assert "says which model" not in load(write(tmp_path, rows))
 
 
 def test_a_file_of_which_no_row_can_be_taken_leaves_nothing(tmp_path):
-    with pytest.raises(CommandError, match=r"No row can be taken; the first: rows\.jsonl line 1"):
+    with pytest.raises(CommandError, match=r"No row can be loaded\. The first problem: rows\.jsonl line 1"):
         load(write(tmp_path, [{"instruction": "", "model": "m", "response": "x"}]), "--on-error", "skip")
     assert not GenerationRun.objects.exists()

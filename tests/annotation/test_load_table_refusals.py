@@ -74,8 +74,7 @@ def refused(tmp_path):
         ),
         (
             GOOD + "x,p0,a,1\n",
-            "r.csv line 3: p0 answers the same for the second time; remove one of the two rows or say "
-            "--duplicates repeat.",
+            "r.csv line 3: p0 has two answers to the same question; remove one of the rows or use --duplicates repeat.",
         ),
         (GOOD.encode() + b"y,p\xe9,a,1\n", "r.csv line 3: byte 4 of the line is not UTF-8; save the file as UTF-8."),
         (GOOD + ",p0,a,1\n", "r.csv line 3: item is empty; every row needs its item."),
@@ -184,7 +183,7 @@ def test_odd_numbers_of_order_and_seconds(refused):
             ("--where", "kind=x"),
             "r.csv line 1: there is no column 'kind'; the columns are item, rater, criterion, value.",
         ),
-        (("--where", "item=nothing"), "No row of r.csv has what --where asks for; check its values."),
+        (("--where", "item=nothing"), "No row of r.csv matches --where; check its values."),
         (("--scale", "a=6:1"), "'6:1' is not a range; write it as 1:6, or 1:6:1 with its step."),
         (("--scale", "a=0:1e308"), "'0:1e308' is not a range; write it as 1:6, or 1:6:1 with its step."),
         (("--scale", "b=1:6"), "r.csv has no criterion 'b' for --scale; its criteria are a."),
@@ -294,7 +293,7 @@ def test_a_study_that_says_otherwise(refused, tmp_path):
 
 def test_skipping_every_row_is_no_load(refused):
     message = refused("ratings", HEADER + "x,p0,a,9\n", *RATINGS, "--on-error", "skip")
-    assert message.startswith("No row can be taken; the first: r.csv line 2: '9' is off the scale of a")
+    assert message.startswith("No row can be loaded. The first problem: r.csv line 2: '9' is off the scale of a")
 
 
 @pytest.mark.parametrize(
@@ -312,8 +311,8 @@ def test_skipping_every_row_is_no_load(refused):
         (
             "x,m,n,p0,A\ny,n,m,p0,A\nx,n,m,p0,B",
             (),
-            "r.csv line 4: p0 answers the same for the second time; remove one of "
-            "the two rows or say --duplicates repeat.",
+            "r.csv line 4: p0 has two answers to the same question; remove one of "
+            "the rows or use --duplicates repeat.",
         ),
         ("x,m,n,p0,A", ("--column", "first=rater"), "r.csv line 2: rater is 'p0'; say A or B, or the model's name."),
     ],

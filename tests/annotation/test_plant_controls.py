@@ -38,7 +38,7 @@ def test_gold_is_marked_and_copies_are_made(study, tmp_path, capsys):
         encoding="utf-8",
     )
     call_command("plant_controls", study.slug, gold=file, degraded=2)
-    assert capsys.readouterr().out == "1 tasks have a known answer.\n2 degraded copies made, 2 in all.\n"
+    assert capsys.readouterr().out == "1 tasks have a known answer.\nCreated 2 attention checks; the study now has 2.\n"
     task.refresh_from_db()
     assert task.gold == {
         "purpose": "training",
@@ -67,11 +67,11 @@ def test_what_measures_raters_is_not_among_the_tasks_counted(study, tmp_path):
         ("{i},gpt-9,overall,7", "by gpt-9; use model0, model1"),
         ("{i},,overall,7", "2 tasks of instruction"),
         ("{i},{m},style,7", "no criterion 'style'; use one of item0"),
-        ("{i},{m},overall,good", "'good' is no answer to overall"),
+        ("{i},{m},overall,good", "'good' is not an answer to overall"),
         ("{i},{m},overall,8-6", "'8-6' is no answer"),
         ("{i},{m},overall,11", "not on the scale of overall"),
         ("{i},{m},overall,7,probe", "not one of gold"),
-        ("{i},{m},overall,7\n{i},{m},overall,8", "given twice"),
+        ("{i},{m},overall,7\n{i},{m},overall,8", "has two rows"),
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_nothing_marked(study, tmp_path, row, said):
@@ -120,13 +120,15 @@ def test_a_draft_gets_its_tasks_first(study, tmp_path):
 
 def test_it_says_when_texts_run_out(study, capsys):
     call_command("plant_controls", study.slug, degraded=9)
-    assert capsys.readouterr().out.startswith("6 degraded copies made, 6 in all. The study has no more texts")
+    assert capsys.readouterr().out.startswith(
+        "Created 6 attention checks; the study now has 6. The study has no more texts"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["essays"], "Say what to plant"),
+        (["essays"], "Choose what to add"),
         (["essays", "--degraded", "-1"], "1 or more"),
         (["nothing", "--degraded", "1"], "no study 'nothing'"),
         (["essays", "--gold", "missing.csv"], "cannot be opened"),

@@ -389,7 +389,7 @@ class TestPages:
         desk = reverse("annotation:cohorts", args=[study.slug])
         html = markup(client.get(desk))
         assert "Let me on, please." in html
-        assert "1 appeal waits for you." in html
+        assert "1 appeal needs your decision." in html
         client.post(reverse("annotation:change_rater", args=[study.slug, rater.public_id]), {"do": "resume"})
         client.force_login(user)
         assert "/rate/" in client.post(reverse("annotation:start", args=[study.slug]))["Location"]

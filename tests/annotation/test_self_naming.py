@@ -79,7 +79,7 @@ def test_the_command_says_what_it_found(study, capsys):
     call_command("scan_self_naming", study.slug)
     out = capsys.readouterr().out
     assert "essays-0: Of course. I am Claude" in out
-    assert "1 responses in 3 tasks name their model; 1 newly flagged." in out
+    assert "1 responses in 3 tasks name their model; 1 are newly flagged." in out
     with pytest.raises(CommandError, match="has no study 'nothing'"):
         call_command("scan_self_naming", "nothing")
 
@@ -160,7 +160,7 @@ def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client,
 def test_a_draft_is_looked_through_before_its_launch(client, draft, lead):
     client.force_login(lead)
     address = reverse("annotation:self_naming", args=[draft.slug])
-    assert "have not been looked through yet" in markup(client.get(address))
+    assert "have not been scanned yet" in markup(client.get(address))
     change(client, draft, "scan")
     assert "<mark>Claude</mark>" in markup(client.get(address))
     assert launch(client, draft) == "draft"
@@ -170,7 +170,7 @@ def test_the_desk_says_so_until_it_is_decided(client, study, lead):
     scan_study(study)
     client.force_login(lead)
     desk = reverse("annotation:desk", args=[study.slug])
-    assert "1 task whose response names its model" in markup(client.get(desk))
+    assert "1 task with a self-revealing response" in markup(client.get(desk))
     change(client, study, "keep")
     assert "names its model" not in markup(client.get(desk))
 
@@ -208,7 +208,7 @@ def test_a_table_of_ratings_is_looked_through_when_it_is_loaded(study, tmp_path,
         benchmark=study.benchmark.slug,
         column=[f"{name}={name}" for name in ("item", "model", "rater", "criterion", "value")],
     )
-    assert "In 1 tasks a response says which model wrote it" in capsys.readouterr().err
+    assert "Tasks with a response that says which model wrote it: 1." in capsys.readouterr().err
     assert Flag.objects.get(task__study__slug="rated").kind == SELF_NAMING
 
 

@@ -213,7 +213,7 @@ def test_controls_are_made_at_launch(source, lead):
 def test_a_study_without_tasks_is_not_launched(source, lead):
     empty = Benchmark.objects.create(workspace=source.workspace, slug="empty")
     study = create_study(workspace=source.workspace, names={"en": "E"}, kind="stars", benchmark=empty, by=lead)
-    with pytest.raises(StudyRefused, match="make no task"):
+    with pytest.raises(StudyRefused, match="do not give any tasks"):
         request_launch(study, by=lead)
 
 
@@ -222,7 +222,7 @@ def test_a_study_without_tasks_is_not_launched(source, lead):
     [
         ({"overlap": 0}, "overlap"),
         ({"probe_rate": 0.9}, "probe_rate"),
-        ({"training": True}, "training"),
+        ({"training": True}, "practice tasks"),
         ({"qualification": {"of": 3, "pass": 2}}, "qualification"),
         ({"checks": {"window": 2, "failed": 5}}, "checks"),
         ({"minimum": {"answers": 0}}, "minimum answers"),
@@ -279,7 +279,7 @@ def test_states_follow_each_other(source, lead):
         set_status(study, "draft", by=lead)
     stale = Study.objects.get(pk=study.pk)
     set_status(study, "paused", by=lead)
-    with pytest.raises(StudyRefused, match="Somebody else"):
+    with pytest.raises(StudyRefused, match="Someone else"):
         set_status(stale, "closed", by=lead)
     verbs = Event.objects.filter(object_id=study.public_id).values_list("verb", flat=True)
     assert Counter(verbs)["open_study"] == 2

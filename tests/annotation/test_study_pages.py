@@ -309,7 +309,7 @@ def test_a_task_is_marked_and_made_ordinary_again(as_lead, study):
     task.refresh_from_db()
     expected = {"overall": [4.0, 7.0], "item0": 1.0}
     assert task.gold == {"purpose": "training", "expected": expected, "why": {"en": "Because."}}
-    assert "Training" in markup(as_lead.get(to("known_answers", study)))
+    assert "Practice" in markup(as_lead.get(to("known_answers", study)))
     as_lead.post(to("unmark_task", study, task.public_id))
     task.refresh_from_db()
     assert task.gold is None
@@ -348,7 +348,7 @@ def test_every_step_stands_in_the_history(as_lead, study, django_assert_max_num_
     as_lead.post(to("change_status", study), {"status": "paused"})
     with django_assert_max_num_queries(20):
         html = markup(as_lead.get(to("history", study)))
-    for words in ("made the study", "changed the study", "launched the study", "paused the study", "lena"):
+    for words in ("created the study", "changed the study", "launched the study", "paused the study", "lena"):
         assert words in html
 
 
@@ -375,10 +375,10 @@ def test_tasks_to_mark_are_told_apart_by_their_models_and_come_in_pages(as_lead,
         )
     first = markup(as_lead.get(to("known_answers", study)))
     second = markup(as_lead.get(to("known_answers", study), {"page": 2}))
-    assert [page.count("Read and mark") for page in (first, second)] == [30, 16]
+    assert [page.count("Review and mark") for page in (first, second)] == [30, 16]
     assert "model0" in first
     found = markup(as_lead.get(to("known_answers", study), {"q": "model1"}))
-    assert found.count("Read and mark") == 3
+    assert found.count("Review and mark") == 3
 
 
 def test_a_marked_task_is_in_the_plan_no_more(as_lead, study):

@@ -52,7 +52,7 @@ def write_questions(page, base, kind):
     for name, value in SCALES[kind].items():
         page.select_option(f"[name='{name}']", value)
     page.locator("main form button.button").first.click()
-    page.wait_for_selector("text=Saved: the study asks these questions.")
+    page.wait_for_selector("text=The questions have been saved.")
     assert fits(page)
 
 
@@ -117,4 +117,4 @@ def test_from_nothing_to_the_first_answer(open_page, kind):
     visitor.wait_for_function("id => document.getElementById('task')?.dataset.assignment !== id", arg=first.public_id)
     assert Score.objects.filter(assignment=first).exists()
     lead.goto(base)
-    assert f"1 of {2 * TASKS[kind]} places" in lead.locator(".answer").first.text_content()
+    assert f"1 of the {2 * TASKS[kind]} ratings needed" in lead.locator(".answer").first.text_content()

@@ -261,7 +261,7 @@ def test_bad_lines_may_be_skipped_into_a_report(clone, settings, tmp_path):
 def test_a_second_verdict_on_the_same_response_is_refused(clone):
     rows = [clone.judged("main_exp", "m1", number) for number in (0, 1, 1)]
     lines(clone.judgements(), rows)
-    with pytest.raises(CommandError, match=r"line 3: gpt-4o answers the same for the second time;"):
+    with pytest.raises(CommandError, match=r"line 3: gpt-4o has two answers to the same question;"):
         load(clone.root)
 
 

@@ -1,4 +1,4 @@
-"""Load what each instruction of a benchmark asked for, to be checked by people or a judge, part by part."""
+"""Load the checks of a benchmark's instructions, which people or a judge answer part by part."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from generation.models import Benchmark
 
 
 class Command(BaseCommand):
-    help = "Load the checks of a benchmark's instructions: yes-or-no questions of the parts of long responses."
+    help = "Load the checks of a benchmark's instructions: yes-or-no questions about the parts of long responses."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark's slug")
@@ -20,8 +20,8 @@ class Command(BaseCommand):
             "file",
             type=Path,
             metavar="FILE",
-            help="a table, a row for each check: instruction, question, and as wanted question_zh, numbers (19, 23-25 or "
-            "13-52/5; none for the whole text), mark (Week), kind (single, range, periodic), asked (parts asked for)",
+            help="a table with one row per check: instruction, question, and optionally question_zh, numbers (19, 23-25 or "
+            "13-52/5; empty for the whole text), mark (Week), kind (single, range, periodic), asked (number of parts)",
         )
         parser.add_argument("--workspace", default="", metavar="SLUG")
 
@@ -36,4 +36,4 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Workspace {workspace.slug} has no benchmark {options['benchmark']!r}; the library lists them."
             ) from problem
-        self.stdout.write(f"Rubrics of checks, one an instruction: {counts}.")
+        self.stdout.write(f"Rubrics of checks, one per instruction: {counts}.")

@@ -1,4 +1,4 @@
-"""Load responses that were generated elsewhere, with their instructions where the benchmark lacks them."""
+"""Load responses that were generated elsewhere, and the instructions that the benchmark lacks."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,23 +31,33 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("file", type=Path)
-        add("--benchmark", required=True, metavar="SLUG", help="The benchmark they answer; made where new.")
-        add("--model", default="", help="Who wrote them all, where no column says.")
-        add("--run", default="", metavar="NAME", help="The run to load them into; else the benchmark's run of imports.")
-        add("--experiment", default=MAIN_EXPERIMENT, help="main, or another such as length-4k.")
+        add(
+            "--benchmark",
+            required=True,
+            metavar="SLUG",
+            help="The benchmark of the responses; it is created if it does not exist.",
+        )
+        add("--model", default="", help="The model that wrote all responses, if no column names it.")
+        add(
+            "--run",
+            default="",
+            metavar="NAME",
+            help="The run to load into; the default is the benchmark's run of imports.",
+        )
+        add("--experiment", default=MAIN_EXPERIMENT, help="The experiment: main, or another such as length-4k.")
         add(
             "--column",
             action="append",
             default=[],
             metavar="NAME=COLUMN",
-            help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. Those of an instruction "
-            "are read where the benchmark lacks it; sample numbers a model's responses to one, from 0.",
+            help=f"The column of the file that holds a value; the names are {', '.join(COLUMNS)}. Columns of an "
+            "instruction are used if the benchmark lacks it; sample numbers a model's responses to it from 0.",
         )
         add(
             "--on-error",
             choices=["refuse", "skip"],
             default="refuse",
-            help="skip leaves bad rows out and writes a report of them.",
+            help="skip leaves out bad rows and reports them.",
         )
         add("--workspace", default="", metavar="SLUG")
 
@@ -60,7 +70,9 @@ class Command(BaseCommand):
             if len(options[name]) > most:
                 raise CommandError(f"--{name} is too long; keep it to {most} characters.")
         if "model" not in columns and not options["model"] and not _has_model(options["file"]):
-            raise CommandError("Say who wrote the responses: --model NAME, or the column with --column model=COLUMN.")
+            raise CommandError(
+                "Name the model that wrote the responses with --model NAME, or its column with --column model=COLUMN."
+            )
         try:
             with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
                 workspace = workspace_for_load(options["workspace"])
@@ -70,7 +82,7 @@ class Command(BaseCommand):
                 records = read_responses(options["file"], columns, on_bad, model=options["model"])
                 counts = loader.load(_counted(records, progress)) + Counts(skipped=len(skipped))
                 if skipped and counts == Counts(skipped=len(skipped)):
-                    raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
+                    raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
                 if counts.created:
                     Event.objects.create(
                         workspace=workspace,
@@ -90,12 +102,12 @@ class Command(BaseCommand):
             self.stdout.write(f"The skipped rows are listed in {report}.")
 
     def _tell_self_naming(self, created: list[int]) -> None:
-        """After the load is stored, since every text is read again."""
+        """Report self-revealing responses. Called after the load is stored because it reads every text again."""
         found = excerpts_of(created)
         if found:
             self.stderr.write(
-                f"In {len(found)} responses the text says which model wrote it, such as {found[0]!r}. A new study of "
-                "them asks at its launch what becomes of the words; for one that is open: "
+                f"Responses that say which model wrote them: {len(found)}, such as {found[0]!r}. A new study "
+                "of them asks at its launch how to handle the words. For a study that is open, run "
                 "manage.py scan_self_naming STUDY --mask"
             )
 

@@ -44,7 +44,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=COLUMNS)
         parser.add_argument("file", type=Path)
-        parser.add_argument("--study", required=True, metavar="SLUG", help="The study to load into; made where new.")
+        parser.add_argument(
+            "--study", required=True, metavar="SLUG", help="The study to load into; it is created if it does not exist."
+        )
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--name", default="", help="The study's title.")
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
@@ -58,27 +60,29 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME=COLUMN",
-            help="Which column of the file holds what; the names are "
+            help="The column of the file that holds a value; the names are "
             + "; ".join(f"for {kind} {', '.join(names)}" for kind, names in COLUMNS.items())
             + ".",
         )
-        add("--wide", default="", metavar="COLUMN,COLUMN", help="Each of these columns holds one rater's answers.")
-        add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="Only rows with this value.")
+        add("--wide", default="", metavar="COLUMN,COLUMN", help="The columns that each hold one rater's answers.")
+        add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="Load only rows with this value.")
         add(
             "--judge",
             action="append",
             default=[],
             metavar="COLUMN",
-            help="With --wide, a judge's column; else the column that names the judge, or says yes or no.",
+            help="With --wide, a column of a judge; otherwise the column that names the judge or says yes or no.",
         )
-        add("--judge-prefix", default="", metavar="PREFIX", help="Raters whose name begins so are judges.")
-        add("--judge-name", default="", metavar="NAME", help="All rows are this judge's.")
+        add(
+            "--judge-prefix", default="", metavar="PREFIX", help="Raters whose name begins with this prefix are judges."
+        )
+        add("--judge-name", default="", metavar="NAME", help="All rows are answers of this judge.")
         add(
             "--map",
             action="append",
             default=[],
             metavar="LABEL=CHOICE",
-            help=f"What the file's label means: one of {', '.join(CHOICES)}.",
+            help=f"The meaning of a label in the file: one of {', '.join(CHOICES)}.",
         )
 
     def _add_rules(self, parser: CommandParser) -> None:
@@ -88,22 +92,27 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="KEY=SCALE",
-            help="A criterion's scale (* for all): 1:6, 1:6:1 with its step, or levels as 1,3,5 or No,Unsure,Yes. "
-            "Numbers need one; labels become levels in the order in which they come.",
+            help="The scale of a criterion (* for all): 1:6, 1:6:1 with a step, or levels such as 1,3,5 or No,Unsure,Yes. "
+            "Numbers need a scale; labels become levels in the order in which they appear.",
         )
-        add("--overall", default="", metavar="KEY", help="The criterion that is the overall score.")
+        add("--overall", default="", metavar="KEY", help="The criterion that holds the overall score.")
         add("--off-scale", choices=["refuse", "keep", "unscored"], default="refuse")
         add("--duplicates", choices=["refuse", "repeat"], default="refuse")
-        add("--slots", action="store_true", help="The raters are positions in the data, not persons.")
-        add("--provenance", choices=Rater.Provenance.values, default="", help="Say so if nobody real answered.")
-        add("--benchmark", default="", metavar="SLUG", help="The items are this benchmark's; unknown ones are refused.")
-        add("--create-items", action="store_true", help="Make the items that the benchmark lacks, without texts.")
-        add("--experiment", default=MAIN_EXPERIMENT, help="Of the benchmark's responses those of this experiment.")
+        add("--slots", action="store_true", help="The raters are positions in the data, not individual people.")
+        add(
+            "--provenance",
+            choices=Rater.Provenance.values,
+            default="",
+            help="Set this if the answers are not from real people.",
+        )
+        add("--benchmark", default="", metavar="SLUG", help="The benchmark of the items; unknown items are refused.")
+        add("--create-items", action="store_true", help="Create items that the benchmark lacks, without texts.")
+        add("--experiment", default=MAIN_EXPERIMENT, help="Use the benchmark's responses from this experiment.")
         add(
             "--on-error",
             choices=["refuse", "skip"],
             default="refuse",
-            help="skip leaves bad rows out and writes a report of them.",
+            help="skip leaves out bad rows and reports them.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -117,11 +126,11 @@ class Command(BaseCommand):
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
                 counts += Counts(skipped=len(skipped))
                 if counts == Counts():
-                    raise TableRefused(f"No row of {options['file'].name} has what --where asks for; check its values.")
+                    raise TableRefused(f"No row of {options['file'].name} matches --where; check its values.")
                 if counts == Counts(empty=counts.empty):
                     raise TableRefused(f"No row of {options['file'].name} has a value; check which column holds it.")
                 if counts == Counts(skipped=len(skipped)):
-                    raise TableRefused(f"No row can be taken; the first: {skipped.problems[0]}")
+                    raise TableRefused(f"No row can be loaded. The first problem: {skipped.problems[0]}")
                 if counts.created or counts.unscored:
                     Event.objects.create(
                         workspace=workspace,
@@ -137,8 +146,8 @@ class Command(BaseCommand):
         self._print(study, items, counts, report, options["json"])
         if naming:
             self.stderr.write(
-                f"In {naming} tasks a response says which model wrote it: mask the words or drop the tasks with "
-                f"manage.py scan_self_naming {study.slug}, or on the study's page of them."
+                f"Tasks with a response that says which model wrote it: {naming}. Mask the words or drop the tasks with "
+                f"manage.py scan_self_naming {study.slug}, or on the study's page of self-revealing responses."
             )
 
     def _print(self, study: Study, items: Items, counts: Counts, report: Path | None, as_json: bool) -> None:

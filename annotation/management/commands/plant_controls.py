@@ -1,4 +1,4 @@
-"""Put tasks with a known answer among a study's tasks: gold items from a table, degraded copies made here."""
+"""Add tasks with a known answer to a study: gold items from a table, and attention checks created here."""
 
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from core.tables.bad_rows import BadRow
 
 class Command(BaseCommand):
     help = (
-        "Put tasks with a known answer among a study's tasks: gold items of a table, and degraded copies of its "
-        "responses. They come between the others, at the study's rates, and count in no result about the responses."
+        "Add tasks with a known answer to a study: gold items from a table, and attention checks, which are degraded "
+        "copies of responses. Raters get them among the other tasks; results about the responses leave them out."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,24 +28,24 @@ class Command(BaseCommand):
             "--gold",
             type=Path,
             metavar="FILE",
-            help="a table, a row for each expected answer: instruction, model (and model_b of a pair), criterion, value "
-            "(7, 6-8 or a level), and as wanted purpose (gold, training, qualification), why, why_zh",
+            help="a table with one row per expected answer: instruction, model (and model_b of a pair), criterion, value "
+            "(7, 6-8 or a level), and optionally purpose (gold, training, qualification), why, why_zh",
         )
         parser.add_argument(
             "--degraded",
             type=int,
             default=0,
             metavar="N",
-            help="make N more copies with the end cut, a paragraph doubled or sections swapped",
+            help="create N more copies with the end cut off, a paragraph repeated or sections swapped",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = self._study(options)
         wanted = options["degraded"]
         if options["gold"] is None and not wanted:
-            raise CommandError("Say what to plant: --gold FILE, --degraded N, or both.")
+            raise CommandError("Choose what to add with --gold FILE, --degraded N, or both.")
         if wanted < 0:
-            raise CommandError(f"--degraded {wanted}: give a number of copies, 1 or more.")
+            raise CommandError(f"--degraded {wanted} is not a number of copies; enter 1 or more.")
         try:
             with transaction.atomic():
                 if study.status == Study.Status.DRAFT:
@@ -60,8 +60,12 @@ class Command(BaseCommand):
             self.stdout.write(f"{marked} tasks have a known answer.")
         if wanted:
             in_all = check_tasks(study, CONTROL).count()
-            short = "" if made == wanted else " The study has no more texts that are long enough and have none yet."
-            self.stdout.write(f"{made} degraded copies made, {in_all} in all.{short}")
+            short = (
+                ""
+                if made == wanted
+                else " The study has no more texts that are long enough and have no attention check yet."
+            )
+            self.stdout.write(f"Created {made} attention checks; the study now has {in_all}.{short}")
 
     def _study(self, options: dict[str, Any]) -> Study:
         try:
@@ -71,5 +75,5 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except Study.DoesNotExist as error:
             raise CommandError(
-                f"Workspace {workspace.slug} has no study {options['study']!r}; the page Studies lists them."
+                f"Workspace {workspace.slug} has no study {options['study']!r}; the Studies page lists them."
             ) from error

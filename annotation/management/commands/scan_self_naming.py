@@ -1,4 +1,4 @@
-"""Find the responses of a study in which a model names itself."""
+"""Find the responses of a study that say which model wrote them."""
 
 from typing import Any
 
@@ -13,15 +13,17 @@ MOST_SHOWN = 20
 
 
 class Command(BaseCommand):
-    help = "Flag the responses in which a model names itself; black the names out, or drop the tasks."
+    help = "Flag the responses that say which model wrote them, and optionally mask the names or drop the tasks."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="the study's slug")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         action = parser.add_mutually_exclusive_group()
-        action.add_argument("--mask", action="store_true", help="black the names out on the rating screens")
-        action.add_argument("--unmask", action="store_true", help="show the texts as they are again")
-        action.add_argument("--drop", action="store_true", help="take the tasks nobody has begun out of the study")
+        action.add_argument("--mask", action="store_true", help="mask the names on the rating screens")
+        action.add_argument("--unmask", action="store_true", help="stop masking the names")
+        action.add_argument(
+            "--drop", action="store_true", help="remove the tasks that no one has started from the study"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -31,7 +33,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except Study.DoesNotExist as error:
             raise CommandError(
-                f"Workspace {workspace.slug} has no study {options['study']!r}; the page Studies lists them."
+                f"Workspace {workspace.slug} has no study {options['study']!r}; the Studies page lists them."
             ) from error
         result = scan_study(study)
         for one in result.found[:MOST_SHOWN]:
@@ -39,11 +41,13 @@ class Command(BaseCommand):
         if len(result.found) > MOST_SHOWN:
             self.stdout.write(f"... and {len(result.found) - MOST_SHOWN} more.")
         self.stdout.write(
-            f"{len(result.found)} responses in {result.tasks} tasks name their model; {result.flagged} newly flagged."
+            f"{len(result.found)} responses in {result.tasks} tasks name their model; {result.flagged} are newly flagged."
         )
         if options["mask"] or options["unmask"]:
             mask_names(study, masked=options["mask"])
-            self.stdout.write("Their names are blacked out for raters." if options["mask"] else "Names are shown.")
+            self.stdout.write(
+                "The names are masked for raters." if options["mask"] else "The names are shown to raters."
+            )
         if options["drop"]:
             gone, begun = _drop(study, result.found)
             why = "since somebody has begun them (--mask hides the names)"
@@ -51,7 +55,7 @@ class Command(BaseCommand):
 
 
 def _drop(study: Study, found: tuple[SelfNaming, ...]) -> tuple[int, int]:
-    """How many tasks went, and how many stay since somebody was given them."""
+    """The numbers of tasks that were dropped and of tasks that stay because a rater was given them."""
     gone = begun = 0
     wanted = {one.task.pk for one in found}
     for task in Task.objects.filter(pk__in=wanted, gold__isnull=True):

@@ -184,8 +184,8 @@ def take_back(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
     rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)
     freed = release_rater(study, rater.pk, by=user)
     if freed:
-        told = ngettext("%(n)s task is free again.", "%(n)s tasks are free again.", freed)
+        told = ngettext("%(n)s task has been released.", "%(n)s tasks have been released.", freed)
         messages.success(request, told % {"n": freed})
     else:
-        messages.info(request, _("This rater holds no task."))
+        messages.info(request, _("This rater has no open tasks."))
     return redirect("annotation:rater", study.slug, rater.public_id)

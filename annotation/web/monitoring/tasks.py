@@ -105,7 +105,9 @@ def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
                 for key, problem in refusal.problems.items():
                     form.add_error(PREFIX + key, problem)
             else:
-                messages.success(request, _("Your answer is kept beside the others; it counts in no result."))
+                messages.success(
+                    request, _("Your answer has been saved beside the others. It is left out of all results.")
+                )
                 return redirect("annotation:task", study.slug, task.public_id)
     context = {
         "study": study,
@@ -131,7 +133,9 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(user, slug)
     more = request.POST.get("more", "1")
     if not more.isdecimal() or not 1 <= int(more) <= MOST_MORE:
-        messages.error(request, _("Ask for 1 to %(most)s more answers a task.") % {"most": MOST_MORE})
+        messages.error(
+            request, _("Enter a number of additional ratings per task from 1 to %(most)s.") % {"most": MOST_MORE}
+        )
         return redirect("annotation:disagreements", study.slug)
     if request.POST.get("task"):
         tasks = [_task(study, request.POST["task"])]
@@ -141,11 +145,16 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
     made = add_overlap(study, tasks, int(more), by=user) if tasks else 0
     if made:
         told = ngettext(
-            "%(n)s place is made; it is handed out next.", "%(n)s places are made; they are handed out next.", made
+            "%(n)s more rating has been requested. It is assigned next.",
+            "%(n)s more ratings have been requested. They are assigned next.",
+            made,
         )
         messages.success(request, told % {"n": made})
     else:
-        messages.info(request, _("No task needs more answers: those above the mark have open places or are decided."))
+        messages.info(
+            request,
+            _("No task needs more ratings. Every task above the threshold is decided or still waiting for ratings."),
+        )
     return redirect("annotation:disagreements", study.slug)
 
 
@@ -157,6 +166,8 @@ def release(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     study = study_led_by(user, slug)
     task = _task(study, task_id)
     freed = release_task(task, by=user)
-    told = ngettext("%(n)s place is free again.", "%(n)s places are free again.", freed)
+    told = ngettext(
+        "The task has been released from %(n)s rater.", "The task has been released from %(n)s raters.", freed
+    )
     messages.success(request, told % {"n": freed})
     return redirect("annotation:task", study.slug, task.public_id)

@@ -236,9 +236,9 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
             by=cast(User, request.user),
         )
     except IntegrityError:
-        form.add_error("name", _("The study has a cohort of this name; choose another."))
+        form.add_error("name", _("The study already has a cohort with this name. Choose another name."))
         return _render(request, study, form=form, status=422)
-    messages.success(request, _("The cohort's link is ready below."))
+    messages.success(request, _("The cohort has been created. Its entry link is shown below."))
     return redirect("annotation:cohorts", study.slug)
 
 
@@ -252,21 +252,23 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
     match request.POST.get("do"):
         case "revoke":
             revoke_link(cohort, clock=timezone.now, by=user)
-            messages.success(request, _("The link takes nobody any more; who is in stays in."))
+            messages.success(request, _("The link has been revoked. Raters who have already joined can continue."))
         case "renew":
             renew_link(cohort, expires_at=timezone.now() + timedelta(days=30), by=user)
-            messages.success(request, _("The cohort has a fresh link, for 30 days."))
+            messages.success(request, _("The cohort has a new link, which is valid for 30 days."))
         case "codes":
             codes = {name: storable(str(request.POST.get(name, ""))).strip()[:40] for name in OUTCOMES}
             change_codes(cohort, {name: code for name, code in codes.items() if code}, by=user)
-            messages.success(request, _("The completion codes are changed."))
+            messages.success(request, _("The completion codes have been changed."))
         case "signed":
             _change_signed(request, cohort)
         case "joins":
             limit = JoinLimitForm(request.POST)
             if limit.is_valid():
                 change_join_limit(cohort, limit.cleaned_data["joins_per_hour"], by=user)
-                messages.success(request, _("The limit for joining is changed; who was refused can join now."))
+                messages.success(
+                    request, _("The limit for joining has been changed. People who were refused can try again now.")
+                )
             else:
                 messages.error(request, str(limit.errors["joins_per_hour"][0]))
         case "accounts":
@@ -289,7 +291,7 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
     """Accept only links signed by Prolific, or any link."""
     form = SignedLinksForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("The id of a Prolific workspace contains letters and digits only."))
+        messages.error(request, _("A Prolific workspace ID contains only letters and digits."))
         return
     workspace = form.cleaned_data["workspace"]
     try:
@@ -299,8 +301,8 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
         messages.error(
             request,
             _(
-                "This server cannot check signed links: its operator must set PLUMBLINE_PROLIFIC_KEYS to the file of "
-                "Prolific's public keys."
+                "This server cannot verify signed links. Its operator must set PLUMBLINE_PROLIFIC_KEYS to the"
+                " path of the file with Prolific's public keys."
             ),
         )
         return
@@ -308,7 +310,7 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
     if workspace:
         messages.success(request, _("The cohort now accepts only links signed by Prolific."))
     else:
-        messages.success(request, _("The cohort now accepts unsigned links, too."))
+        messages.success(request, _("The cohort now also accepts unsigned links."))
 
 
 @results_page
@@ -321,7 +323,9 @@ def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
         minimum.change_minimum(study, minimum.stated_in(form.cleaned_data), by=cast(User, request.user))
         messages.success(request, _("The minimum for completion has been changed."))
     else:
-        messages.error(request, _("Nothing is changed: give whole numbers, checks as 1 to 100 percent."))
+        messages.error(
+            request, _("Nothing was changed. Enter whole numbers, and a percentage of checks from 1 to 100.")
+        )
     return redirect("annotation:cohorts", study.slug)
 
 
@@ -338,11 +342,11 @@ def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResp
         raise Http404
     named = {"rater": asked.participant.rater.name, "number": asked.number}
     if not settle(asked, admit=admit, by=cast(User, request.user)):
-        messages.info(request, _("Request %(number)s is answered already.") % named)
+        messages.info(request, _("Request %(number)s has already been answered.") % named)
     elif admit:
-        messages.success(request, _("The other browser may go on as %(rater)s.") % named)
+        messages.success(request, _("The other browser can now continue as %(rater)s.") % named)
     else:
-        messages.success(request, _("Request %(number)s is refused.") % named)
+        messages.success(request, _("Request %(number)s has been refused.") % named)
     return redirect("annotation:cohorts", study.slug)
 
 
@@ -357,13 +361,13 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
     match request.POST.get("do"):
         case "pause":
             pause(rater, message=storable(str(request.POST.get("message", "")))[:1000], by=user)
-            messages.success(request, _("%(rater)s is paused.") % name)
+            messages.success(request, _("%(rater)s has been paused.") % name)
         case "resume":
             resume(rater, clock=timezone.now, by=user)
-            messages.success(request, _("%(rater)s may go on.") % name)
+            messages.success(request, _("%(rater)s can continue.") % name)
         case "erase":
             erase_identity(rater, by=user)
-            messages.success(request, _("Who %(rater)s is, is forgotten; the answers stay.") % name)
+            messages.success(request, _("The identity of %(rater)s has been erased. Their ratings are kept.") % name)
         case _:
             raise Http404
     return redirect("annotation:cohorts", study.slug)
@@ -376,5 +380,5 @@ def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     study = study_led_by(cast(User, request.user), slug)
     task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
     skipped_tasks.set_aside(task, by=cast(User, request.user))
-    messages.success(request, _("The task is set aside; its skips stay on record."))
+    messages.success(request, _("The task has been removed from the study. Its skips are kept."))
     return redirect("annotation:cohorts", study.slug)

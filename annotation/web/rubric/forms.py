@@ -35,13 +35,15 @@ class QuestionForm(forms.Form):
         label=gettext_lazy("Question in Chinese"),
         widget=forms.Textarea(attrs={"rows": 2, "class": "half"}),
     )
-    scale = forms.ChoiceField(required=False, label=gettext_lazy("Answered by"))
+    scale = forms.ChoiceField(required=False, label=gettext_lazy("Scale"))
     may_not_apply = forms.BooleanField(required=False, label=gettext_lazy("May not apply"))
     numbers = forms.CharField(
         required=False,
         max_length=2000,
-        label=gettext_lazy("Looked for in the parts"),
-        help_text=gettext_lazy("Such as 19, 23-25 or 13-52/5 (every fifth). Empty means the whole text."),
+        label=gettext_lazy("Parts to check"),
+        help_text=gettext_lazy(
+            "For example 19, 23-25 or 13-52/5 (every fifth part). Leave empty to check the whole text."
+        ),
     )
 
     def __init__(self, *args: Any, kind: str, known: dict[str, Criterion], **kwargs: Any) -> None:
@@ -50,7 +52,7 @@ class QuestionForm(forms.Form):
         offered = [(key, name) for key, name, _role in OFFERS.get(Study.Kind(kind), [])]
         origin = known.get(str(self["origin"].value() or ""))
         if origin is not None and not offer_of(kind, origin):
-            offered.insert(0, (AS_IT_IS, _("The scale that it has")))
+            offered.insert(0, (AS_IT_IS, _("Keep the current scale")))
         self.fields["scale"].choices = offered  # type: ignore[attr-defined]
         if kind == Study.Kind.CHECK:
             del self.fields["scale"], self.fields["may_not_apply"]
@@ -64,7 +66,7 @@ class QuestionForm(forms.Form):
             return read_numbers(self.cleaned_data["numbers"])
         except UnreadableNumbers as problem:
             raise forms.ValidationError(
-                _("“%(piece)s” names no part; write numbers such as 19, 23-25 or 13-52/5.") % {"piece": problem}
+                _("“%(piece)s” is not a part number. Enter numbers such as 19, 23-25 or 13-52/5.") % {"piece": problem}
             ) from problem
 
     @property
@@ -78,17 +80,15 @@ class PartsForm(forms.Form):
     mark = forms.CharField(
         required=False,
         max_length=40,
-        label=gettext_lazy("What a part is called"),
-        help_text=gettext_lazy(
-            "The word that stands before its number at the beginning of a line, such as Week, Day or Floor."
-        ),
+        label=gettext_lazy("Name of a part"),
+        help_text=gettext_lazy("The word before the number at the beginning of a line, such as Week, Day or Floor."),
     )
     asked = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=100_000,
-        label=gettext_lazy("Parts asked for"),
-        help_text=gettext_lazy("From it the share of parts that a response has."),
+        label=gettext_lazy("Number of parts requested"),
+        help_text=gettext_lazy("Used to compute what share of the parts a response contains."),
     )
 
 
@@ -132,7 +132,7 @@ class RubricForm:
         elif fine and self.parts is not None and any(row.cleaned_data["numbers"] for row in written):
             fine = bool(self.parts.cleaned_data["mark"].strip())
             if not fine:
-                self.parts.add_error("mark", _("Say what the parts are called, such as Week."))
+                self.parts.add_error("mark", _("Enter the name of the parts, such as Week."))
         return fine and not self.problem
 
     def criteria_fields(self) -> list[dict[str, Any]]:

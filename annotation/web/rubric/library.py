@@ -55,7 +55,7 @@ def rubric(request: HttpRequest, pk: int) -> HttpResponse:
         Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk)
         .select_related("benchmark", "category__parent", "instruction", "study")
         .prefetch_related("criteria"),
-        message=gettext("There is no such rubric."),
+        message=gettext("This rubric does not exist."),
     )
     versions = Rubric.objects.filter(workspace=found.workspace_id, key=found.key).order_by("-version")
     rows = [_criterion(criterion) for criterion in found.criteria.all()]
@@ -77,7 +77,7 @@ def guideline(request: HttpRequest, pk: int) -> HttpResponse:
     """One version of a guideline as raters read it."""
     found = visible_or_404(
         Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk),
-        message=gettext("There is no such guideline."),
+        message=gettext("This guideline does not exist."),
     )
     context = {"guideline": found, "text": render_text(found.text)}
     return render(request, "annotation/library_guideline.html", context)

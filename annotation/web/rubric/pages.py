@@ -28,7 +28,7 @@ def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(cast(User, request.user), slug)
     fixed = study.status != Study.Status.DRAFT or bool(study.policies.get("launching"))
     if study.kind == Study.Kind.REVIEW:
-        messages.info(request, _("A review asks about the judge's own questions; it has no rubric of its own."))
+        messages.info(request, _("A review study uses the judge's questions and has no rubric of its own."))
         return redirect("annotation:setup", study.slug)
     form = RubricForm(study, request.POST if request.method == "POST" else None)
     status = 200
@@ -37,7 +37,7 @@ def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
             form = RubricForm(study, _with_rows(request, len(form.rows) + 3))
         elif form.is_valid():
             save_rubric(study, form.criteria_fields(), by=cast(User, request.user))
-            messages.success(request, _("Saved: the study asks these questions."))
+            messages.success(request, _("The questions have been saved."))
             return redirect("annotation:write_rubric", study.slug)
         else:
             status = 422
@@ -94,4 +94,4 @@ def save_rubric(study: Study, criteria: list[dict[str, Any]], *, by: User) -> Ru
         if study.tasks.exists():
             drop_unchosen(study)
         return rubric
-    raise StudyRefused(_("The rubric is being changed by somebody else; try again."))
+    raise StudyRefused(_("Someone else is changing the rubric. Try again."))

@@ -22,24 +22,21 @@ Label = str | Promise
 KINDS = Study.Kind.choices
 LANGUAGES = ("en", "zh-hans")
 ORDERS = [
-    ("spread", gettext_lazy("Spread: every task once before any twice")),
-    ("finish", gettext_lazy("Finish early: all answers to a task close together")),
+    ("spread", gettext_lazy("Spread: rate every task once before any task a second time")),
+    ("finish", gettext_lazy("Finish early: collect all ratings of a task close together")),
     ("random", gettext_lazy("Random")),
 ]
 HINTS = [
     ("hidden", gettext_lazy("Hidden")),
-    ("shown", gettext_lazy("Shown")),
-    ("split", gettext_lazy("Split: shown to half of the raters, drawn at random")),
+    ("shown", gettext_lazy("Visible")),
+    ("split", gettext_lazy("Split: visible to half of the raters, chosen at random")),
 ]
 PAIRS = [
     ("all", gettext_lazy("All pairs of models")),
-    ("baselines", gettext_lazy("Every model against chosen baselines")),
-    ("even", gettext_lazy("A number of pairs, sampled evenly")),
+    ("baselines", gettext_lazy("Every model against the chosen baselines")),
+    ("even", gettext_lazy("A fixed number of pairs, sampled evenly")),
 ]
-SAMPLES = [
-    ("first", gettext_lazy("One response of each model to an instruction")),
-    ("all", gettext_lazy("All responses of each model")),
-]
+SAMPLES = [("first", gettext_lazy("One response per model and instruction")), ("all", gettext_lazy("All responses"))]
 SHARES = {"probe": 100 * RATES["probe"], "gold": 100 * RATES["gold"], "control": 100 * RATES["control"]}
 PACE = ("words", "told", "paused")
 KEPT_AFTER_LAUNCH = {
@@ -65,7 +62,7 @@ class NewStudyForm(forms.Form):
     workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
     name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
-    kind = forms.ChoiceField(choices=KINDS, widget=forms.RadioSelect, label=gettext_lazy("Raters answer by"))
+    kind = forms.ChoiceField(choices=KINDS, widget=forms.RadioSelect, label=gettext_lazy("Type of study"))
     benchmark = forms.ModelChoiceField(Benchmark.objects.none(), label=gettext_lazy("Benchmark"))
 
     def __init__(self, workspaces: QuerySet[Workspace], *args: Any, **kwargs: Any) -> None:
@@ -85,10 +82,12 @@ class NewStudyForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if not data.get("name_en") and not data.get("name_zh"):
-            self.add_error("name_en", _("Give the study a name in at least one language."))
+            self.add_error("name_en", _("Enter a name in at least one language."))
         benchmark, workspace = data.get("benchmark"), data.get("workspace")
         if benchmark and workspace and benchmark.workspace_id != workspace.pk:
-            self.add_error("benchmark", _("This benchmark belongs to another workspace; choose one of this workspace."))
+            self.add_error(
+                "benchmark", _("This benchmark belongs to another workspace. Choose one from this workspace.")
+            )
         return data
 
     def names(self) -> dict[str, str]:
@@ -135,14 +134,14 @@ class StudyForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Categories"),
-        help_text=gettext_lazy("None chosen means all."),
+        help_text=gettext_lazy("Leave all unchecked to include all."),
     )
     models = RowsField(
         LanguageModel.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Models"),
-        help_text=gettext_lazy("None chosen means all."),
+        help_text=gettext_lazy("Leave all unchecked to include all."),
     )
     samples = forms.ChoiceField(choices=SAMPLES, required=False, label=gettext_lazy("Responses"))
     pairs = forms.ChoiceField(choices=PAIRS, required=False, label=gettext_lazy("Pairs"))
@@ -151,126 +150,136 @@ class StudyForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Baselines"),
-        help_text=gettext_lazy("For pairs against chosen baselines."),
+        help_text=gettext_lazy("Used only for pairs against the chosen baselines."),
     )
     pairs_wanted = forms.IntegerField(
         min_value=1,
         max_value=1_000_000,
         required=False,
         label=gettext_lazy("Number of pairs"),
-        help_text=gettext_lazy("For pairs sampled evenly: every two models meet equally often."),
+        help_text=gettext_lazy("Used only for pairs sampled evenly: any two models are compared equally often."),
     )
     judges = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Judges whose reasons are reviewed"),
-        help_text=gettext_lazy("None chosen means all."),
+        label=gettext_lazy("Judges to review"),
+        help_text=gettext_lazy("Leave all unchecked to include all."),
     )
     rubric = forms.ModelChoiceField(
         Rubric.objects.none(),
         required=False,
         label=gettext_lazy("Rubric"),
-        empty_label=gettext_lazy("Each instruction's own: the nearest in the library"),
+        empty_label=gettext_lazy("Each instruction's own rubric (the most specific one in the library)"),
     )
     overlap = forms.IntegerField(
         min_value=1,
         max_value=1000,
-        label=gettext_lazy("Answers a task"),
-        help_text=gettext_lazy("Different raters for each task; agreement needs at least two."),
+        label=gettext_lazy("Ratings per task"),
+        help_text=gettext_lazy(
+            "Each rating is given by a different rater. Agreement can be computed only with at least two ratings "
+            "per task."
+        ),
     )
     quota = forms.IntegerField(
         min_value=1,
         max_value=1_000_000,
         required=False,
-        label=gettext_lazy("Most tasks of one rater"),
-        help_text=gettext_lazy("Empty means no limit."),
+        label=gettext_lazy("Maximum tasks per rater"),
+        help_text=gettext_lazy("Leave empty for no limit."),
     )
     order = forms.ChoiceField(choices=ORDERS, label=gettext_lazy("Order"))
     hints = forms.ChoiceField(
         choices=HINTS,
-        label=gettext_lazy("Hints of the instructions"),
-        help_text=gettext_lazy("A split makes an experiment: each answer is kept with what its rater saw."),
+        label=gettext_lazy("Hints in the instructions"),
+        help_text=gettext_lazy("Use a split as an experiment: every rating records whether its rater saw the hints."),
     )
     answers_per_hour = forms.IntegerField(
         min_value=1,
         max_value=100_000,
         required=False,
-        label=gettext_lazy("Most answers an hour"),
-        help_text=gettext_lazy("A rater who is faster is asked to come back later. Empty means no limit."),
+        label=gettext_lazy("Maximum ratings per hour"),
+        help_text=gettext_lazy("Raters who reach the maximum are asked to come back later. Leave empty for no limit."),
     )
     last_day = forms.DateField(
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
         label=gettext_lazy("Last day"),
-        help_text=gettext_lazy("After this day (UTC) no task is handed out; begun ones may be finished."),
+        help_text=gettext_lazy(
+            "No tasks are assigned after this day (UTC). Raters can still finish tasks that they have started."
+        ),
     )
     training = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Training first"),
-        help_text=gettext_lazy("Tasks marked for training come first, with feedback on every answer."),
+        label=gettext_lazy("Start with practice tasks"),
+        help_text=gettext_lazy("Tasks marked as practice come first, with feedback on every answer."),
     )
     qualification_of = forms.IntegerField(
         min_value=1,
         max_value=100,
         required=False,
-        label=gettext_lazy("Qualification tasks"),
-        help_text=gettext_lazy("Empty means no qualification."),
+        label=gettext_lazy("Number of qualification tasks"),
+        help_text=gettext_lazy("Leave empty for no qualification."),
     )
     qualification_pass = forms.IntegerField(
-        min_value=1, max_value=100, required=False, label=gettext_lazy("of which as expected, to pass")
+        min_value=1, max_value=100, required=False, label=gettext_lazy("Correct answers needed to pass")
     )
     probe_percent = _share_field(
-        gettext_lazy("Repeats, percent of tasks"),
-        gettext_lazy("Earlier tasks come back unannounced: how consistent is a rater?"),
+        gettext_lazy("Repeated tasks (percent of tasks)"),
+        gettext_lazy("Raters get earlier tasks again without notice, which measures how consistent they are."),
     )
     probe_gap = forms.IntegerField(
-        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Repeats come after so many tasks at least")
+        min_value=1, max_value=100_000, required=False, label=gettext_lazy("Minimum number of tasks before a repeat")
     )
-    gold_percent = _share_field(gettext_lazy("Gold items, percent of tasks"))
-    control_percent = _share_field(gettext_lazy("Degraded controls, percent of tasks"))
+    gold_percent = _share_field(gettext_lazy("Gold items (percent of tasks)"))
+    control_percent = _share_field(gettext_lazy("Attention checks (percent of tasks)"))
     controls = forms.IntegerField(
         min_value=0,
         max_value=10_000,
         required=False,
-        label=gettext_lazy("Controls to make"),
-        help_text=gettext_lazy("Copies with the end cut, a paragraph doubled or sections swapped, made at launch."),
+        label=gettext_lazy("Number of attention checks to create"),
+        help_text=gettext_lazy(
+            "Attention checks are created at launch: copies of responses with the end cut off, a paragraph "
+            "repeated or sections swapped."
+        ),
     )
     checks_failed = forms.IntegerField(
-        min_value=1, max_value=100, required=False, label=gettext_lazy("A rater is paused at so many failed checks")
+        min_value=1, max_value=100, required=False, label=gettext_lazy("Pause a rater after this many failed checks")
     )
     checks_window = forms.IntegerField(
-        min_value=1, max_value=100, required=False, label=gettext_lazy("among the latest")
+        min_value=1, max_value=100, required=False, label=gettext_lazy("Number of most recent checks considered")
     )
     show_gold = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Raters see their own agreement with gold"),
-        help_text=gettext_lazy("It changes after every 50 answers only, so that it does not give single tasks away."),
+        label=gettext_lazy("Show raters their own accuracy on gold items"),
+        help_text=gettext_lazy(
+            "The figure is updated only after every 50 answers so that it does not reveal individual gold items."
+        ),
     )
     pace_words = forms.IntegerField(
         min_value=0,
         max_value=100_000,
         required=False,
-        label=gettext_lazy("Fastest reading, words a minute"),
+        label=gettext_lazy("Fastest reading speed (words per minute)"),
         help_text=gettext_lazy(
-            "Answers that come sooner count as too fast. Nobody reads more than 1,000 words a minute; most adults read "
-            "175 to 300. 0 means that no rater is paused for speed."
+            "Answers given faster than this count as too fast. Most adults read 175 to 300 words per minute; "
+            "no one reads more than 1,000. Enter 0 to never pause raters for speed."
         ),
     )
     pace_told = forms.IntegerField(
         min_value=1,
         max_value=1000,
         required=False,
-        label=gettext_lazy("A rater is told after so many answers in a row that are too fast"),
+        label=gettext_lazy("Warn a rater after this many consecutive answers that are too fast"),
     )
     pace_paused = forms.IntegerField(
-        min_value=1, max_value=1000, required=False, label=gettext_lazy("and paused after so many more")
+        min_value=1, max_value=1000, required=False, label=gettext_lazy("Pause the rater after this many more")
     )
     guideline = forms.ModelChoiceField(
         Guideline.objects.none(), required=False, label=gettext_lazy("Guideline"), empty_label=gettext_lazy("None")
     )
     consent_en = _text_field(
         gettext_lazy("Consent text in English"),
-        gettext_lazy("What who joins by a link agrees to, in Markdown. Cohorts may have a text of their own."),
+        gettext_lazy("Shown to anyone who joins by link. You can use Markdown. A cohort can have its own text."),
     )
     consent_zh = _text_field(gettext_lazy("Consent text in Chinese"))
     payment_en = _text_field(gettext_lazy("Note on payment in English"), rows=2)
@@ -279,11 +288,11 @@ class StudyForm(forms.Form):
         min_value=1,
         max_value=100_000,
         required=False,
-        label=gettext_lazy("Raters expected"),
-        help_text=gettext_lazy("Used by the plan alone."),
+        label=gettext_lazy("Expected number of raters"),
+        help_text=gettext_lazy("Used only for the plan."),
     )
     hourly_pay = forms.DecimalField(
-        min_value=0, max_digits=10, decimal_places=2, required=False, label=gettext_lazy("Pay an hour")
+        min_value=0, max_digits=10, decimal_places=2, required=False, label=gettext_lazy("Hourly pay")
     )
     currency = forms.CharField(max_length=8, required=False, label=gettext_lazy("Currency"))
 
@@ -332,22 +341,27 @@ class StudyForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if not data.get("name_en") and not data.get("name_zh"):
-            self.add_error("name_en", _("Give the study a name in at least one language."))
+            self.add_error("name_en", _("Enter a name in at least one language."))
         if data.get("pairs") == "baselines" and not data.get("baselines"):
             self.add_error("baselines", _("Choose at least one model as the baseline."))
         if data.get("pairs") == "even" and not data.get("pairs_wanted"):
-            self.add_error("pairs_wanted", _("Say how many pairs to sample."))
+            self.add_error("pairs_wanted", _("Enter the number of pairs to sample."))
         of, needed = data.get("qualification_of"), data.get("qualification_pass")
         if of and not needed:
-            self.add_error("qualification_pass", _("Say how many of them must be as expected."))
+            self.add_error("qualification_pass", _("Enter how many correct answers are needed to pass."))
         elif of and needed and needed > of:
-            self.add_error("qualification_pass", _("The pass mark is higher than the number of tasks."))
+            self.add_error(
+                "qualification_pass",
+                _("The number of correct answers needed is higher than the number of qualification tasks."),
+            )
         if 0 < (data.get("pace_words") or 0) < SLOWEST_LIMIT:
-            told = _("Give 0, or at least %(n)s words a minute: many people read as fast as that.")
+            told = _("Enter 0, or at least %(n)s words per minute: many people read that fast.")
             self.add_error("pace_words", told % {"n": SLOWEST_LIMIT})
         window, failed = data.get("checks_window") or 10, data.get("checks_failed") or 3
         if failed > window:
-            self.add_error("checks_failed", _("The number of failures is higher than the number of checks looked at."))
+            self.add_error(
+                "checks_failed", _("The number of failed checks is higher than the number of checks considered.")
+            )
         return data
 
     def sections(self) -> Iterator[FormSection]:
@@ -472,20 +486,21 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
     (
         "tasks",
         gettext_lazy("What is rated"),
-        gettext_lazy("The tasks are made from this choice at launch."),
+        gettext_lazy("Tasks are created from these choices at launch."),
         ("rubric", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges"),
     ),
     (
         "handout",
-        gettext_lazy("Handing out"),
+        gettext_lazy("Task assignment"),
         "",
         ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day"),
     ),
     (
         "quality",
-        gettext_lazy("Measuring raters"),
+        gettext_lazy("Quality checks"),
         gettext_lazy(
-            "Checks come between the other tasks, look like them, and count in no result about the responses."
+            "Quality checks are mixed with the other tasks and look like them. They are left out of all "
+            "results about the responses."
         ),
         (
             "training",
@@ -506,14 +521,14 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
     ),
     (
         "texts",
-        gettext_lazy("What raters read"),
+        gettext_lazy("Texts for raters"),
         "",
         ("guideline", "consent_en", "consent_zh", "payment_en", "payment_zh"),
     ),
     (
         "plan",
-        gettext_lazy("For the plan"),
-        gettext_lazy("Shapes the figures beside this form, and nothing else."),
+        gettext_lazy("Plan"),
+        gettext_lazy("These fields affect only the plan beside this form."),
         ("raters", "hourly_pay", "currency"),
     ),
 ]

@@ -31,9 +31,9 @@ from core.messages.localized import localized
 from core.messages.reader_language import for_reader
 
 PURPOSES = [
-    (GOLD, gettext_lazy("Gold item: comes unannounced between the others")),
-    ("training", gettext_lazy("Training: comes first, with feedback")),
-    ("qualification", gettext_lazy("Qualification: decides who goes on")),
+    (GOLD, gettext_lazy("Gold item: mixed with the other tasks")),
+    ("training", gettext_lazy("Practice: comes first, with feedback")),
+    ("qualification", gettext_lazy("Qualification: decides who may take part")),
 ]
 FOUND_A_PAGE = 30
 
@@ -41,16 +41,19 @@ FOUND_A_PAGE = 30
 class KnownAnswerForm(forms.Form):
     """The answers expected, each from a lowest to a highest value; a question left empty is not looked at."""
 
-    purpose = forms.ChoiceField(choices=PURPOSES, initial=GOLD, label=gettext_lazy("What the task is for"))
+    purpose = forms.ChoiceField(choices=PURPOSES, initial=GOLD, label=gettext_lazy("Purpose"))
     why_en = forms.CharField(
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        label=gettext_lazy("Why, in English"),
-        help_text=gettext_lazy("Shown as feedback in training."),
+        label=gettext_lazy("Explanation in English"),
+        help_text=gettext_lazy("Shown as feedback on practice tasks."),
     )
     why_zh = forms.CharField(
-        required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3}), label=gettext_lazy("Why, in Chinese")
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label=gettext_lazy("Explanation in Chinese"),
     )
 
     def __init__(self, criteria: list[Criterion], *args: Any, **kwargs: Any) -> None:
@@ -65,9 +68,9 @@ class KnownAnswerForm(forms.Form):
         for criterion in self.criteria:
             low, high = self._ends(criterion)
             if low is not None and high is not None and low > high:
-                self.add_error(f"high-{criterion.key}", _("The highest value is below the lowest."))
+                self.add_error(f"high-{criterion.key}", _("The highest value is lower than the lowest value."))
         if not self.errors and not self.expected():
-            raise forms.ValidationError(_("Say which answer is expected to at least one question."))
+            raise forms.ValidationError(_("Enter the expected answer to at least one question."))
         return data
 
     def _ends(self, criterion: Criterion) -> tuple[float | None, float | None]:
@@ -120,8 +123,8 @@ def marked_tasks(study: Study) -> QuerySet[Task]:
 def _purpose_names() -> dict[str, str]:
     return {
         GOLD: _("Gold item"),
-        CONTROL: _("Degraded control"),
-        "training": _("Training"),
+        CONTROL: _("Attention check"),
+        "training": _("Practice"),
         "qualification": _("Qualification"),
     }
 
@@ -165,9 +168,9 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
 def _make_tasks_to_choose(request: HttpRequest, study: Study) -> HttpResponse:
     if study.status == Study.Status.DRAFT:
         if is_large(study):
-            messages.info(request, _("Making more than %(n)s tasks takes a while.") % {"n": LARGE})
+            messages.info(request, _("Creating more than %(n)s tasks takes a while.") % {"n": LARGE})
         if not make_tasks(study):
-            messages.error(request, _("The choices make no task yet; choose responses and a rubric first."))
+            messages.error(request, _("Your choices do not give any tasks yet. Choose responses and a rubric first."))
     return redirect("annotation:known_answers", study.slug)
 
 
@@ -194,7 +197,7 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
                 about=task,
                 after={"task": task.key, **(task.gold or {})},
             )
-            messages.success(request, _("The task is marked."))
+            messages.success(request, _("The task has been marked."))
             return redirect("annotation:known_answers", study.slug)
     context = {
         "study": study,
@@ -227,10 +230,12 @@ def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 def unmark(task: Task, *, by: User) -> None:
     """Take the known answer away; in a launched study the task gets its seats. Raises StudyRefused."""
     if Assignment.objects.filter(task=task).exists() or CheckOutcome.objects.filter(assignment__task=task).exists():
-        raise StudyRefused(_("The task was already given to a rater as a check; it stays one."))
+        raise StudyRefused(
+            _("The task cannot be changed because a rater has already been given it as a quality check.")
+        )
     before = task.gold
     if before and before.get("purpose") not in (GOLD, *BEFORE_RATING):
-        raise StudyRefused(_("A degraded control is never an ordinary task."))
+        raise StudyRefused(_("An attention check cannot become an ordinary task."))
     with transaction.atomic():
         task.gold = None
         task.save(update_fields=["gold"])

@@ -139,7 +139,7 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
     prepare_and_open(study)
     if study.status == Study.Status.OPEN:
         messages.success(
-            request, _("The study is open. Invite raters by a cohort, or let members of the workspace rate.")
+            request, _("The study is open. Create a cohort to invite raters, or let members of the workspace rate.")
         )
         return redirect("annotation:desk", study.slug)
     return redirect("annotation:setup", study.slug)
@@ -214,7 +214,7 @@ def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guidelin
         except IntegrityError:  # saved at the same moment by somebody else
             continue
         return made
-    raise StudyRefused(_("The guideline is being changed by somebody else; try again."))
+    raise StudyRefused(_("Someone else is changing the guideline. Try again."))
 
 
 def events_of(study: Study) -> QuerySet[Event]:

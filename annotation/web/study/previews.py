@@ -51,7 +51,7 @@ def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment
     """
     planned = preview_tasks(study)
     if not planned:
-        raise Http404(_("The study's choices make no task yet."))
+        raise Http404(_("The study's choices do not give any tasks yet."))
     row = task_row(study, planned[number % len(planned)], 0)
     task = Task.objects.filter(study=study, key=row.key).first() or row
     task.study = study
@@ -89,7 +89,7 @@ def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpRespon
 
 def _go_on(request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None) -> HttpResponse:
     """To the preview of another task, telling the page to forget what was entered."""
-    messages.info(request, _("This is a preview: nothing was stored."))
+    messages.info(request, _("This is a preview. Nothing was saved."))
     address = reverse("annotation:preview_rate", args=[number, study.public_id])
     response = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
     if assignment is None:

@@ -112,7 +112,7 @@ def change_self_naming(request: HttpRequest, slug: str) -> HttpResponse:
 def _scan(request: HttpRequest, study: Study) -> None:
     if is_large(study) or study.tasks.count() > FOUND_A_PAGE * 40:
         send_after_commit("annotation.scan_self_naming", study.pk)
-        messages.info(request, _("A worker looks through the texts. Load this page again in a minute."))
+        messages.info(request, _("A worker is scanning the texts. Reload this page in a minute."))
         return
     if study.status == Study.Status.DRAFT:
         make_tasks(study)
@@ -140,12 +140,14 @@ def _drop(request: HttpRequest, study: Study, chosen: list[str]) -> None:
         except StudyRefused:
             refused += 1
     if dropped:
-        told = ngettext("%(n)s task is out of the study.", "%(n)s tasks are out of the study.", dropped)
+        told = ngettext(
+            "%(n)s task has been removed from the study.", "%(n)s tasks have been removed from the study.", dropped
+        )
         messages.success(request, told % {"n": dropped})
     if refused:
         told = ngettext(
-            "%(n)s task was given to a rater already and stays; mask the words instead.",
-            "%(n)s tasks were given to raters already and stay; mask the words instead.",
+            "%(n)s task has already been given to a rater and cannot be removed. Mask the words instead.",
+            "%(n)s tasks have already been given to raters and cannot be removed. Mask the words instead.",
             refused,
         )
         messages.warning(request, told % {"n": refused})
