@@ -1,4 +1,4 @@
-"""Background work: each task takes ids and may run twice; the rows say what is left to do."""
+"""Background tasks. Each takes ids and is idempotent; the rows show what is left to do."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -11,7 +11,7 @@ from annotation.studies.life_cycle import make_tasks, prepare_and_open
 
 @shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]
 def launch(study_id: int) -> None:
-    """Make the tasks and seats of a launched draft, and open it."""
+    """Create the tasks and slots of a launched draft, and open it."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
         prepare_and_open(study)
@@ -19,7 +19,7 @@ def launch(study_id: int) -> None:
 
 @shared_task(name="annotation.scan_self_naming")  # type: ignore[untyped-decorator]
 def scan_self_naming(study_id: int) -> None:
-    """Look for models that name themselves in a study whose texts are many."""
+    """Scan a large study for self-revealing responses."""
     study = Study.objects.filter(pk=study_id).first()
     if study is None:
         return
@@ -30,7 +30,7 @@ def scan_self_naming(study_id: int) -> None:
 
 @shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]
 def count_desk(study_id: int) -> None:
-    """Count a large study again, for the desks that are open."""
+    """Count a large study again for open dashboards."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
         keep_tally(study, clock=timezone.now)

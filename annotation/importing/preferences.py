@@ -1,4 +1,4 @@
-"""Choices between two responses -> the answers of a study's raters."""
+"""Import choices between two responses as answers of a study's raters."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ SCALES = settings.BASE_DIR / "fixtures" / "rubrics" / "preferences.json"
 
 
 class PreferenceLoader:
-    """Takes a table's choices between two responses into a study; positive means the task's response A."""
+    """Imports a table's choices between two responses into a study; positive values favor the task's response A."""
 
     def __init__(self, study: Study, items: Items, rules: Rules, *, both_bad: bool) -> None:
         self.study, self.items, self.rules = study, items, rules
@@ -75,7 +75,7 @@ class PreferenceLoader:
             yield ItemName(record.item, record.instruction, model, record.category)
 
     def _unusable(self, record: PreferenceRecord) -> str:
-        """Why the choice cannot be used, "" where it can; raises BadRow where the user wants none such."""
+        """Why the choice cannot be used, or "" if it can. Raises BadRow if unusable choices are refused."""
         if not record.choice:
             return "no usable answer"
         if record.choice in CHOICES:

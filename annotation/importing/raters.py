@@ -1,4 +1,4 @@
-"""Who answered in an imported table, and under which circumstances."""
+"""Raters of an imported table, and the circumstances of their answers."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ LONGEST_LABEL = 200
 
 
 class ImportedAnswer(Protocol):
-    """What ratings and preferences have in common."""
+    """The fields that ratings and preferences share."""
 
     @property
     def place(self) -> Place: ...
@@ -32,7 +32,7 @@ class ImportedAnswer(Protocol):
 
 
 class Raters:
-    """A study's raters by label: people and slots of its own, judges of the workspace."""
+    """A study's raters by label: its own people and positions, and the workspace's judges."""
 
     def __init__(self, study: Study, rules: Rules) -> None:
         self.study = study

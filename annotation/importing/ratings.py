@@ -1,4 +1,4 @@
-"""Rating and verdict records -> the answers of a study's raters, items and scales checked."""
+"""Import rating and verdict records as answers of a study's raters, with items and scales checked."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ OnProgress = Callable[[int], None]
 
 
 def no_progress(records: int) -> None:
-    """Nobody is looking."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A rating whose item, criterion and value are sound, waiting for its batch."""
+    """A rating with a valid item, criterion and value that waits for its batch."""
 
     record: RatingRecord
     item: ItemName
@@ -35,7 +35,7 @@ class _Checked:
 
 
 class _Known:
-    """A rubric's criteria by key and, of its items, by position."""
+    """A rubric's criteria by key, and its items also by position."""
 
     def __init__(self, rubric: Rubric) -> None:
         self.rubric = rubric
@@ -45,7 +45,7 @@ class _Known:
         self._by_words = {_plain(one.key): one for one in reversed(criteria)}
 
     def named(self, name: str) -> Criterion | None:
-        """By its key, or by its words however they are joined: "Explanation Correctness" is explanation_correctness."""
+        """Find a criterion by its key or its words: "Explanation Correctness" matches explanation_correctness."""
         return self.by_key.get(name) or self._by_words.get(_plain(name))
 
 
@@ -54,7 +54,7 @@ def _plain(name: str) -> str:
 
 
 class RatingLoader:
-    """Takes a table's ratings into a study, batch by batch; `whole` as AnswerStore means it."""
+    """Imports a table's ratings into a study, batch by batch; `whole` as in AnswerStore."""
 
     def __init__(self, study: Study, items: Items, rules: Rules, *, whole: bool = False) -> None:
         self.study, self.items, self.rules = study, items, rules
@@ -130,8 +130,8 @@ class RatingLoader:
     def _alike(self, rubric: Rubric) -> list["_Known"]:
         """The rubric, then the newest versions of the others for the same category or instruction.
 
-        A benchmark may have several, such as one for questions with an answer and one for those without; which of them
-        a rating is by is seen from its criterion.
+        A benchmark may have several, such as one for questions with an answer and one for those without; the criterion
+        of a rating shows which of them applies.
         """
         if rubric.pk not in self._rubrics:
             others = Rubric.objects.filter(
@@ -146,7 +146,7 @@ class RatingLoader:
         return self._rubrics[rubric.pk]
 
     def criteria(self) -> list[str]:
-        """What the study's own criteria and those of the rubrics met so far are called, by the rubrics or the table."""
+        """Names of the study's own criteria and those of the rubrics used so far, from the rubrics or the table."""
         met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
         return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
 
@@ -182,7 +182,7 @@ class RatingLoader:
         )
 
     def mark_incomplete(self) -> int:
-        """Verdicts of this load on a benchmark's rubric with fewer items than it has become unscored; how many."""
+        """Mark this load's verdicts that lack items of a benchmark's rubric as unscored, and return their number."""
         made = Assignment.objects.filter(task__study=self.study, status=Assignment.Status.SUBMITTED)
         if self.own.rubric:
             made = made.exclude(task__answer_rubric=self.own.rubric)

@@ -1,6 +1,6 @@
-"""Imported answers -> tasks, assignments and scores of one study, written in batches.
+"""Store imported answers as tasks, assignments and scores of one study, in batches.
 
-Nothing is written twice: what a study already has is compared, and a differing value is refused.
+Nothing is written twice: stored answers are compared, and a differing value is refused.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ WRITTEN = ("assignment", "criterion", "value", "level", "not_applicable", "reaso
 
 @dataclass(frozen=True, slots=True)
 class TaskName:
-    """What is rated: one response, or two; the order in which two are named does not matter."""
+    """The rated response or pair of responses; the order of a pair does not matter."""
 
     response: int
     rubric: int
@@ -36,7 +36,7 @@ class TaskName:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """One criterion's answer: a reading, or why it cannot be used."""
+    """The answer to one criterion: a reading, or why it cannot be used."""
 
     criterion: int
     key: str
@@ -47,7 +47,7 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """How an answer came about, as far as its source says; `shown_first` speaks of the task's own A and B."""
+    """The circumstances of an answer that its source records; `shown_first` refers to the task's own A and B."""
 
     order: int | None = None
     seconds: float | None = None
@@ -65,9 +65,9 @@ class _Pending:
 class AnswerStore:
     """One study's answers.
 
-    `whole` says that one unusable part makes the whole answer unscored, as for a verdict from one reply. Otherwise
-    an unusable part is only noted, in the assignment's conditions under "unusable", and the answer is unscored
-    where no part can be used.
+    With `whole`, one unusable part makes the whole answer unscored, as for a verdict from one reply. Otherwise an
+    unusable part is noted in the assignment's conditions under "unusable", and the answer is unscored only if no part
+    can be used.
     """
 
     def __init__(self, study: Study, *, repeats: bool = False, whole: bool = False) -> None:
@@ -104,7 +104,7 @@ class AnswerStore:
             self._scored.add(pk)
 
     def first_response(self, name: TaskName) -> int:
-        """The task's response A: as first named, or as stored."""
+        """The task's response A: as stored, or as named first."""
         known = self._tasks.get(name.key)
         if known:
             return known[1]
@@ -112,12 +112,12 @@ class AnswerStore:
         return new.response_a_id if new else name.response
 
     def is_unscored(self, name: TaskName, rater: int) -> bool:
-        """Whether the study already holds this rater's answer as one that cannot be used."""
+        """Whether the study already has this rater's answer as unusable."""
         known = self._tasks.get(name.key)
         return known is not None and self._assignments.get((known[0], rater, 0), 0) in self._unscored
 
     def add(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances) -> str:
-        """Take one answer: "created", "already_there" or "unscored". Raises BadRow for a second or differing one."""
+        """Add one answer and return "created", "already_there" or "unscored". Raises BadRow for a second one."""
         repeat = self._count(place, name, rater, who, given)
         known = self._tasks.get(name.key)
         pk = self._assignments.get((known[0], rater, repeat)) if known else None
@@ -136,7 +136,7 @@ class AnswerStore:
         return "created"
 
     def _count(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer) -> int:
-        """How often this load has had this answer before; a second one is a repeat, where repeats are wanted."""
+        """How often this load has had this answer before; a second one is a repeat if repeats are allowed."""
         number = self._numbers.setdefault(name.key, len(self._numbers))
         mark = (number << 80) | (rater << 40) | given.criterion
         repeat = self._times.get(mark, 0)
@@ -148,7 +148,7 @@ class AnswerStore:
         return repeat
 
     def _compare(self, place: Place, pk: int, who: str, given: GivenAnswer) -> bool:
-        """Whether a stored assignment says the same, false where it says nothing yet; raises BadRow if it differs."""
+        """Whether a stored assignment has the same answer; false if it has none yet. Raises BadRow if it differs."""
         stored = self._scores.get((pk, given.criterion), given)
         if given.reading is None:
             if (pk, given.key) in self._unusable or (self.whole and pk in self._unscored):
@@ -174,7 +174,7 @@ class AnswerStore:
         )
 
     def flush(self) -> None:
-        """Write what has been taken since the last time."""
+        """Write the answers added since the last call."""
         for task in Task.objects.bulk_create(self._new_tasks.values()):
             self._tasks[task.key] = task.pk, task.response_a_id
         new: list[tuple[int, int, _Pending]] = []
@@ -198,7 +198,7 @@ class AnswerStore:
         self._new_tasks.clear()
 
     def _settle(self, pending: _Pending, *, scored: bool) -> None:
-        """Status, reason and conditions of an assignment, as what is usable of it demands."""
+        """Set the status, reason and conditions of an assignment by its usable parts."""
         assignment = pending.assignment
         unusable = {**assignment.conditions.get(UNUSABLE, {}), **pending.unusable}
         if unusable:
@@ -208,7 +208,7 @@ class AnswerStore:
         assignment.reason = "; ".join(unusable.values())[:LONGEST_REASON] if lost else ""
 
     def _amend(self, pending: _Pending) -> None:
-        """The same for an assignment that is already stored."""
+        """Settle an assignment that is already stored."""
         pending.assignment = Assignment.objects.get(pk=pending.assignment.pk)
         pk = pending.assignment.pk
         self.touched.add(pk)
@@ -233,7 +233,7 @@ class AnswerStore:
             for given in pending.scores
             if given.reading is not None
         ]
-        # A model instance for each took half of a load's time, during which SQLite lets nobody else write.
+        # Creating a model instance per score took half of the load time, and SQLite blocks other writers meanwhile.
         self._inserting.insert(rows, revision=0, created_at=timezone.now())
         self._scored.update(row[0] for row in rows)
 

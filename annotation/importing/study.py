@@ -15,12 +15,12 @@ LONGEST_EXPERIMENT = 50
 
 
 class TableRefused(ValueError):
-    """The table cannot be loaded as asked; the message is one sentence."""
+    """The table cannot be loaded with these options; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a table goes: a study, and the benchmark whose items it rates (none: one of the study's own)."""
+    """The destination of a table: a study, and the benchmark of its items (if none, one of the study's own)."""
 
     study: str
     kind: str
@@ -32,7 +32,7 @@ class Destination:
     policies: dict[str, Any] = field(default_factory=dict)
 
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
-        """The study, made where it is new, and its items. Raises TableRefused."""
+        """Get or create the study, and return it with its items. Raises TableRefused."""
         if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
             raise TableRefused(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
         if len(self.name) > LONGEST_NAME:

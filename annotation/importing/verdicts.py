@@ -1,4 +1,4 @@
-"""Verdicts on whole checklists -> the answers of an imported judge."""
+"""Import verdicts on whole checklists as answers of a judge."""
 
 from collections.abc import Iterable
 
@@ -15,9 +15,9 @@ VERDICT = "verdict"
 
 
 class VerdictLoader:
-    """Takes a judge's verdicts on a benchmark's responses into a study; unusable ones are stored as unscored.
+    """Imports a judge's verdicts on a benchmark's responses into a study; unusable verdicts are stored as unscored.
 
-    Verdicts on instructions for which no checklist is known are left out; `without_checklist` names them.
+    Verdicts on instructions without a known checklist are skipped; `without_checklist` names them.
     """
 
     def __init__(self, study: Study, judge: Rater, responses: Responses) -> None:
@@ -28,7 +28,7 @@ class VerdictLoader:
         self.store = AnswerStore(study, whole=True)
 
     def load(self, records: Iterable[VerdictRecord], on_bad: OnBadRow) -> tuple[Counts, Counts]:
-        """What became of the verdicts, and of responses that only they bring."""
+        """Load the verdicts, and return counts of verdicts and of responses that only they contain."""
         counts, responses = Counts(), Counts()
         for batch in batches_of_text(records, lambda record: record.response):
             responses += self.responses.load(record.response for record in batch)
@@ -59,7 +59,7 @@ class VerdictLoader:
         return outcomes[0]
 
     def _given(self, record: VerdictRecord, rubric: Rubric) -> list[GivenAnswer]:
-        """A score for each item of the rubric, or the one thing that makes the verdict unusable."""
+        """A score for each item of the rubric, or the single reason why the verdict is unusable."""
         items = self._items_of(rubric)
         unusable = record.unusable
         if not unusable and len(record.items) != len(items):

@@ -1,4 +1,4 @@
-"""What raters answer: scores, drafts, changes that came too late, outcomes of checks, and corrected times."""
+"""Answers of raters: scores, drafts, late changes, outcomes of checks, and corrected times."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from annotation.models.studies import Task
 
 
 class Score(models.Model):
-    """One criterion of one answer. Append-only: the highest revision counts, a trigger refuses changes.
+    """The score of one criterion in one answer. Append-only: the highest revision counts, and a trigger blocks changes.
 
     `value` is on the criterion's own scale; a pair's score is positive where the task's response A is better,
     whatever was shown first. `evidence` is [{"response": "a"|"b", "start", "end"}, ...] in code points.
@@ -67,7 +67,7 @@ class LateChange(models.Model):
 
 
 class Draft(models.Model):
-    """What a rater has entered but not submitted. `repeat` is the assignment's: a task that comes again is empty.
+    """Entries of a rater that are not submitted yet. `repeat` is the assignment's, so a repeated task starts empty.
 
     `paragraph` is how far the rater has read in the first response shown, `paragraph_b` in the second, from 0.
     """
@@ -91,7 +91,7 @@ class Draft(models.Model):
 
 
 class CheckOutcome(models.Model):
-    """Whether an answer to a gold item, control, training or qualification item was as expected."""
+    """Whether an answer to a gold item, attention check, practice task or qualification task passed."""
 
     assignment = models.OneToOneField(Assignment, models.CASCADE, related_name="check_outcome")
     purpose = models.CharField(max_length=15)
@@ -104,9 +104,9 @@ class CheckOutcome(models.Model):
 
 
 class TimeCorrection(models.Model):
-    """A rater's own word on how long a task took, beside the measured time. Append-only; the latest counts.
+    """A rater's correction of the measured time of a task. Append-only; the latest counts.
 
-    `seconds` is at most the time between hand-out and answer; `claimed` is what the rater said where that was more.
+    `seconds` is at most the time from assignment to answer; `claimed` is the reported time if it was longer.
     """
 
     assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="time_corrections")
@@ -123,7 +123,7 @@ class TimeCorrection(models.Model):
 
 
 def latest_scores(scores: Iterable[Score]) -> dict[int, Score]:
-    """Of one assignment's scores, the highest revision of each criterion, by criterion id."""
+    """The highest revision of each criterion among one assignment's scores, by criterion id."""
     latest: dict[int, Score] = {}
     for score in scores:
         known = latest.get(score.criterion_id)

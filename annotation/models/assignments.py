@@ -1,4 +1,4 @@
-"""Who does which task: seats, assignments, and what is flagged in a task."""
+"""Assignment slots, assignments, and flags on tasks."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,9 +10,9 @@ from core.db.public_ids import new_public_id
 
 
 class Seat(models.Model):
-    """One place in a task's overlap; claiming a seat is what hands a task to a rater.
+    """An assignment slot: one rating of a task's overlap. Claiming it assigns the task to a rater.
 
-    `draw_key` is drawn at random when the seat is made: seats are handed out in its order.
+    `draw_key` is drawn at random when the slot is created; slots are assigned in its order.
     """
 
     class State(models.TextChoices):
@@ -55,23 +55,23 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return self.filter(rater=rater, status=Assignment.Status.OPEN).order_by("pk")
 
     def answered(self) -> "AssignmentQuerySet":
-        """Answers that count: submitted by a person or given by a judge, not probes or surplus."""
+        """Answers that count: submitted by a person or given by a judge, without repeats and surplus."""
         return self.filter(status=Assignment.Status.SUBMITTED, repeat=0)
 
     def verdicts(self) -> "AssignmentQuerySet":
-        """What judges said: one a judge and a task, a panel's combined verdict among them.
+        """Judges' verdicts, one per judge and task, including a panel's combined verdict.
 
-        Repeats and second orders are parts of a verdict, rounds of a watch and answers to planted texts are none.
+        Repeats and second orders are parts of a verdict. Drift-monitor rounds and answers to canary texts are excluded.
         """
         given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
         return self.of_judges().filter(status__in=given, repeat=0, task__gold__isnull=True)
 
     def without_verdict(self) -> "AssignmentQuerySet":
-        """Tasks that a judge was asked about and gave no usable verdict on, one a judge and a task."""
+        """Assignments without a usable verdict, one per judge and task."""
         return self.of_judges().filter(status=Assignment.Status.UNSCORED, repeat=0, task__gold__isnull=True)
 
     def believed(self) -> "AssignmentQuerySet":
-        """Without verdicts of runs that failed their planted texts, which are shown and marked but count nowhere."""
+        """Exclude verdicts of runs that failed their canary texts, which are shown and marked but never counted."""
         return self.exclude(discredited=True)
 
     def of_people(self) -> "AssignmentQuerySet":
@@ -82,15 +82,15 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """One rater's answer to one task, or its attempt at one. `repeat` counts times the same task came again.
+    """One rater's answer to one task, or its attempt at one. `repeat` counts how often the same task has come again.
 
-    An answer to a task with `gold` ends as "checked": it measures the rater and counts nowhere else. `order` is
+    An answer to a task with `gold` ends as "checked": it checks the rater and is not counted elsewhere. `order` is
     the position in the rater's sequence, from 1. `queue_place` is 1 or 2: a person has one task open and
     one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
     `reason` says why a task was skipped, or why a surplus answer does not count ("closed", or the state in which its
     rater was stopped); '' where others had taken every seat.
-    A verdict is `discredited` while its judge's run has failed its planted texts: it is shown and marked, and
-    counts nowhere.
+    A verdict is `discredited` while its judge's run has failed its canary texts: it is shown and marked, but not
+    counted.
     """
 
     class Status(models.TextChoices):
@@ -148,7 +148,7 @@ class Assignment(models.Model):
 
 
 class Flag(models.Model):
-    """Something a rater or a scan found wrong with a task, for the lead to look at."""
+    """A problem with a task that a rater or a scan reported to the lead."""
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="flags")
     rater = models.ForeignKey(Rater, models.SET_NULL, null=True, blank=True, related_name="flags")

@@ -1,4 +1,4 @@
-"""How raters come in: crowd workers, other browsers, attempts to join, and addresses that were refused."""
+"""Joining a study: crowd participants, requests from other browsers, attempts to join, and refused addresses."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -8,11 +8,11 @@ from annotation.models.studies import Study
 
 
 class Participant(models.Model):
-    """A crowd worker's place in a study: one participant, one rater, whoever asks for the second.
+    """A crowd participant of a study: one participant is one rater, in any number of submissions.
 
     `mark` is a keyed hash of the platform's participant id, `submission` one of the platform's submission id, `browser`
-    one of the secret kept by the browser that began. `cohort` is the door of the submission under way; answers given
-    before it began are not shown in it.
+    one of the secret kept by the browser that began. `cohort` is the cohort of the current submission, which does not
+    show answers given before it began.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="participants")
@@ -34,7 +34,7 @@ class Participant(models.Model):
 
 
 class BrowserRequest(models.Model):
-    """Another browser asks the lead to go on as a rater; `browser` is a keyed hash of the secret that it keeps."""
+    """A request to the lead to continue as a rater in another browser; `browser` is a keyed hash of its secret."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -71,9 +71,9 @@ class DoorKnock(models.Model):
 
 
 class RefusedAddress(models.Model):
-    """A network address from which more people wanted to join by a door within an hour than it allows.
+    """A network address from which more people tried to join a cohort within an hour than its limit allows.
 
-    It is kept for two days, so that the lead sees whom the limit keeps out.
+    It is kept for two days so that the lead sees whom the limit refuses.
     """
 
     cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="refused_addresses")

@@ -1,4 +1,4 @@
-"""Who rates: cohorts, raters, who they are outside this program, and how far they have come."""
+"""Cohorts and raters, their identities, and their status."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,7 @@ from core.db.public_ids import new_public_id
 
 
 class Cohort(models.Model):
-    """Raters who came in by one door. `joins_per_hour` is how many may join from one network address; null: any."""
+    """Raters who join in the same way. `joins_per_hour` limits joins from one network address; null means no limit."""
 
     class Kind(models.TextChoices):
         ONSITE = "onsite", _("Onsite")
@@ -37,9 +37,9 @@ class Cohort(models.Model):
 
 
 class Rater(models.Model):
-    """Whoever answers: a person (in one study), a judge (in every study), a position in a data set, or a key.
+    """A source of answers: a person (in one study), a judge (in any study), a position in a data set, or a key.
 
-    `label` is what the data set or the lead calls it; `pseudonym` is what pages show.
+    `label` is its name in the data set or given by the lead; `pseudonym` is the name on pages.
     """
 
     class Kind(models.TextChoices):
@@ -93,9 +93,9 @@ class Rater(models.Model):
 
 
 class RaterIdentity(models.Model):
-    """Who a rater is outside this program. Apart from every answer, for leads only; erased by deleting the row.
+    """A rater's identity, stored apart from all answers and visible only to leads; deleting the row erases it.
 
-    `key` recognises a crowd worker who returns ("prolific:<id>", "mturk:<id>"); `particulars` are the other
+    `key` identifies a returning crowd worker ("prolific:<id>", "mturk:<id>"); `particulars` are the other
     parameters of the entry link.
     """
 
@@ -119,10 +119,10 @@ class RaterIdentity(models.Model):
 
 
 class Standing(models.Model):
-    """How far a rater has come at the door, and whether they may go on rating.
+    """A rater's status: progress in joining, and whether they may continue to rate.
 
-    `stops_at`: the rater's last task before a pause that failed checks have decided, so that nobody can tell which task
-    decided it. `fast_in_a_row` counts the latest answers that came sooner than their texts can be read.
+    `stops_at` is the rater's last task before a pause caused by failed checks; the delay hides which task caused it.
+    `fast_in_a_row` counts the latest consecutive answers that were faster than their texts can be read.
     """
 
     class State(models.TextChoices):

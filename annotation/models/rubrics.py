@@ -1,4 +1,4 @@
-"""What is asked: rubrics, their criteria with their scales, and guidelines."""
+"""Rubrics, their criteria with scales, and guidelines."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from generation.models import Benchmark, Category, Instruction
 
 class RubricQuerySet(models.QuerySet["Rubric"]):
     def nearest_to(self, instruction: Instruction) -> "Rubric | None":
-        """The rubric of the instruction, else of its category, of the category's parent, of the benchmark."""
+        """The most specific rubric: of the instruction, its category, the category's parent, or the benchmark."""
         category = instruction.category
         candidates = (
             self.filter(workspace=instruction.benchmark.workspace, study=None)
@@ -125,7 +125,7 @@ class Criterion(models.Model):
         return self.minimum, self.maximum
 
     def level_of(self, value: float) -> dict[str, Any] | None:
-        """The level that stands for `value`, or None where the scale is a range or has no such level."""
+        """The level with `value`, or None if the scale is a range or has no such level."""
         return next((level for level in self.levels if abs(float(level["value"]) - value) < 1e-9), None)
 
     def admits(self, value: float) -> bool:
@@ -139,7 +139,7 @@ class Criterion(models.Model):
 
 
 class Guideline(models.Model):
-    """What raters are told, in Markdown. A changed text is another version; assignments name the one shown."""
+    """Instructions for raters in Markdown. A changed text is a new version; assignments record the version shown."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="guidelines")
     key = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""Studies and their tasks, and the counts that a large study keeps."""
+"""Studies, their tasks, and the stored counts of large studies."""
 
 from django.db import models
 from django.db.models import Q
@@ -60,7 +60,7 @@ class Study(models.Model):
 
     @property
     def task_kind(self) -> "Task.Kind":
-        """The kind of the tasks that it asks."""
+        """The kind of the study's tasks."""
         kinds = {
             Study.Kind.PAIR: Task.Kind.PAIR,
             Study.Kind.REVIEW: Task.Kind.REVIEW,
@@ -70,11 +70,11 @@ class Study(models.Model):
 
 
 class Task(models.Model):
-    """What is rated: one response, a pair, a part of a response, or the verdict of an assignment.
+    """A unit to rate: one response, a pair, a part of a response, or the verdict of an assignment.
 
-    `key` says what the task is about, so that a repeated import finds it: "r:<response>", "p:<a>:<b>", ...
+    `key` identifies the task's content, so that a repeated import finds it: "r:<response>", "p:<a>:<b>", ...
     `part` is {"number", "start", "end", "kind", "mark"} of a sub-task inside a long response; offsets in code points.
-    `gold` marks a task that measures raters and has no seats: {"purpose": "gold", "control", "training" or
+    `gold` marks a quality check, which has no slots: {"purpose": "gold", "control", "training" or
     "qualification", "expected": {criterion key: value or [low, high]}, "why": {language: text}}.
     """
 
@@ -114,9 +114,9 @@ class Task(models.Model):
 
 
 class DeskTally(models.Model):
-    """A large study's counts as its desk shows them: made from the rows, at any time again.
+    """The stored counts of a large study for its dashboard. They can be recomputed from the rows at any time.
 
-    annotation/monitoring/stored_progress.py makes them.
+    annotation/monitoring/stored_progress.py computes them.
     """
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="desk_tally")

@@ -1,4 +1,4 @@
-"""A lead's own answer to a task on which raters differ: kept as a key's, beside theirs and apart from every result."""
+"""A lead's own answer to a task on which raters disagree. It is stored as a key and left out of all results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from core.clock import Clock
 
 @dataclass(frozen=True)
 class Column:
-    """One rater's answers to the task, as the comparison shows them."""
+    """One rater's answers to the task in the comparison."""
 
     name: str
     kind: str
@@ -27,14 +27,14 @@ class Column:
 
 @dataclass(frozen=True)
 class AnswerBesideDecision:
-    """A task's questions, and every answer to each: `rows` are (criterion, [(answer, reason) of each column])."""
+    """All answers to a task's questions; `rows` are (criterion, [(answer, reason) of each column])."""
 
     columns: list[Column]
     rows: list[tuple[Criterion, list[tuple[str, str]]]]
 
 
 def key_rater(study: Study, by: User) -> Rater:
-    """The key under which this lead's answers stand in the study; not their rater, if they rate in it themselves."""
+    """The key rater that holds this lead's answers in the study. If the lead also rates, that is a different rater."""
     label = f"lead {by.public_id}"
     try:
         with transaction.atomic():
@@ -57,7 +57,7 @@ def own_answer(task: Task, by: User) -> Assignment | None:
 def adjudicate(
     task: Task, answers: Mapping[str, Answer], *, criteria: Iterable[Criterion], by: User, clock: Clock
 ) -> Assignment:
-    """Keep the lead's answer; a later one is a revision beside it. Raises AnswerRefused. Takes no seat."""
+    """Store the lead's answer; a later one becomes a revision. Uses no slot. Raises AnswerRefused."""
     rater = key_rater(task.study, by)
     with transaction.atomic():
         assignment, _made = Assignment.objects.get_or_create(
@@ -84,7 +84,7 @@ def adjudicate(
 
 
 def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision:
-    """Every current answer to the task, people first, then keys, then judges; three queries."""
+    """All current answers to the task: people, then keys, then judges; three queries."""
     status = Assignment.Status
     given = (
         Assignment.objects.filter(task=task, repeat=0, status__in=[status.SUBMITTED, status.SURPLUS, status.DERIVED])

@@ -1,7 +1,7 @@
-"""Tasks on which people differ most, and what became of them: more answers, or a lead's own answer.
+"""Tasks on which raters disagree most, with their open slots and decisions.
 
-Measured by the standard deviation of the current scores of people on the overall or preference criterion (without one,
-on the items, the mean of theirs), as a share of the scale's length: 0 is agreement, 0.5 the widest two raters can be.
+The spread is the standard deviation of people's current scores on the overall or preference criterion (without one, the
+mean over the items), as a share of the scale's length: 0 is agreement, 0.5 the maximum for two raters.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _SPREAD = """
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One task: `spread` in 0..0.5 of the scale, how many answers, seats free for more, and who decided it."""
+    """One task: `spread` from 0 to 0.5 of the scale, number of answers, open slots, and whether it is decided."""
 
     task: Task
     spread: float
@@ -47,7 +47,7 @@ class Disagreement:
 
 
 def measured_criteria(study: Study) -> list[Criterion]:
-    """The criteria that disagreement is measured on: of the first role that the study's rubrics have."""
+    """The criteria on which disagreement is measured: those of the first role that the study's rubrics have."""
     rubrics = Task.objects.filter(study=study, gold__isnull=True).order_by().values("answer_rubric").distinct()
     criteria = list(Criterion.objects.filter(rubric__in=rubrics))
     for role in ROLES_IN_TURN:
@@ -82,9 +82,9 @@ def _lengths(criteria: Sequence[Criterion]) -> str:
 def disagreements(
     study: Study, *, least: float = 0.0, most: int = 50, known: list[tuple[int, float, int]] | None = None
 ) -> list[Disagreement]:
-    """The tasks people differ on most, the widest first; four queries.
+    """The tasks on which people disagree most, widest spread first; four queries.
 
-    `known` are spreads measured before, the widest first, which are then not measured again.
+    If `known` has spreads that were measured before, widest first, they are not measured again.
     """
     if known is None:
         found = widest_spreads(study, least=least, most=most)
@@ -110,6 +110,6 @@ def disagreements(
 
 
 def tasks_below(study: Study, *, least: float, most: int) -> list[Task]:
-    """Undecided tasks without an open seat whose answers spread more than `least`: those to ask more answers on."""
+    """Undecided tasks without open slots whose spread is above `least`, for which more ratings can be requested."""
     chosen = [one for one in disagreements(study, least=least, most=most) if not one.free and not one.decided]
     return [one.task for one in chosen]

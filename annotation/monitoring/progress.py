@@ -1,4 +1,4 @@
-"""How far studies have come, counted from rows in few indexed queries: a live desk asks for these again and again."""
+"""Progress of studies, counted from rows in few indexed queries because the live dashboard polls it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class StudyRow:
 
 @dataclass
 class CategoryRow:
-    """Progress of one category; `seats` is 0 where answers were imported and nothing was handed out."""
+    """Progress of one category; `seats` is 0 if answers were imported and nothing was assigned."""
 
     name: str
     is_group: bool
@@ -51,9 +51,9 @@ class CategoryRow:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """One rater's work; `failed` of `checks` gold items and controls were not as expected.
+    """One rater's work; the rater failed `failed` of `checks` gold items and attention checks.
 
-    Of a judge, `answered` are its verdicts, of which `discredited` ones are of runs that failed their planted texts.
+    For a judge, `answered` counts its verdicts and `discredited` those of runs that failed their canary texts.
     """
 
     public_id: str
@@ -77,7 +77,7 @@ class RaterRow:
 
 @dataclass
 class CohortRow:
-    """The raters of one cohort together; `name` is '' for raters who came in by none."""
+    """The combined work of one cohort's raters; `name` is '' for raters without a cohort."""
 
     name: str
     kind: str
@@ -90,7 +90,7 @@ class CohortRow:
 
 
 def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
-    """The studies with their counts: four queries, whatever their number."""
+    """The studies with their counts; four queries for any number of studies."""
     rows = {study.pk: StudyRow(study) for study in studies}
     for pk, tasks in (
         Task.objects.filter(study__in=rows, gold__isnull=True).order_by().values_list("study").annotate(Count("pk"))
@@ -100,7 +100,7 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
     for pk, state, count in states:
         rows[pk].seats += count
         rows[pk].taken += count if state == Seat.State.TAKEN else 0
-    # People have no derived answers, so that one condition holds for them and for verdicts.
+    # People have no derived answers, so one condition works for them and for verdicts.
     ordinary = Q(task__gold__isnull=True) | ~Q(rater__kind=Rater.Kind.JUDGE)
     answers = Assignment.objects.filter(VERDICT, ordinary, task__study__in=rows).order_by()
     grouped = answers.values_list("task__study", "rater__kind", "rater__provenance").annotate(Count("pk"))
@@ -116,7 +116,7 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
 
 @dataclass
 class Tally:
-    """What a study's rows count up to: by category, and each rater's work and checks (answered, not as expected)."""
+    """A study's counts: by category, and for each rater the work and the checks (answered, failed)."""
 
     categories: dict[int | None, CategoryRow]
     work: dict[int, dict[str, Any]]
@@ -124,7 +124,7 @@ class Tally:
 
 
 def tally_of(study: Study) -> Tally:
-    """The study counted now; eight queries, three of them over all seats or answers."""
+    """Count the study now; eight queries, three of them over all slots or answers."""
     judges = _judges(study)
     work = _work_by_rater(Assignment.objects.filter(rater__study=study))
     keys = set(Rater.objects.filter(study=study, kind=Rater.Kind.KEY).values_list("pk", flat=True))
@@ -136,10 +136,10 @@ def tally_of(study: Study) -> Tally:
 
 
 def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None, CategoryRow]:
-    """Tasks, seats and answers of the study by the instruction's category; four or five queries.
+    """Tasks, slots and answers of the study by the instruction's category; four or five queries.
 
-    `by_people` is how many answers people gave, where that is known. They are what the seats say where every one of
-    them has a seat, else they are counted one by one.
+    `by_people` is the number of answers by people, if known. If every answer has a slot, the slots give their number
+    by category; otherwise the answers are counted.
     """
     rows: dict[int | None, CategoryRow] = {}
 
@@ -173,7 +173,7 @@ def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None,
 
 
 def _judges(study: Study) -> list[int]:
-    """The workspace's judges, by number: few, so that their answers are found from them."""
+    """Primary keys of the workspace's judges. They are few, so queries for their answers start from them."""
     judges = Rater.objects.filter(workspace=study.workspace_id, study=None, kind=Rater.Kind.JUDGE)
     return list(judges.order_by().values_list("pk", flat=True))
 
@@ -209,7 +209,7 @@ def totals(categories: list[CategoryRow]) -> CategoryRow:
 
 
 def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str, Any]]:
-    """Counts of each rater's assignments, of people out of one index; `counts` are the answers that do."""
+    """Counts of each rater's assignments, for people from one index; `counts` selects the answers that count."""
     status = Assignment.Status
     first = Q(repeat=0) if counts is VERDICT else Q()
     grouped = (
@@ -230,7 +230,7 @@ def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str
 
 
 def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
-    """(gold items and controls answered, of which not as expected) of each rater."""
+    """(gold items and attention checks answered, failed) for each rater."""
     outcomes = CheckOutcome.objects.filter(assignment__rater__study=study, purpose__in=[GOLD, CONTROL]).order_by()
     counted = outcomes.values_list("assignment__rater").annotate(
         checks=Count("pk"), failed=Count("pk", filter=Q(passed=False))
@@ -239,7 +239,7 @@ def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
 
 
 def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
-    """Who answered how much, the busiest first; one query with a tally."""
+    """The work of each rater, most answers first; one query with a tally."""
     tally = tally or tally_of(study)
     raters = Rater.objects.filter(Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work)))
     states = {value: str(label) for value, label in Standing.State.choices}
@@ -272,7 +272,7 @@ def _rater_row(rater: Rater, work: dict[str, Any], checks: tuple[int, int], stat
 
 
 def cohort_rows(study: Study, raters: Iterable[RaterRow]) -> list[CohortRow]:
-    """The study's cohorts and who came in by none, with the work of their raters; one query."""
+    """The work of the study's cohorts and of raters without one; one query."""
     rows = {one.name: CohortRow(one.name, str(one.get_kind_display())) for one in study.cohorts.all()}
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""Tasks that nobody could rate: everybody who was given them skipped them, as often as the study wants answers."""
+"""Tasks that nobody could rate: skipped by every rater who was given them, as often as the task's overlap."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from annotation.models import Assignment, Rater, Seat, Study, Task
 
 @dataclass(frozen=True)
 class SkippedTask:
-    """A task that comes to the lead; `reasons` are (reason, how often), the most frequent first."""
+    """A task that needs the lead; `reasons` are (reason, count), most frequent first."""
 
     task: Task
     skips: int
@@ -22,8 +22,8 @@ class SkippedTask:
 
 
 def skipped_by_all(study: Study) -> list[SkippedTask]:
-    """Tasks with free seats, skipped by as many raters as there are seats (or by all the study has), answered by
-    nobody and open with nobody; the most skipped first. Three queries."""
+    """Tasks with free slots that as many raters as there are slots (or all of the study's raters) skipped, and that
+    nobody has answered or has open; most skipped first. Three queries."""
     status = Assignment.Status
     given = Exists(Assignment.objects.filter(rater=OuterRef("pk")))
     working = Rater.objects.filter(given, study=study, kind=Rater.Kind.PERSON).count()
@@ -53,7 +53,7 @@ def skipped_by_all(study: Study) -> list[SkippedTask]:
 
 
 def set_aside(task: Task, *, by: User | None) -> int:
-    """Take away the seats of a task that nobody can rate, so that the study can be complete; how many went."""
+    """Delete the slots of a task that nobody can rate, so that the study can finish, and return their number."""
     with transaction.atomic():
         had = Seat.objects.filter(task=task).count()
         dropped = sorted({*task.study.policies.get("dropped", ()), task.key})

@@ -1,7 +1,7 @@
-"""A large study's counts, kept: its desk shows them at once, with their time, while a worker counts again.
+"""Stored counts of large studies: the dashboard shows them with their time while a worker counts again.
 
-A small study is counted whenever its desk is looked at. Nobody waits for a large one to be counted: a desk that is
-looked at for the first time says that it is, and asks again.
+A small study is counted on every visit to its dashboard. For a large study, the first visit says that counting is in
+progress, and the page polls until the counts are there.
 """
 
 import threading
@@ -20,18 +20,18 @@ from annotation.monitoring.progress import CategoryRow, Tally, tally_of
 from core.clock import Clock
 
 LARGE = 25_000
-"""Answers from which on a study's counts are kept."""
+"""Number of answers above which a study's counts are stored."""
 FRESH = timedelta(seconds=8)
 PATIENCE = timedelta(seconds=10)
-"""Where no worker has counted so long after it was asked to, a thread of the web server counts."""
+"""If no worker has counted after this time, a thread of the web server does."""
 MOST_SPREADS = 500
 
 
 @dataclass(frozen=True)
 class Counted:
-    """`at` is None for counts made just now; `spreads` are (task, spread, answers), None where nobody asked.
+    """`at` is None for counts made just now; `spreads` are (task, spread, answers), or None if not requested.
 
-    `counting`: there is nothing to show yet, but soon will be.
+    With `counting`, the counts are not ready yet.
     """
 
     tally: Tally
@@ -41,7 +41,7 @@ class Counted:
 
 
 def is_large(study: Study) -> bool:
-    """Looks at no more rows than it takes to know."""
+    """Whether the study is large. Reads only as many rows as needed."""
     if DeskTally.objects.filter(study=study).exists():
         return True
     return len(Assignment.objects.filter(rater__study=study).values_list("pk")[: LARGE + 1]) > LARGE
@@ -60,7 +60,7 @@ def _count_in_thread(study_id: int) -> None:
 def counted(
     study: Study, *, clock: Clock, enqueue: Callable[[int], Any], count_here: Callable[[int], Any] = _count_in_thread
 ) -> Counted:
-    """The study's counts: made now, or for a large study as kept, and asked for again where they are not fresh."""
+    """The study's counts: made now or, for a large study, as stored; stale ones are requested again."""
     if not is_large(study):
         return Counted(tally_of(study))
     now = clock()
@@ -69,7 +69,7 @@ def counted(
     overdue = kept.asked_at is not None and now - kept.asked_at > PATIENCE
     if first or (stale and (kept.asked_at is None or overdue)):
         asked = DeskTally.objects.filter(pk=kept.pk, asked_at=kept.asked_at).update(asked_at=now)
-        if asked:  # of several desks that are open one asks
+        if asked:  # only one of several open dashboards sends the request
             transaction.on_commit(lambda: count_here(study.pk) if overdue else enqueue(study.pk))
     if not kept.counts:
         return Counted(Tally({}, {}, {}), spreads=[], counting=True)
@@ -77,7 +77,7 @@ def counted(
 
 
 def keep_tally(study: Study, *, clock: Clock) -> DeskTally:
-    """Count the study and keep what was found; of two at once the later one stays."""
+    """Count the study and store the counts; of two concurrent counts the later one wins."""
     at = clock()
     counts = _written(tally_of(study)) | {"spreads": widest_spreads(study, least=0.0, most=MOST_SPREADS)}
     row, _made = DeskTally.objects.update_or_create(

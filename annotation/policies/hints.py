@@ -1,6 +1,6 @@
 """Whether a rater sees the hints of a study's instructions: the policy "hints" is "hidden", "shown" or "split".
 
-In a split, raters are drawn into two halves as they come; what each answer was given under is kept with it.
+In a split, raters are assigned to two halves at random as they join; each answer records its condition.
 """
 
 from random import Random
@@ -12,7 +12,7 @@ CONDITION = "hint"
 
 
 def sees_hint(study: Study, rater: int) -> bool:
-    """Whether this rater is shown hints; the same answer every time. Of two raters with neighbouring ids one is."""
+    """Whether this rater sees hints; the result is stable. In a split, one of two raters with neighboring ids does."""
     policy = study.policies.get("hints", "hidden")
     if policy != "split":
         return bool(policy == "shown")
@@ -21,5 +21,5 @@ def sees_hint(study: Study, rater: int) -> bool:
 
 
 def hint_conditions(study: Study, rater: Rater) -> dict[str, bool]:
-    """What is kept with the rater's answers about hints; nothing where the study never chose."""
+    """The hint condition stored with the rater's answers; empty if the study has no hints policy."""
     return {CONDITION: sees_hint(study, rater.pk)} if "hints" in study.policies else {}

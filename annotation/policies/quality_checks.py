@@ -1,11 +1,11 @@
-"""What a study's policies say about measuring its raters, and where one rater stands in that plan.
+"""A study's policies on quality checks, and how far one rater is in their schedule.
 
-Policies read here: "probe_rate" (share of a rater's tasks that are earlier ones come back, 0.02), "probe_gap" (they
-were answered at least so many tasks ago, 10), "probe_times" (how often one task may come back, 1), "gold_rate" and
-"control_rate" (shares of gold items and degraded controls, 0.05 each where the study has any), "checks"
-({"window": 10, "failed": 3}: a rater is paused at so many failures in the latest so many checks), "reading_pace"
-({"words": 1000, "told": 5, "paused": 5}: who answers so many tasks in a row sooner than their texts can be read at so
-many words a minute is told, and after so many more paused; 0 words: never).
+Policies read here: "probe_rate" (share of a rater's tasks that are repeated tasks, 0.02), "probe_gap" (minimum
+number of tasks before a repeat, 10), "probe_times" (how often one task may come back, 1), "gold_rate" and
+"control_rate" (shares of gold items and attention checks, 0.05 each if the study has any), "checks"
+({"window": 10, "failed": 3}: a rater who fails 3 of the latest 10 checks is paused), "reading_pace"
+({"words": 1000, "told": 5, "paused": 5}: a rater is warned after 5 consecutive answers faster than 1000 words a
+minute, and paused after 5 more; 0 words: never).
 """
 
 from collections.abc import Collection
@@ -40,12 +40,12 @@ BAD_CHECKS = Wording("Study %(study)s: checks %(value)s needs whole numbers, fai
 
 
 class BadPolicy(ValueError):
-    """A study's policy makes no sense; the sentence names it."""
+    """A study's policy is invalid; the message names it."""
 
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """How often a study's raters are measured; rates are shares of all the tasks a rater does."""
+    """The quality-check schedule of a study; rates are shares of all tasks of a rater."""
 
     rates: dict[str, Fraction]
     gap: int
@@ -61,7 +61,7 @@ def _share(study: Study, kind: str) -> Fraction:
 
 
 def whole_policy(study: Study, name: str, default: int, low: int, high: int) -> int:
-    """A policy that is a whole number from `low` to `high`; raises BadPolicy."""
+    """A policy that is a whole number from `low` to `high`. Raises BadPolicy."""
     value = study.policies.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise BadPolicy(NOT_WHOLE(study=study.slug, name=name, value=repr(value), low=low, high=high))
@@ -78,7 +78,7 @@ def plan_of(study: Study) -> CheckPlan:
 
 
 def pausing_rule(study: Study) -> tuple[int, int]:
-    """(window, failed): a rater is paused at `failed` failures among the latest `window` checks."""
+    """(window, failed): a rater who fails `failed` of the latest `window` checks is paused."""
     rule = study.policies.get("checks", {})
     window, failed = rule.get("window", 10), rule.get("failed", 3)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in (window, failed)) or not 1 <= failed <= window:
@@ -88,7 +88,7 @@ def pausing_rule(study: Study) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class PaceRule:
-    """Answers faster than `words` a minute in a row after which a rater is told, and how many more until a pause."""
+    """Consecutive answers faster than `words` per minute before a rater is warned, and further ones before a pause."""
 
     words: int = FASTEST_WORDS_A_MINUTE
     told: int = 5
@@ -96,7 +96,7 @@ class PaceRule:
 
 
 def pace_rule(study: Study) -> PaceRule | None:
-    """The study's rule on reading pace, None where it has switched it off; raises BadPolicy."""
+    """The study's rule on reading pace, or None if it is switched off. Raises BadPolicy."""
     given = study.policies.get("reading_pace", {})
     usual = PaceRule()
     rule = PaceRule(*(given.get(name, getattr(usual, name)) for name in ("words", "told", "paused")))
@@ -124,7 +124,7 @@ def counts_for(kinds: Collection[str]) -> dict[str, Aggregate | Coalesce]:
 
 
 def kinds_due_now(study: Study, rater: int, plan: CheckPlan, counts: dict[str, Any]) -> list[str]:
-    """The kinds of check that the rater's next task may be, by the counts of `counts_for`; the most owed first."""
+    """The kinds of check due for the rater's next task by the counts of `counts_for`, the most overdue first."""
     kinds = [kind for kind, share in plan.rates.items() if share]
     number = counts["handed"] + 1
     found = kinds_due(
@@ -137,7 +137,7 @@ def kinds_due_now(study: Study, rater: int, plan: CheckPlan, counts: dict[str, A
 
 
 def check_policies(study: Study) -> dict[str, Any]:
-    """The plan in a lead's figures: rates in per cent, the gap, and the pausing rule. Raises BadPolicy."""
+    """The schedule as shown to leads: rates in percent, the gap, and the pausing rule. Raises BadPolicy."""
     plan, (window, failed) = plan_of(study), pausing_rule(study)
     return {f"{kind}_percent": float(share * 100) for kind, share in plan.rates.items()} | {
         "gap": plan.gap,

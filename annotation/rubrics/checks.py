@@ -1,4 +1,4 @@
-"""Rubrics of yes and no: what an instruction of a long task asked for, one question to a screen."""
+"""Yes-or-no rubrics that check what an instruction asked for, one question per screen."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -40,9 +40,9 @@ def check_fields(key: str, questions: dict[str, str], position: int, subtasks: d
 
 
 def single_rubrics(checks: Iterable[Criterion]) -> dict[int, int]:
-    """For each check a rubric that asks it alone, by the check's id; made where there is none yet.
+    """For each check, by its id, a rubric that asks only this check; it is created if missing.
 
-    A screen asks one check of one text, as a judge is asked it. Three queries, whatever their number.
+    A screen asks one check about one text, as a judge is asked. Three queries for any number of checks.
     """
     wanted = {_key(check): check for check in checks}
     known = dict(Rubric.objects.filter(key__in=list(wanted)).values_list("key", "pk"))
@@ -65,5 +65,5 @@ def single_rubrics(checks: Iterable[Criterion]) -> dict[int, int]:
 
 
 def _key(check: Criterion) -> str:
-    """By the row, which a rubric's next version does not have."""
+    """The key of a check's own rubric. It uses the row id, which changes with each version of the rubric."""
     return f"{PREFIX}{check.pk}"

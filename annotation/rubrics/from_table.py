@@ -1,4 +1,4 @@
-"""The rubric of a study whose criteria are those its table names."""
+"""The rubric of an imported study, with the criteria that its table names."""
 
 from annotation.models import Criterion, Rubric, Study
 from annotation.rubrics.scales import Rules, describe, level, number_in, read_value
@@ -29,7 +29,7 @@ class OwnRubric:
         self._grown: set[str] = set()
 
     def criterion(self, place: Place, key: str, value: str) -> Criterion:
-        """The criterion, made at its first value. Raises BadRow where numbers come without a scale."""
+        """The criterion, created at its first value. Raises BadRow for numbers without a scale."""
         known = self.by_key.get(key)
         scale = self.rules.scale_of(key)
         if known is not None:
@@ -55,7 +55,7 @@ class OwnRubric:
 
     @staticmethod
     def _grows(criterion: Criterion) -> bool:
-        """Labels as they came, valued 0, 1, 2, ..., may get one more."""
+        """Add a level to labels that were valued 0, 1, 2, ... in order of appearance."""
         labels = [number_in(str(one["key"])) for one in criterion.levels]
         return bool(labels) and all(label is None for label in labels)
 

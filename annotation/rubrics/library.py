@@ -1,6 +1,6 @@
-"""Rubrics and guidelines written as data -> rows, and the rubric that counts for a benchmark's instruction.
+"""Load rubrics and guidelines from data files, and find the rubric that applies to an instruction.
 
-A rubric or guideline that is there with the same content is left alone; a changed one becomes the next version.
+An existing rubric or guideline with the same content is kept; a changed one becomes a new version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ CRITERION_FIELDS = (
 
 
 def load_rubrics(workspace: Workspace, benchmark: Benchmark | None, data: Mapping[str, Any]) -> Counts:
-    """The rubrics of a file of fixtures/rubrics/, each for its category or, without one, for the benchmark.
+    """Load the rubrics of a file in fixtures/rubrics/, each for its category or, without one, for the benchmark.
 
-    Without a benchmark they belong to the workspace alone, for studies to choose.
+    Without a benchmark they belong only to the workspace, and studies can choose them.
     """
     categories = Categories(benchmark) if benchmark else None
     counts = Counts()
@@ -85,7 +85,7 @@ def keep_rubric(
     names: Mapping[str, str],
     criteria: Sequence[Mapping[str, Any]],
 ) -> Counts:
-    """The rubric as a row, unless a version of it says just the same."""
+    """Store the rubric unless one of its versions has the same content."""
     versions = list(
         Rubric.objects.filter(workspace=workspace, key=key).order_by("version").prefetch_related("criteria")
     )
@@ -114,10 +114,10 @@ def _comparable(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def rubric_from_record(
     record: RubricRecord, pattern: Mapping[str, Any] | None, scales: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """The criteria of a checklist as its source words it, with the keys of `pattern` at the same positions.
+    """The criteria of a checklist in its source's wording, with the keys of `pattern` at the same positions.
 
-    `pattern` is our own rubric of the category as data; where there is none the keys are item0, item1, ... What
-    `pattern` has besides items, the overall score, comes after them.
+    `pattern` is our own rubric of the category as data; without it the keys are item0, item1, ... Criteria of
+    `pattern` that are not items, such as the overall score, come last.
     """
     ours = criteria_of(pattern, scales) if pattern else []
     items = {one["position"]: one for one in ours if one["role"] == Criterion.Role.ITEM}
@@ -148,12 +148,12 @@ def load_guideline(workspace: Workspace, key: str, texts: Mapping[str, str]) -> 
 
 
 class RubricsOf:
-    """The rubric that counts for each instruction of a benchmark: its own, its category's, its parent's, all's."""
+    """The rubric that applies to each instruction: its own, its category's, the parent's, or the benchmark's."""
 
     def __init__(self, benchmark: Benchmark, among: QuerySet[Rubric] | None = None) -> None:
-        """`among` narrows the rubrics looked at, as to those by which a kind of study is answered."""
+        """Consider all rubrics, or only those in `among`, such as those that fit a kind of study."""
         known = Rubric.objects.all() if among is None else among
-        # Of equal versions the first by its key, as Rubric.objects.nearest_to has it.
+        # Among equal versions the first by key wins, as in Rubric.objects.nearest_to.
         rubrics = known.filter(benchmark=benchmark, study=None).order_by("version", "-key", "-pk")
         self._of: dict[tuple[str, int | None], Rubric] = {}
         for rubric in rubrics.prefetch_related("criteria"):

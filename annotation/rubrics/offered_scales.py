@@ -1,4 +1,4 @@
-"""The scales that a lead can choose from for a question of their own; they come with the program's rubrics."""
+"""The scales that a lead can choose for their own questions; they come from the built-in rubrics."""
 
 import json
 from functools import cache
@@ -15,7 +15,7 @@ from annotation.rubrics.library import scale_fields
 ROLE_ITEM, ROLE_OVERALL = Criterion.Role.ITEM.value, Criterion.Role.OVERALL.value
 ROLE_PREFERENCE, ROLE_CHECK = Criterion.Role.PREFERENCE.value, Criterion.Role.CHECK.value
 Offer = tuple[str, str | Promise, str]
-"""A scale's key, what the page calls it, and the role of a question that has it."""
+"""A scale's key, its label, and the role of a question with this scale."""
 
 FULFILMENT: Offer = ("fulfilment", gettext_lazy("Five levels, from not met to fully met"), ROLE_ITEM)
 YES_OR_NO: Offer = ("yes_no", gettext_lazy("Yes or no"), ROLE_ITEM)
@@ -59,7 +59,7 @@ def _stars(most: int) -> list[dict[str, Any]]:
 
 
 def scale_named(key: str) -> dict[str, Any]:
-    """The scale's fields of Criterion."""
+    """The scale as Criterion fields."""
     match key:
         case "yes_no" | "check":
             return scale_fields({"levels": YES_NO})
@@ -69,7 +69,7 @@ def scale_named(key: str) -> dict[str, Any]:
 
 
 def offer_of(kind: str, criterion: Criterion) -> str:
-    """The key of the offered scale that the criterion has, '' where it has another."""
+    """The key of the criterion's scale among those offered, or '' for another scale."""
     for key, _name, role in OFFERS.get(Study.Kind(kind), []):
         scale = scale_named(key)
         same = all(getattr(criterion, name) == scale[name] for name in ("levels", "minimum", "maximum", "step"))

@@ -1,4 +1,4 @@
-"""The rubric by which a judge's verdict is reviewed: for each of its answers, whether the reason given holds."""
+"""The rubric for reviewing a judge's verdict: whether the reason for each of its answers is sound."""
 
 from annotation.models import Criterion, Rubric
 from annotation.rubrics.library import keep_rubric

@@ -1,4 +1,4 @@
-"""What a written value means on a criterion's scale, and the scales a user gives for a table."""
+"""Read written values on a criterion's scale, and the scales that a user gives for a table."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ LARGEST_END = 1e9
 
 
 class BadScale(ValueError):
-    """A scale as the user wrote it makes no sense; the message is one sentence."""
+    """A scale given by the user is invalid; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Reading:
-    """A value on its criterion's scale; value None says that the criterion does not apply."""
+    """A value on its criterion's scale; None means that the criterion does not apply."""
 
     value: float | None
     level: str = ""
@@ -47,7 +47,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a table's values are taken: scales by criterion key ("*" for all others) and what happens to the odd."""
+    """How a table's values are read: scales by criterion key ("*" for all others), and how exceptions are handled."""
 
     scales: Mapping[str, Scale] = field(default_factory=dict)
     overall: str = ""
@@ -66,7 +66,7 @@ def level(key: str, value: float, label: str | None = None) -> dict[str, Any]:
 
 
 def parse_scale(text: str) -> Scale:
-    """ "1:6" or "1:6:0.5" (a range, with a step), "1,3,5" (levels) or "No,Unsure,Yes" (labels, valued 0, 1, 2)."""
+    """Parse "1:6" or "1:6:0.5" (range, step), "1,3,5" (levels) or "No,Unsure,Yes" (labels with values 0, 1, 2)."""
     if ":" in text and "," not in text:
         ends = [number_in(part) for part in text.split(":")]
         numbers = [end for end in ends if end is not None]
@@ -84,7 +84,7 @@ def parse_scale(text: str) -> Scale:
 
 
 def parse_scales(texts: Sequence[str]) -> dict[str, Scale]:
-    """KEY=SCALE options; raises BadScale."""
+    """Parse KEY=SCALE options. Raises BadScale."""
     scales = {}
     for text in texts:
         key, equals, scale = text.partition("=")
@@ -95,7 +95,7 @@ def parse_scales(texts: Sequence[str]) -> dict[str, Scale]:
 
 
 def number_in(text: str) -> float | None:
-    """The finite number a text spells out, if it does."""
+    """The finite number that a text spells out, or None."""
     try:
         number = float(text)
     except ValueError:
@@ -111,7 +111,7 @@ def describe(criterion: Criterion) -> str:
 
 
 def read_value(criterion: Criterion, text: str) -> Reading | None:
-    """What `text` means on the scale: a number on it, or a level's key or label; None where it is off."""
+    """Read `text` on the scale as a number, or a level's key or label; None if it is off the scale."""
     if text.casefold() == NOT_APPLICABLE:
         return Reading(None) if criterion.may_not_apply else None
     number = number_in(text)
@@ -126,12 +126,12 @@ def read_value(criterion: Criterion, text: str) -> Reading | None:
 
 
 def number_text(value: float) -> str:
-    """3.0 as '3', 2.5 as '2.5': how a number stands in a form."""
+    """Format a number for a form: 3.0 as '3', 2.5 as '2.5'."""
     return f"{value:.12g}"
 
 
 def answer_text(criterion: Criterion, value: float | None) -> str:
-    """A value as its scale calls it."""
+    """The label of a value on its scale."""
     if value is None:
         return _("does not apply")
     level = criterion.level_of(value)

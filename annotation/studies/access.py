@@ -1,6 +1,6 @@
-"""Studies by who asks for them: their results may be read, or they may be changed; else there is no such study.
+"""Look up studies that a user may read or change; other studies do not exist for them.
 
-A slug is one study's in a workspace. Where a user reads two studies of one slug, every page is about the older.
+A slug is unique in a workspace. If a user can read two studies with the same slug, every page shows the older one.
 """
 
 from django.db.models import QuerySet
@@ -18,13 +18,13 @@ def studies_read_by(user: User) -> QuerySet[Study]:
 
 
 def study_read_by(user: User, slug: str, *, message: str = "") -> Study:
-    """The study of this slug whose results the user may see; 404 for anybody else."""
+    """The study with this slug whose results the user may see; otherwise 404."""
     found = studies_read_by(user).filter(slug=slug).select_related("guideline", "rubric").order_by("pk")
     return visible_or_404(found, message=message or gettext("Your workspaces have no such study."))
 
 
 def study_led_by(user: User, slug: str) -> Study:
-    """The study of this slug that the user may change; 404 for anybody else."""
+    """The study with this slug that the user may change; otherwise 404."""
     study = study_read_by(user, slug)
     if not leads_workspace_of(user, study):
         raise Http404(gettext("The workspaces that you lead have no such study."))

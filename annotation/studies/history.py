@@ -1,4 +1,4 @@
-"""The event log of a study in words: who did what, to what, and what changed."""
+"""Describe the event log of a study: who did what, to what, and what changed."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class EventLine:
-    """One event; `about` names the cohort, rater or task where it was not the study itself."""
+    """One event; `about` names the cohort, rater or task if the event is not about the study itself."""
 
     at: datetime
     actor: str
@@ -72,7 +72,7 @@ def verb_words() -> dict[str, str]:
 
 
 def event_lines(study: Study, events: list[Event]) -> list[EventLine]:
-    """The events of one page; at most two queries for the names of what they are about."""
+    """Describe the events of one page; at most two queries for the names of their objects."""
     words = verb_words()
     raters = {one.object_id for one in events if one.object_type == "rater"}
     cohorts = {int(one.object_id) for one in events if one.object_type == "cohort"}

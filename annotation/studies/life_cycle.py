@@ -1,4 +1,4 @@
-"""A study's life: made as a draft, its tasks and seats prepared, opened, paused and closed; every step is logged."""
+"""The life cycle of a study: create a draft, prepare tasks and slots, open, pause and close. Every step is logged."""
 
 from collections.abc import Iterator, Mapping
 from random import Random
@@ -25,7 +25,7 @@ from generation.models import Benchmark
 
 BATCH = 2000
 LARGE = 2000
-"""Tasks from which on a study is prepared by a worker, not while the page waits."""
+"""Number of tasks above which a worker prepares the study."""
 USUAL_POLICIES = {"overlap": 3, "order": "spread", "hints": "hidden"}
 NOT_CHOSEN = ("launching", "refused", SCANNED_AT)
 CHANGES: dict[str, tuple[str, ...]] = {
@@ -44,13 +44,13 @@ SOME_NAME_THEMSELVES = Wording(
 
 
 class StudyRefused(ValueError):
-    """The step cannot be taken; the sentence says why and what to do."""
+    """The step is not possible; the message says why and what to do."""
 
 
 def log_event(
     study: Study, by: User | None, verb: str, *, before: Any = None, after: Any = None, about: Task | None = None
 ) -> Event:
-    """Enter a lead's action on the study, or on one of its tasks, into the event log."""
+    """Log a lead's action on the study or on one of its tasks."""
     return Event.objects.create(
         workspace_id=study.workspace_id,
         actor=by,
@@ -65,7 +65,7 @@ def log_event(
 def create_study(
     *, workspace: Workspace, names: Mapping[str, str], kind: str, benchmark: Benchmark | None, by: User | None
 ) -> Study:
-    """A draft with a name of its own in addresses; its seed is drawn from its public id."""
+    """Create a draft with a unique slug; its seed is derived from its public id."""
     stem = slugify(next((name for name in names.values() if slugify(name)), "")) or "study"
     for number in range(1, 100):
         slug = stem[:90] if number == 1 else f"{stem[:90]}-{number}"
@@ -97,7 +97,7 @@ def seed_from(public_id: str) -> int:
 
 
 def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
-    """Keep an edited study and log what changed; a draft's tasks that are no longer chosen go."""
+    """Save an edited study, log what changed, and delete a draft's tasks that are no longer chosen."""
     after = settings_of(study)
     changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
     if not changed:
@@ -116,7 +116,7 @@ def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
 
 
 def settings_of(study: Study) -> dict[str, Any]:
-    """What a lead can change, as plain values, for the log."""
+    """The settings that a lead can change, as plain values for the log."""
     return {
         "names": dict(study.names),
         "kind": study.kind,
@@ -128,7 +128,7 @@ def settings_of(study: Study) -> dict[str, Any]:
 
 
 def check_study(study: Study) -> None:
-    """Raises StudyRefused where the study's choices make no sense together."""
+    """Raise StudyRefused if the study's settings contradict each other."""
     try:
         overlap_of(study)
         plan_of(study)
@@ -152,7 +152,7 @@ def check_study(study: Study) -> None:
 
 
 def make_tasks(study: Study) -> int:
-    """The chosen tasks as rows; those there already stay as they are. How many the study has now."""
+    """Create rows for the chosen tasks that do not exist yet. Return the number of tasks."""
     planned = planned_tasks(study)
     for start in range(0, len(planned), BATCH):
         rows = (task_row(study, one, start + place) for place, one in enumerate(planned.tasks[start : start + BATCH]))
@@ -161,7 +161,7 @@ def make_tasks(study: Study) -> int:
 
 
 def drop_unchosen(study: Study) -> int:
-    """Take away a draft's tasks that its choices no longer make, unless they carry a known answer or an answer."""
+    """Delete a draft's tasks that are no longer chosen, unless they have a known answer or an assignment."""
     wanted = {one.key: one for one in planned_tasks(study).tasks}
     gone = [task.pk for task in study.tasks.filter(gold__isnull=True, assignments=None) if _outdated(task, wanted)]
     for start in range(0, len(gone), 500):
@@ -175,12 +175,12 @@ def _outdated(task: Task, wanted: Mapping[str, PlannedTask]) -> bool:
 
 
 def is_large(study: Study) -> bool:
-    """Whether preparing the study takes long enough to leave it to a worker."""
+    """Whether the study is so large that a worker prepares it."""
     return len(planned_tasks(study)) > LARGE
 
 
 def request_launch(study: Study, *, by: User | None) -> None:
-    """Note that the study is to be prepared and opened; raises StudyRefused."""
+    """Mark the study to be prepared and opened. Raises StudyRefused."""
     if study.status != Study.Status.DRAFT:
         raise StudyRefused(_("The study has already been launched."))
     wanted = len(planned_tasks(study))
@@ -200,7 +200,7 @@ def request_launch(study: Study, *, by: User | None) -> None:
 
 
 def prepare_and_open(study: Study) -> None:
-    """Make tasks, seats and controls of a launched draft, and open it. Safe to run twice; a refusal is kept."""
+    """Create the tasks, slots and attention checks of a launched draft and open it. Idempotent; a refusal is stored."""
     if study.status != Study.Status.DRAFT or not study.policies.get("launching"):
         return
     try:
@@ -218,7 +218,7 @@ def prepare_and_open(study: Study) -> None:
 
 
 def check_self_naming(study: Study) -> None:
-    """Look through the study's texts; raises StudyRefused where a model names itself and nothing is decided of it."""
+    """Scan the study's texts. Raises StudyRefused if self-revealing responses await a decision."""
     scan_study(study)
     waiting = undecided(study)
     if waiting:
@@ -242,7 +242,7 @@ def _end_launch(study: Study, refused: str = "") -> None:
 
 
 def set_status(study: Study, status: str, *, by: User) -> None:
-    """Open, pause or close a launched study; raises StudyRefused."""
+    """Open, pause or close a launched study. Raises StudyRefused."""
     if status not in CHANGES.get(study.status, ()):
         raise StudyRefused(
             _("The study cannot be changed this way in its current state. Reload the page to see the state.")
@@ -256,9 +256,9 @@ def set_status(study: Study, status: str, *, by: User) -> None:
 
 
 def add_overlap(study: Study, tasks: list[Task], more: int, *, by: User) -> int:
-    """`more` seats for each of the tasks, handed out next in their turn; how many were made.
+    """Create `more` slots for each task, to be assigned next, and return their number.
 
-    Their keys come from the seed and the task, after those the task has.
+    Their draw keys are derived from the seed and the task, and follow those that the task has.
     """
     made = 0
     with transaction.atomic():
@@ -276,13 +276,13 @@ def _further_seats(study: Study, task: Task, more: int) -> Iterator[Seat]:
     places = set(Seat.objects.filter(task=task).values_list("place", flat=True))
     first = max(places, default=-1) + 1
     for place in range(first, first + more):
-        # Low keys: tasks whose raters disagree come before those nobody has seen.
+        # Low keys put tasks on which raters disagree before tasks that nobody has seen.
         key = Random(f"{study.seed}:{task.pk}:{place}").getrandbits(40)
         yield Seat(study=study, task=task, place=place, draw_key=key)
 
 
 def drop_task(task: Task, *, by: User | None) -> None:
-    """Take a task that no person was given out of the study: its free seats go. Raises StudyRefused."""
+    """Drop a task that no person was given: delete its free slots. Raises StudyRefused."""
     study = task.study
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
@@ -297,7 +297,7 @@ def drop_task(task: Task, *, by: User | None) -> None:
 
 
 def release_task(task: Task, *, by: User) -> int:
-    """Take a task back from whoever holds it unanswered, for others to claim; how many seats came free."""
+    """Release a task from raters who have it open, and return the number of freed slots."""
     with transaction.atomic():
         held = Seat.objects.filter(task=task, state=Seat.State.HELD).select_for_update().order_by("pk")
         freed = free_seats(list(held.values_list("pk", flat=True)))
@@ -306,7 +306,7 @@ def release_task(task: Task, *, by: User) -> int:
 
 
 def release_rater(study: Study, rater: int, *, by: User) -> int:
-    """Take back every task a rater holds unanswered; how many."""
+    """Release all open tasks of a rater and return their number."""
     with transaction.atomic():
         held = Seat.objects.filter(study=study, holder=rater, state=Seat.State.HELD).select_for_update()
         freed = free_seats(list(held.order_by("pk").values_list("pk", flat=True)))

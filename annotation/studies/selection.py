@@ -1,4 +1,4 @@
-"""Which tasks a study is to have: the responses a lead chose, one by one, in pairs, or as a judge rated them.
+"""Select the tasks of a study: the responses a lead chose, singly, in pairs, or with a judge's verdict.
 
 The choice is the policy "selection": {"categories": [pk], "models": [pk], "samples": "first" or "all", "pairs": "all",
 "baselines" or "even", "baselines": [model pk], "pairs_wanted": number, "reviewed": study pk, "judges": [rater pk],
@@ -32,7 +32,7 @@ ROLES_OF = {
 
 @dataclass(frozen=True)
 class Selection:
-    """A lead's choice as numbers; empty tuples mean all there are."""
+    """A lead's choices as primary keys; an empty tuple means all."""
 
     categories: tuple[int, ...] = ()
     models: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A task that the study is to have; `reviews` is the assignment whose verdict is rated, `part` as in Task."""
+    """A planned task; `reviews` is the assignment whose verdict is rated, `part` as in Task."""
 
     key: str
     response_a: int
@@ -88,8 +88,8 @@ class PlannedTask:
 
 @dataclass(frozen=True)
 class PlannedTasks:
-    """All of them, how many responses, pairs or verdicts no rubric of this kind of study was found for, and how many
-    sub-tasks that are to be checked do not stand in their response.
+    """All planned tasks, the number of responses, pairs or verdicts that no rubric for this kind of study fits, and the
+    number of parts to check that are not in their response.
     """
 
     tasks: list[PlannedTask]
@@ -101,13 +101,13 @@ class PlannedTasks:
 
 
 def with_roles(rubrics: QuerySet[Rubric], kind: str) -> QuerySet[Rubric]:
-    """Of the rubrics, those by which a study of this kind can be answered."""
+    """The rubrics with which a study of this kind can be answered."""
     roles = ROLES_OF.get(Study.Kind(kind))
     return rubrics.filter(criteria__role__in=roles).distinct() if roles else rubrics
 
 
 def chosen_responses(study: Study) -> QuerySet[Response]:
-    """Responses with a text, of the study's benchmark and experiment, as the selection narrows them."""
+    """Responses with text from the study's benchmark and experiment that match the selection."""
     chosen = Selection.of(study)
     responses = Response.objects.filter(
         instruction__benchmark=study.benchmark_id, kind=Response.Kind.RESPONSE, text__isnull=False
@@ -125,7 +125,7 @@ def chosen_responses(study: Study) -> QuerySet[Response]:
 
 
 def candidates(study: Study) -> list[Candidate]:
-    """What may be rated, in order of instruction and model; each model's first sample unless all are chosen."""
+    """The responses to rate, by instruction and model; only each model's first sample unless all are chosen."""
     rows = chosen_responses(study).order_by("instruction", "model", "sample", "pk")
     found: list[Candidate] = []
     seen: set[tuple[int, int]] = set()
@@ -142,8 +142,8 @@ def candidates(study: Study) -> list[Candidate]:
 
 
 def planned_tasks(study: Study) -> PlannedTasks:
-    """The tasks that the study's choices make, in order, without those that measure raters and those that the lead
-    dropped (policy "dropped", their keys); writes at most the rubrics of reviews and checks.
+    """The tasks that the study's settings give, in order, without quality checks and tasks that the lead dropped
+    (policy "dropped", their keys). Writes only the rubrics of reviews and checks, if needed.
     """
     made = _chosen_tasks(study)
     gold = study.tasks.filter(gold__isnull=False).values_list("key", flat=True)
@@ -178,7 +178,7 @@ def _chosen_tasks(study: Study) -> PlannedTasks:
 
 
 class RubricChoice:
-    """The rubric for a response: the study's own choice, else the nearest to its instruction that fits the kind."""
+    """The rubric for a response: the study's own, otherwise the most specific one that fits the kind of study."""
 
     def __init__(self, study: Study) -> None:
         assert study.benchmark is not None
@@ -198,7 +198,7 @@ class RubricChoice:
 
 
 def _checks(study: Study) -> PlannedTasks:
-    """One task for each check of each response: of the whole text, or of every sub-task that the check names."""
+    """One task for each check of each response: of the whole text, or of every part that the check names."""
     rubric_of = RubricChoice(study)
     chosen = [(one, rubric_of(one)) for one in candidates(study)]
     checks_of: dict[int, list[Criterion]] = {}
@@ -221,7 +221,7 @@ def _checks(study: Study) -> PlannedTasks:
 def _checked_parts(
     one: Candidate, text: str, checks: list[Criterion], single: dict[int, int]
 ) -> tuple[list[PlannedTask], int]:
-    """The tasks of one response, and how many sub-tasks to be checked are not in it."""
+    """The tasks of one response, and the number of parts to check that are not in it."""
     parts: dict[str, dict[int, Part]] = {}
     tasks, absent = [], 0
     for check in checks:
@@ -246,7 +246,7 @@ def _checked_parts(
 
 
 def _pairs(study: Study) -> Iterator[tuple[Candidate, Candidate]]:
-    """The pairs of one instruction's responses that the selection asks for."""
+    """The pairs of one instruction's responses that match the selection."""
     chosen = Selection.of(study)
     by_instruction: dict[int, list[Candidate]] = {}
     for one in candidates(study):
@@ -264,9 +264,9 @@ def _pairs(study: Study) -> Iterator[tuple[Candidate, Candidate]]:
 def even_pairs(
     by_instruction: dict[int, list[Candidate]], wanted: int, random: Random
 ) -> Iterator[tuple[Candidate, Candidate]]:
-    """`wanted` pairs, or as many as there are: every two models meet equally often, over all instructions evenly.
+    """At most `wanted` pairs: any two models are compared equally often, spread evenly over the instructions.
 
-    Models take turns by pairs; each pair of models takes the next instruction, in a drawn order, that it has not had.
+    Pairs of models take turns; each takes the next instruction, in random order, that it has not had.
     """
     order = sorted(by_instruction)
     random.shuffle(order)
@@ -312,7 +312,7 @@ def _reviews(study: Study) -> PlannedTasks:
     chosen = Selection.of(study)
     verdicts = Assignment.objects.answered().of_judges().filter(rater__workspace=study.workspace_id)
     if chosen.verdicts:
-        # Drawn one by one, a panel's among them, which are derived from its members' answers.
+        # Verdicts sampled one by one may include a panel's, which are derived from its members' answers.
         given = (Assignment.Status.SUBMITTED, Assignment.Status.DERIVED)
         verdicts = Assignment.objects.of_judges().filter(
             pk__in=chosen.verdicts, status__in=given, rater__workspace=study.workspace_id
@@ -350,7 +350,7 @@ def _reviews(study: Study) -> PlannedTasks:
 
 @dataclass(frozen=True)
 class StudySize:
-    """What the plan of a study needs to know; words are means of a task and of an instruction."""
+    """Inputs of a study's plan; words are means per task and per instruction."""
 
     tasks: int
     instructions: int
@@ -362,7 +362,7 @@ class StudySize:
 
 
 def size_of(study: Study) -> StudySize:
-    """The study as it would be launched now."""
+    """Plan inputs of the study as it would be launched now."""
     planned = planned_tasks(study)
     instructions = {task.instruction for task in planned.tasks}
     rubrics = {task.answer_rubric for task in planned.tasks}
@@ -383,14 +383,14 @@ def size_of(study: Study) -> StudySize:
 
 
 def _words_asked(instructions: set[int]) -> float:
-    """Mean words of some of the instructions."""
+    """Mean number of words in a sample of the instructions."""
     some = sorted(instructions)[:200]
     texts: list[Any] = [one.text for one in Instruction.objects.filter(pk__in=some).only("messages")]
     return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
 
 
 def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
-    """The row of a planned task, not saved."""
+    """The unsaved row of a planned task."""
     return Task(
         study=study,
         kind=study.task_kind,

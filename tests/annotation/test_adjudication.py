@@ -252,7 +252,7 @@ def test_taking_back_a_held_task(as_lead, study):
     make_seats(study)
     held, _progress = next_assignment(make_rater(study), study, clock=timezone.now)
     address = to("task", study, held.task.public_id)
-    assert "Take back from 1 rater" in markup(as_lead.get(address))
+    assert "Release from 1 rater" in markup(as_lead.get(address))
     as_lead.post(to("release", study, held.task.public_id))
     assert not Seat.objects.filter(state="held").exists()
     assert Event.objects.filter(verb="release_task", object_id=held.task.public_id).count() == 1

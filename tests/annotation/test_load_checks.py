@@ -54,8 +54,8 @@ def test_checks_are_loaded_once_and_asked_of_their_parts(benchmark, tmp_path, ca
         ("diary-0,,,3,Week,,", "the question is empty"),
         ("diary-0,Does she run?,,third,Week,,", "third is not a part number"),
         ("diary-0,Does she run?,,3,,,", "the parts have no name"),
-        ("diary-0,Does she run?,,3,Week,often,", "'often' is no kind"),
-        ("diary-0,Does she run?,,3,Week,,many", "'many' is no number"),
+        ("diary-0,Does she run?,,3,Week,often,", "'often' is not a kind"),
+        ("diary-0,Does she run?,,3,Week,,many", "'many' is not a number"),
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_nothing_kept(benchmark, tmp_path, row, said):

@@ -56,7 +56,7 @@ def test_another_sample_is_another_run_and_other_columns_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "words", "why"),
     [
-        ([{"instruction": "a", "response": "x"}], (), "Say who wrote"),
+        ([{"instruction": "a", "response": "x"}], (), "Name the model that wrote"),
         ([ROWS[0], ROWS[0]], (), "line 2: m has answered 'a' in an earlier row"),
         ([{"instruction": " ", "model": "m", "response": "x"}], (), "line 1: it names no instruction"),
         ([{"instruction": "a", "model": "m", "response": "x", "words_asked": "many"}], (), "no number of words"),

@@ -311,8 +311,7 @@ def test_skipping_every_row_is_no_load(refused):
         (
             "x,m,n,p0,A\ny,n,m,p0,A\nx,n,m,p0,B",
             (),
-            "r.csv line 4: p0 has two answers to the same question; remove one of "
-            "the rows or use --duplicates repeat.",
+            "r.csv line 4: p0 has two answers to the same question; remove one of the rows or use --duplicates repeat.",
         ),
         ("x,m,n,p0,A", ("--column", "first=rater"), "r.csv line 2: rater is 'p0'; say A or B, or the model's name."),
     ],

@@ -149,7 +149,7 @@ def test_a_library_rubric_is_copied_and_stays_as_it_is(client, draft, source, le
     ("kind", "sent", "said"),
     [
         ("check", {"rows": "1", "q0-question_en": "?", "q0-numbers": "week 3"}, "is not a part number"),
-        ("check", {"rows": "1", "q0-question_en": "?", "q0-numbers": "3"}, "what the parts are called"),
+        ("check", {"rows": "1", "q0-question_en": "?", "q0-numbers": "3"}, "Enter the name of the parts"),
         ("checklist", {"rows": "2"}, "at least one question"),
         ("checklist", {"rows": "1", "q0-question_en": "?", "q0-scale": "four"}, "not one of the available"),
         ("checklist", {"rows": "x"}, "at least one question"),

@@ -294,7 +294,7 @@ class TestAnotherBrowser:
         assert f"Your request {asked.number} is with the lead." in html
         lead.force_login(make_user("lead", study.workspace, username="lea"))
         page = reverse("annotation:cohorts", args=[study.slug])
-        assert f"Request {asked.number}: go on as R1" in text_of(lead.get(page))
+        assert f"Request {asked.number}: continue as R1" in text_of(lead.get(page))
         assert "1 request to continue in another browser" in text_of(
             lead.get(reverse("annotation:desk", args=[study.slug]))
         )

@@ -68,7 +68,7 @@ def test_what_measures_raters_is_not_among_the_tasks_counted(study, tmp_path):
         ("{i},,overall,7", "2 tasks of instruction"),
         ("{i},{m},style,7", "no criterion 'style'; use one of item0"),
         ("{i},{m},overall,good", "'good' is not an answer to overall"),
-        ("{i},{m},overall,8-6", "'8-6' is no answer"),
+        ("{i},{m},overall,8-6", "'8-6' is not an answer"),
         ("{i},{m},overall,11", "not on the scale of overall"),
         ("{i},{m},overall,7,probe", "not one of gold"),
         ("{i},{m},overall,7\n{i},{m},overall,8", "has two rows"),

@@ -449,7 +449,7 @@ def test_a_task_without_texts_says_so(page):
     response.save()
     instruction.save()
     html = markup(client.get(rate_url(assignment)))
-    assert "The text of this response is not stored here." in html
+    assert "The text of this response is not kept here." in html
     assert f"The text of instruction {instruction.external_id} is not kept here." in html
 
 

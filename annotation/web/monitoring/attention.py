@@ -1,4 +1,4 @@
-"""What waits for a lead: notes of raters, appeals, and tasks that nobody could rate."""
+"""The page of what needs a lead's attention: raters' notes, appeals, and tasks that nobody could rate."""
 
 from typing import cast
 
@@ -28,7 +28,7 @@ FLAGS_A_PAGE = 50
 @never_cache
 @require_safe
 def attention(request: HttpRequest, slug: str) -> HttpResponse:
-    """Notes, appeals and tasks that nobody could rate; ?settled=1 shows the notes that were settled."""
+    """List open notes, appeals and tasks that nobody could rate; ?settled=1 lists resolved notes."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     settled = request.GET.get("settled") == "1"
@@ -55,7 +55,7 @@ def attention(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
-    """Note that a rater's note is dealt with."""
+    """Mark a rater's note as resolved."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
     flag = get_object_or_404(Flag.objects.select_related("task__study"), task__study=study, pk=flag_id)

@@ -1,4 +1,4 @@
-"""A lead's desk: the studies, and how far one has come; its parts ask for themselves again while the page is open."""
+"""The list of studies and the study dashboard, whose parts reload while the page is open."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -42,7 +42,7 @@ __all__ = ["category_rows", "rater_rows", "study_rows"]
 
 @dataclass(frozen=True)
 class Attention:
-    """What waits for the lead."""
+    """What needs the lead's attention."""
 
     notes: list[Flag]
     notes_open: int
@@ -58,9 +58,9 @@ class Attention:
 
 
 def attention_of(study: Study, *, can_lead: bool) -> Attention:
-    """Notes, appeals, stopped raters, tasks nobody could rate, models named; for a lead also requests of browsers.
+    """Count notes, appeals, stopped raters, skipped tasks, self-revealing responses and, for leads, browser requests.
 
-    Seven queries at most.
+    At most seven queries.
     """
     counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
     kinds = dict(counted.values_list("kind").annotate(Count("pk")))
@@ -107,7 +107,7 @@ def _rater_rows(study: Study, found: Counted) -> list[RaterRow]:
 
 
 def _at_least_some(study: Study) -> CategoryRow:
-    """Whether the study has tasks and seats at all, for a page that cannot say yet how many."""
+    """Whether the study has any tasks and slots, for a page that does not know their number yet."""
     tasks = study.tasks.filter(gold__isnull=True).exists()
     return CategoryRow("", is_group=False, tasks=int(tasks), seats=int(study.seats.exists()))
 
@@ -128,7 +128,7 @@ def _raters(study: Study, found: Counted, raters: list[RaterRow], number: str | 
 @results_page
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
-    """Every study whose results the user may see."""
+    """List the studies whose results the user may see."""
     user = cast(User, request.user)
     context = {"rows": study_rows(studies_read_by(user)), "can_lead": workspaces_led_by(user).exists()}
     return render(request, "annotation/studies.html", context)
@@ -138,7 +138,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
-    """One study's desk: progress by category, cohort and rater, what its answers say, and what needs the lead."""
+    """Show a study's dashboard: progress by category, cohort and rater, results, and what needs attention."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     can_lead = leads_workspace_of(user, study)
@@ -158,7 +158,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the desk with the sentence and the progress by category and cohort."""
+    """Render the dashboard's summary and its progress by category and cohort."""
     study = study_read_by(cast(User, request.user), slug)
     found = _count(study)
     context = _progress(study, found, _rater_rows(study, found))
@@ -169,7 +169,7 @@ def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the desk with the raters, a page of them."""
+    """Render one page of the dashboard's raters."""
     study = study_read_by(cast(User, request.user), slug)
     found = _count(study)
     context = _raters(study, found, _rater_rows(study, found), request.GET.get("page"))
@@ -180,7 +180,7 @@ def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def live_attention(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the desk with what waits for the lead."""
+    """Render the part of the dashboard that needs attention."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     can_lead = leads_workspace_of(user, study)

@@ -1,4 +1,4 @@
-"""One rater as the lead sees them: work, pace, checks, answers given to everything alike, the side preferred."""
+"""The page of one rater: work, pace, quality checks, straight-lining and preferred side."""
 
 from dataclasses import dataclass
 from statistics import median
@@ -33,8 +33,8 @@ FAST_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Habits:
-    """Of a rater's latest answers: (how many, of how many) that were fast beside others', faster than their texts can be
-    read at all, flat, for the side shown first."""
+    """Counts (n, of how many) of a rater's latest answers that were fast compared with others', faster than their texts
+    can be read, straight-lined, or for the side shown first. `pace` is in seconds per hundred words."""
 
     pace: float | None
     study_pace: float | None
@@ -46,8 +46,8 @@ class Habits:
 
 @dataclass(frozen=True)
 class _Reading:
-    """An answer's active seconds, or those since its hand-out (None: not known), the words it is about, and whether its
-    pace was noticed when it came."""
+    """An answer's active seconds, or those since its assignment (None if unknown), the number of words it is about, and
+    whether its pace was recorded as too fast."""
 
     seconds: float | None
     words: float
@@ -55,7 +55,7 @@ class _Reading:
 
     @property
     def pace(self) -> float | None:
-        """Seconds a hundred words."""
+        """Seconds per hundred words."""
         return 100 * self.seconds / self.words if self.seconds else None
 
     def is_unread(self, limit: int) -> bool:
@@ -63,7 +63,7 @@ class _Reading:
 
 
 def _readings(assignments: QuerySet[Assignment]) -> list[_Reading]:
-    """The answers whose length is known; three queries."""
+    """Readings of the answers whose length is known; three queries."""
     columns = "task_id", "active_seconds", "conditions", "shown_at", "submitted_at"
     rows = list(assignments.values_list(*columns))
     words = words_shown(Task.objects.filter(pk__in={row[0] for row in rows}))
@@ -79,7 +79,7 @@ def _readings(assignments: QuerySet[Assignment]) -> list[_Reading]:
 
 
 def habits_of(rater: Rater, study: Study) -> Habits:
-    """Pace, flat answers and the side preferred, over the rater's latest answers; nine queries."""
+    """Pace, straight-lining and preferred side in the rater's latest answers; nine queries."""
     own = Assignment.objects.filter(ANSWERED, rater=rater).order_by("-pk")
     latest = own[:LOOKED_AT]
     pks = list(latest.values_list("pk", flat=True))
@@ -101,13 +101,13 @@ def habits_of(rater: Rater, study: Study) -> Habits:
 
 
 def _some_answers(study: Study) -> Any:
-    """Some of the study's latest answers, enough for a median."""
+    """A sample of the study's latest answers, large enough for a median."""
     pks = Assignment.objects.filter(ANSWERED, rater__study=study).order_by("-pk").values_list("pk", flat=True)
     return Assignment.objects.filter(pk__in=list(pks[:LOOKED_AT]))
 
 
 def _flat(pks: list[int]) -> tuple[int, int]:
-    """Answers whose items all have one and the same value, of those with enough items."""
+    """Number of straight-lined answers, and of answers with enough items to tell."""
     items = Score.objects.filter(assignment__in=pks, criterion__role=Criterion.Role.ITEM, value__isnull=False)
     counted = (
         items.order_by()
@@ -120,7 +120,7 @@ def _flat(pks: list[int]) -> tuple[int, int]:
 
 
 def _first_side(pks: list[int]) -> tuple[int, int]:
-    """Pairs won by the side shown first, of those won by either."""
+    """Number of pairs won by the side shown first, and of pairs without a tie."""
     won = Score.objects.filter(
         assignment__in=pks, criterion__role=Criterion.Role.PREFERENCE, assignment__shown_first__in=["a", "b"]
     ).exclude(value=0)
@@ -133,7 +133,7 @@ def _first_side(pks: list[int]) -> tuple[int, int]:
 @never_cache
 @require_safe
 def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
-    """One rater: what they did, how it compares, and their latest answers."""
+    """Show one rater's work, how it compares, and their latest answers."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     raters = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON).select_related("cohort", "standing")
@@ -178,7 +178,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
 @results_page
 @require_POST
 def take_back(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
-    """Give what the rater holds unanswered to others."""
+    """Release the rater's open tasks to others."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
     rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)

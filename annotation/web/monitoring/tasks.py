@@ -1,4 +1,4 @@
-"""Tasks that need a lead: where raters differ, a lead's own answer, more answers, and taking a task back."""
+"""Pages of tasks that need a lead: disagreements, a lead's own answer, more ratings, and releasing a task."""
 
 from functools import partial
 from typing import cast
@@ -32,7 +32,7 @@ MOST_MORE = 20
 
 
 def _least(values: dict[str, str]) -> float:
-    """The least spread asked for, as a share of the scale: `least` in per cent, 0 to 50."""
+    """The minimum spread as a share of the scale; `least` is in percent, 0 to 50."""
     try:
         return min(50.0, max(0.0, float(values.get("least", "") or 0))) / 100
     except ValueError:
@@ -43,7 +43,7 @@ def _least(values: dict[str, str]) -> float:
 @never_cache
 @require_safe
 def queue(request: HttpRequest, slug: str) -> HttpResponse:
-    """The tasks on which people differ most, ?least= per cent of the scale."""
+    """List the tasks on which raters disagree most, above ?least= percent of the scale."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     least = _least(request.GET.dict())
@@ -85,7 +85,7 @@ def _task(study: Study, task_id: str) -> Task:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
-    """One task with its text and every answer to it; a lead's POST is their own answer, which decides it."""
+    """Show one task with its text and all answers. A lead's POST stores their own answer, which decides the task."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     task = _task(study, task_id)
@@ -128,7 +128,7 @@ def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 @results_page
 @require_POST
 def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
-    """Seats for one task (`task`), or for all whose answers spread more than `least` per cent of the scale."""
+    """Add slots to one task (`task`), or to all tasks whose spread is above `least` percent of the scale."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
     more = request.POST.get("more", "1")
@@ -161,7 +161,7 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def release(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
-    """Take the task back from raters who hold it unanswered."""
+    """Release the task from raters who have it open."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
     task = _task(study, task_id)

@@ -1,4 +1,4 @@
-"""A lead's page of doors and people: invitations, who came in by them, who is stopped, and what nobody could rate."""
+"""A lead's page of cohorts and raters: entry links, joins, stopped raters, and tasks that nobody could rate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -81,18 +81,18 @@ class Door:
 
     @property
     def twice_as_many(self) -> int:
-        """The limit that the page offers in one click."""
+        """The doubled limit that the page offers as a button."""
         return min(MOST_JOINS_AN_HOUR, 2 * (self.cohort.joins_per_hour or 0))
 
     @property
     def refused_inside(self) -> bool:
-        """Whether a refused address is of the server's own network: perhaps a proxy that nobody listed."""
+        """Whether a refused address belongs to the server's own network, perhaps an unlisted proxy."""
         return any(is_internal(row.address) for row in self.refused)
 
 
 @dataclass
 class Person:
-    """One rater as the page shows it; `checks` is (as expected, of) gold items and controls."""
+    """One rater as the page shows it; `checks` is (passed, answered) of gold items and attention checks."""
 
     rater: Rater
     state: str
@@ -107,7 +107,7 @@ class Person:
 
 
 def doors(request: HttpRequest, study: Study) -> list[Door]:
-    """The study's cohorts with how many came in by each, and whom their limits keep out."""
+    """The study's cohorts with the number of raters in each, and the addresses that their limits refused."""
     state = Standing.State
     counted = (
         Cohort.objects.filter(study=study)
@@ -132,7 +132,7 @@ def doors(request: HttpRequest, study: Study) -> list[Door]:
 
 
 def people_of(study: Study) -> list[Person]:
-    """The study's raters, those who wait for the lead first; four queries."""
+    """The study's raters, first those who need a decision; four queries."""
     raters = list(
         Rater.objects.filter(study=study, kind=Rater.Kind.PERSON)
         .select_related("standing", "cohort", "identity", "user")
@@ -217,7 +217,7 @@ def _render(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
-    """The study's doors and people; POST makes another door."""
+    """Show the study's cohorts and raters; POST creates a cohort."""
     study = study_led_by(cast(User, request.user), slug)
     if request.method != "POST":
         return _render(request, study)
@@ -245,7 +245,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
-    """Revoke or renew a link, change its codes or how many may join, or make accounts for it."""
+    """Revoke or renew a link, change a cohort's codes or join limit, or create accounts for it."""
     study = study_led_by(cast(User, request.user), slug)
     user = cast(User, request.user)
     cohort = get_object_or_404(study.cohorts.select_related("study"), pk=cohort_id)
@@ -316,7 +316,7 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
 @results_page
 @require_POST
 def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
-    """Say what a part must come to before it is complete."""
+    """Set the minimum for completion."""
     study = study_led_by(cast(User, request.user), slug)
     form = MinimumForm(request.POST)
     if form.is_valid():
@@ -332,7 +332,7 @@ def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResponse:
-    """Let a browser that asks go on as a rater, or refuse it."""
+    """Allow or refuse a request to continue as a rater in another browser."""
     study = study_led_by(cast(User, request.user), slug)
     asked = get_object_or_404(
         BrowserRequest.objects.select_related("participant__rater"), participant__study=study, pk=request_id
@@ -353,7 +353,7 @@ def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResp
 @results_page
 @require_POST
 def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
-    """Pause a rater, let one go on, or forget who they are."""
+    """Pause or resume a rater, or erase their identity."""
     study = study_led_by(cast(User, request.user), slug)
     user = cast(User, request.user)
     rater = get_object_or_404(Rater, study=study, kind=Rater.Kind.PERSON, public_id=rater_id)
@@ -376,7 +376,7 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
 @results_page
 @require_POST
 def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
-    """Take a task that nobody could rate out of the study."""
+    """Remove a task that nobody could rate from the study."""
     study = study_led_by(cast(User, request.user), slug)
     task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
     skipped_tasks.set_aside(task, by=cast(User, request.user))

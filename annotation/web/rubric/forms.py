@@ -1,4 +1,4 @@
-"""The questions of a study's own rubric, as a lead writes them: one row a question."""
+"""Forms for the questions of a study's own rubric, one row per question."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ LONGEST_KEY = 60
 
 
 class QuestionForm(forms.Form):
-    """One question; a row without a text is left out. `origin` is the key of the question it was."""
+    """One question. Rows without text are ignored. `origin` is the key of the question that is edited."""
 
     origin = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
     question_en = forms.CharField(
@@ -75,7 +75,7 @@ class QuestionForm(forms.Form):
 
 
 class PartsForm(forms.Form):
-    """What the parts of a long response are called, and how many are asked for."""
+    """The name of the parts of a long response and the number requested."""
 
     mark = forms.CharField(
         required=False,
@@ -93,7 +93,7 @@ class PartsForm(forms.Form):
 
 
 class RubricForm:
-    """All rows and, for checks, what the parts are called; `save` makes the next version of the study's rubric."""
+    """All rows and, for instruction checks, the name of the parts."""
 
     def __init__(self, study: Study, data: Any = None, *, rows: int = 0) -> None:
         self.study = study
@@ -136,7 +136,7 @@ class RubricForm:
         return fine and not self.problem
 
     def criteria_fields(self) -> list[dict[str, Any]]:
-        """The valid rows as fields of Criterion, in order."""
+        """The valid rows as Criterion fields, in order."""
         taken: set[str] = set()
         found: list[dict[str, Any]] = []
         for row in self.rows:
@@ -174,7 +174,7 @@ class RubricForm:
 
 
 def same_criteria(rubric: Rubric, wanted: list[dict[str, Any]]) -> bool:
-    """Whether the rubric asks just this."""
+    """Whether the rubric has exactly these criteria."""
     stored = list(rubric.criteria.all())
     return len(stored) == len(wanted) and all(
         all(getattr(one, name) == fields.get(name, _plain(name)) for name in CRITERION_FIELDS)

@@ -1,4 +1,4 @@
-"""The library's rubrics and guidelines, each version readable; for those who read results."""
+"""Pages of the library's rubrics and guidelines in all versions, for users who may read results."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -35,7 +35,7 @@ class CriterionRow:
 @require_safe
 @results_page
 def rubrics(request: HttpRequest) -> HttpResponse:
-    """Every rubric with what it is for; ?q= searches their keys."""
+    """List all rubrics and what they apply to; ?q= searches their keys."""
     words = request.GET.get("q", "").strip()
     found = Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)))
     if words:
@@ -50,7 +50,7 @@ def rubrics(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def rubric(request: HttpRequest, pk: int) -> HttpResponse:
-    """One version of a rubric: its questions with their scales."""
+    """Show one version of a rubric: its questions and scales."""
     found = visible_or_404(
         Rubric.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk)
         .select_related("benchmark", "category__parent", "instruction", "study")
@@ -65,7 +65,7 @@ def rubric(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @results_page
 def guidelines(request: HttpRequest) -> HttpResponse:
-    """Every guideline, the newest version of each first."""
+    """List all guidelines, newest version first."""
     found = Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)))
     page = Paginator(found.order_by("key", "-version", "pk"), ON_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "annotation/guidelines.html", {"page": page})
@@ -74,7 +74,7 @@ def guidelines(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def guideline(request: HttpRequest, pk: int) -> HttpResponse:
-    """One version of a guideline as raters read it."""
+    """Show one version of a guideline as raters read it."""
     found = visible_or_404(
         Guideline.objects.filter(workspace__in=workspaces_read_by(_user(request)), pk=pk),
         message=gettext("This guideline does not exist."),

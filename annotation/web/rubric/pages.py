@@ -1,4 +1,4 @@
-"""The page on which a lead writes the questions of a draft: the study's own rubric."""
+"""The page on which a lead writes the questions of a draft study."""
 
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from annotation.web.rubric.forms import MOST_QUESTIONS, RubricForm, same_criteri
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
-    """The study's questions, each with its scale; a changed list is saved as the next version."""
+    """Edit the study's questions and their scales. Changed questions are saved as a new version."""
     study = study_led_by(cast(User, request.user), slug)
     fixed = study.status != Study.Status.DRAFT or bool(study.policies.get("launching"))
     if study.kind == Study.Kind.REVIEW:
@@ -60,7 +60,7 @@ def _with_rows(request: HttpRequest, rows: int) -> Any:
 
 
 def save_rubric(study: Study, criteria: list[dict[str, Any]], *, by: User) -> Rubric:
-    """The questions as the study's own rubric, its next version where they changed; tasks of other questions go.
+    """Save the questions as the study's own rubric, as a new version if they changed, and drop outdated tasks.
 
     Raises StudyRefused.
     """

@@ -1,4 +1,4 @@
-"""What a lead fills in to make a study, in the order of the page; a launched study keeps what its answers rest on."""
+"""Forms for setting up a study, in the order of the page. Settings on which ratings depend are fixed at launch."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ KEPT_AFTER_LAUNCH = {
 
 
 class NewStudyForm(forms.Form):
-    """What a study is called, how it is answered and on which benchmark; the rest is chosen on the next page."""
+    """Name, type and benchmark of a new study; everything else is chosen on the setup page."""
 
     workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
@@ -100,7 +100,7 @@ def _benchmark_name(benchmark: Any) -> str:
 
 
 def texts_of(data: dict[str, Any], stem: str) -> dict[str, str]:
-    """The texts entered as <stem>_en and <stem>_zh, by language; empty ones left out."""
+    """The texts entered as <stem>_en and <stem>_zh, by language, without empty ones."""
     pairs = (("en", data.get(f"{stem}_en", "")), ("zh-hans", data.get(f"{stem}_zh", "")))
     return {language: text.strip() for language, text in pairs if text and text.strip()}
 
@@ -116,7 +116,7 @@ def _text_field(label: Any, help_text: Any = "", rows: int = 4) -> forms.CharFie
 
 @dataclass(frozen=True)
 class FormSection:
-    """A part of the page: its heading, what it is about, and its fields."""
+    """A section of the page: heading, explanation and fields."""
 
     key: str
     title: str
@@ -125,7 +125,7 @@ class FormSection:
 
 
 class StudyForm(forms.Form):
-    """Everything a lead decides of one study; `apply` writes it into the study, which the caller saves."""
+    """All settings of a study. `apply` writes them to the study, which the caller saves."""
 
     name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
     name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
@@ -327,7 +327,7 @@ class StudyForm(forms.Form):
         self.fields[name].label_from_instance = label  # type: ignore[attr-defined]
 
     def _out_of_place(self) -> Sequence[str]:
-        """Fields that a study of this kind has no use for."""
+        """Names of the fields that a study of this kind does not use."""
         match self.study.kind:
             case Study.Kind.PAIR:
                 return ("samples", "judges")
@@ -371,7 +371,7 @@ class StudyForm(forms.Form):
                 yield FormSection(key, str(title), str(about), present)
 
     def apply(self) -> None:
-        """Write the valid form into the study, unsaved."""
+        """Write the valid form to the study without saving it."""
         data, study = self.cleaned_data, self.study
         study.names = texts_of(data, "name")
         if "rubric" in data:
@@ -417,7 +417,7 @@ class StudyForm(forms.Form):
             name: sorted(one.pk for one in data[name]) for name in ("categories", "models", "baselines") if name in data
         }
         chosen["judges"] = sorted(int(pk) for pk in data.get("judges", ()))
-        # Verdicts drawn from a run are no field of the page, and stay as they were drawn.
+        # Verdicts sampled from a run have no form field; keep them unchanged.
         before = self.study.policies.get("selection", {})
         chosen |= {name: before[name] for name in ("reviewed", "verdicts") if name in before}
         for name in ("samples", "pairs", "pairs_wanted"):
@@ -439,7 +439,7 @@ def _category_name(category: Category) -> str:
 
 
 def initial_of(study: Study) -> dict[str, Any]:
-    """The study's present choices as the form names them."""
+    """The study's current settings by form field name."""
     policies, chosen = study.policies, Selection.of(study)
     checks, plan = policies.get("checks", {}), policies.get("plan", {})
     qualification = policies.get("qualification") or {}
@@ -535,7 +535,7 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
 
 
 class GuidelineForm(forms.Form):
-    """A guideline's text in each language; saved as the next version."""
+    """A guideline's text in each language. It is saved as a new version."""
 
     text_en = _text_field(gettext_lazy("English"), rows=18)
     text_zh = _text_field(gettext_lazy("Chinese"), rows=18)

@@ -1,4 +1,4 @@
-"""Tasks with a known answer, as a lead marks them: gold items, training and qualification."""
+"""Pages on which a lead marks tasks with a known answer: gold items, practice and qualification tasks."""
 
 from typing import Any, cast
 from urllib.parse import quote
@@ -39,7 +39,7 @@ FOUND_A_PAGE = 30
 
 
 class KnownAnswerForm(forms.Form):
-    """The answers expected, each from a lowest to a highest value; a question left empty is not looked at."""
+    """The lowest and highest acceptable answer to each question. Questions left empty are not checked."""
 
     purpose = forms.ChoiceField(choices=PURPOSES, initial=GOLD, label=gettext_lazy("Purpose"))
     why_en = forms.CharField(
@@ -108,7 +108,7 @@ def _end_field(criterion: Criterion, label: str) -> forms.Field:
 
 
 def marked_tasks(study: Study) -> QuerySet[Task]:
-    """Tasks with a known answer and how raters did on them; the controls made by the program among them."""
+    """Tasks with a known answer, including generated attention checks, and how raters did on them."""
     return (
         study.tasks.filter(gold__isnull=False)
         .select_related("response_a__instruction__category")
@@ -133,7 +133,7 @@ def _purpose_names() -> dict[str, str]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
-    """The tasks with a known answer, and a search for others to mark; POST makes a draft's tasks to choose from."""
+    """List tasks with a known answer and search for tasks to mark. POST creates a draft's tasks."""
     study = study_led_by(cast(User, request.user), slug)
     if request.method == "POST":
         return _make_tasks_to_choose(request, study)
@@ -178,7 +178,7 @@ def _make_tasks_to_choose(request: HttpRequest, study: Study) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
-    """One task with its text: what answer is expected of raters, and what for."""
+    """Show one task with its text, and a form for the expected answers and the purpose."""
     study = study_led_by(cast(User, request.user), slug)
     tasks = study.tasks.select_related("response_a__instruction", "response_b", "answer_rubric", "study")
     task = get_object_or_404(tasks, public_id=task_id)
@@ -217,7 +217,7 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 @results_page
 @require_POST
 def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
-    """Make a marked task that nobody was given an ordinary one again."""
+    """Remove the known answer from a task that no rater has been given."""
     study = study_led_by(cast(User, request.user), slug)
     task = get_object_or_404(study.tasks.filter(gold__isnull=False), public_id=task_id)
     try:
@@ -228,7 +228,7 @@ def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
 
 
 def unmark(task: Task, *, by: User) -> None:
-    """Take the known answer away; in a launched study the task gets its seats. Raises StudyRefused."""
+    """Remove the known answer. In a launched study, create the task's slots. Raises StudyRefused."""
     if Assignment.objects.filter(task=task).exists() or CheckOutcome.objects.filter(assignment__task=task).exists():
         raise StudyRefused(
             _("The task cannot be changed because a rater has already been given it as a quality check.")

@@ -1,4 +1,4 @@
-"""Pages on which a lead makes a study: new, set-up, guideline, launch, state and history."""
+"""Pages for creating and running a study: new study, setup, guideline, launch, state and history."""
 
 from typing import Any, cast
 
@@ -43,7 +43,7 @@ def _user(request: HttpRequest) -> User:
 
 
 def launch_progress(study: Study) -> dict[str, Any]:
-    """How far a launched draft's preparation is: tasks made and wanted; {} where none is going on."""
+    """Progress of a launch: tasks created and planned; {} if no launch is running."""
     wanted = study.policies.get("launching")
     if study.status != Study.Status.DRAFT or not wanted:
         return {}
@@ -55,7 +55,7 @@ def launch_progress(study: Study) -> dict[str, Any]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_study(request: HttpRequest) -> HttpResponse:
-    """The first page of a new study; the next one has everything else."""
+    """Create a study. All other settings are on the setup page."""
     user = _user(request)
     workspaces = workspaces_led_by(user)
     if not workspaces.exists():
@@ -79,7 +79,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: HttpRequest, slug: str) -> HttpResponse:
-    """Everything decided of one study, with the plan beside it; what answers rest on is fixed at launch."""
+    """Show and save a study's settings beside its plan. Settings on which ratings depend are fixed at launch."""
     study = study_led_by(_user(request), slug)
     before = settings_of(study)
     form = StudyForm(study, request.POST or None)
@@ -111,7 +111,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def launching(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the set-up page that tells how far a launch is; once it is over, the page loads the desk."""
+    """The part of the setup page that shows launch progress. When the launch is done, redirect to the dashboard."""
     study = study_led_by(_user(request), slug)
     progress = launch_progress(study)
     if not progress:
@@ -122,7 +122,7 @@ def launching(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make the study's tasks and seats and open it: at once where that is quick, else by a worker."""
+    """Create the study's tasks and slots and open it: at once if the study is small, otherwise in a worker."""
     return _launched(request, study_led_by(_user(request), slug))
 
 
@@ -161,7 +161,7 @@ def change_status(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
-    """The guideline's text beside its preview; a changed text is saved as the next version."""
+    """Edit the guideline beside its preview. A changed text is saved as a new version."""
     study = study_led_by(_user(request), slug)
     texts = study.guideline.texts if study.guideline else {}
     initial = {"text_en": texts.get("en", ""), "text_zh": texts.get("zh-hans", "")}
@@ -190,7 +190,7 @@ def _versions(study: Study) -> QuerySet[Guideline]:
 
 
 def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guideline:
-    """The texts as the next version of the study's guideline, or as its first; unchanged texts make none."""
+    """Save the texts as the first or next version of the study's guideline, unless they are unchanged."""
     before = study.guideline
     if before is not None and before.texts == texts:
         return before
@@ -218,7 +218,7 @@ def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guidelin
 
 
 def events_of(study: Study) -> QuerySet[Event]:
-    """What was done to the study, its cohorts, raters and tasks, the latest first."""
+    """Logged events of the study, its cohorts, raters and tasks, latest first."""
     cohorts = [str(pk) for pk in Cohort.objects.filter(study=study).values_list("pk", flat=True)]
     return (
         Event.objects.filter(workspace=study.workspace_id)
@@ -237,7 +237,7 @@ def events_of(study: Study) -> QuerySet[Event]:
 @never_cache
 @require_safe
 def history(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who did what in the study, the latest first."""
+    """Show who did what in the study, latest first."""
     study = study_led_by(_user(request), slug)
     page = Paginator(events_of(study), EVENTS_A_PAGE).get_page(request.GET.get("page"))
     lines: list[EventLine] = event_lines(study, list(page.object_list))

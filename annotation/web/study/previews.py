@@ -1,7 +1,7 @@
-"""What a rater would see of a study: the real rating page on a task that the study has or would have, nothing stored.
+"""Preview of what a rater sees: the real rating page on a task of the study or of its plan. Nothing is stored.
 
-A preview's assignment is made for the page alone; its public id is "preview-", the task's number and the study's id,
-so that the page's own addresses lead here.
+A preview's assignment exists only for the page. Its public id is "preview-", the task number and the study's id, so
+that the page's own addresses lead here.
 """
 
 from typing import Any, cast
@@ -35,7 +35,7 @@ def preview_tasks(study: Study) -> list[PlannedTask]:
 
 
 def _study(request: HttpRequest, study_id: str) -> Study:
-    """The study of a preview, for those who read its workspace's results; 404 for anybody else."""
+    """The study of a preview, if the user may read its workspace's results; otherwise 404."""
     found = studies_read_by(cast(User, request.user)).select_related("guideline", "rubric")
     return visible_or_404(found.filter(public_id=study_id))
 
@@ -45,9 +45,9 @@ def preview_id(study: Study, number: int) -> str:
 
 
 def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment, int]:
-    """An assignment of the study's task `number` (from 0, counted round), unsaved, and how many tasks there are.
+    """An unsaved assignment of the study's task `number` (from 0, modulo the count), and the number of tasks.
 
-    Raises Http404 where the choices make no task.
+    Raises Http404 if the study's settings give no tasks.
     """
     planned = preview_tasks(study)
     if not planned:
@@ -68,7 +68,7 @@ def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
-    """The rating page of the study's task `number`, from 1; answering it goes on to the next, and stores nothing."""
+    """Show the rating page of the study's task `number`, from 1. Answering opens the next task and stores nothing."""
     study = _study(request, study_id)
     side = Assignment.Side.A if number % 2 else Assignment.Side.B
     assignment, count = preview_assignment(study, max(0, number - 1), side)
@@ -88,7 +88,7 @@ def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpRespon
 
 
 def _go_on(request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None) -> HttpResponse:
-    """To the preview of another task, telling the page to forget what was entered."""
+    """Redirect to the preview of another task and tell the page to discard what was entered."""
     messages.info(request, _("This is a preview. Nothing was saved."))
     address = reverse("annotation:preview_rate", args=[number, study.public_id])
     response = HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
@@ -100,7 +100,7 @@ def _go_on(request: HttpRequest, study: Study, number: int, assignment: Assignme
 @results_page
 @require_POST
 def preview_draft(request: HttpRequest, number: int, study_id: str) -> JsonResponse:
-    """Answers the page's drafts, of which none is kept."""
+    """Accept the page's drafts without storing them."""
     _study(request, study_id)
     return JsonResponse({"kept": True})
 
@@ -108,14 +108,14 @@ def preview_draft(request: HttpRequest, number: int, study_id: str) -> JsonRespo
 @results_page
 @require_POST
 def preview_skip(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
-    """Skipping goes on to the next task, too."""
+    """Skip to the next task."""
     return _go_on(request, _study(request, study_id), number + 1)
 
 
 @results_page
 @require_POST
 def preview_hold(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
-    """The page asks for the task after this one; a preview holds none."""
+    """Answer the page's request to reserve the next task; a preview reserves none."""
     _study(request, study_id)
     return HttpResponse(status=204)
 
@@ -124,7 +124,7 @@ def preview_hold(request: HttpRequest, number: int, study_id: str) -> HttpRespon
 @never_cache
 @require_safe
 def preview_differences(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
-    """Where the two near-copies of a previewed task differ."""
+    """Show the differences between the two near-identical responses of a previewed task."""
     study = _study(request, study_id)
     side = Assignment.Side.A if number % 2 else Assignment.Side.B
     assignment, count = preview_assignment(study, max(0, number - 1), side)
@@ -147,7 +147,7 @@ def preview_differences(request: HttpRequest, number: int, study_id: str) -> Htt
 @never_cache
 @require_safe
 def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
-    """The guideline as a rater of the study reads it."""
+    """Show the guideline as a rater of the study reads it."""
     study = study_led_by(cast(User, request.user), slug)
     if study.guideline is None:
         raise Http404
@@ -161,7 +161,7 @@ def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every screen a rater of the study will pass, with a way to open each."""
+    """List all screens that a rater of the study sees, with links to open them."""
     study = study_led_by(cast(User, request.user), slug)
     made = planned_tasks(study)
     planned = made.tasks

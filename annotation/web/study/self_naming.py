@@ -1,4 +1,4 @@
-"""A lead's page of responses in which a model names itself: found by a scan; masked, dropped, or left."""
+"""The page of self-revealing responses, which a lead masks, drops or leaves unchanged."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -38,7 +38,7 @@ FOUND_A_PAGE = 50
 
 @dataclass(frozen=True)
 class Found:
-    """One task of the page; `place` is None where its text says nothing of its model any more."""
+    """One task of the page; `place` is None if its text no longer reveals the model."""
 
     task: Task
     place: SelfNaming | None
@@ -46,7 +46,7 @@ class Found:
 
 
 def _found(study: Study, page: Page[Flag]) -> list[Found]:
-    """The page's tasks with the words found in them."""
+    """The tasks of the page with the words found in them."""
     held = [flag.task_id for flag in page.object_list]
     chosen = Task.objects.filter(pk__in=held).select_related(
         "response_a__model", "response_b__model", "response_a__instruction"
@@ -65,7 +65,7 @@ def _found(study: Study, page: Page[Flag]) -> list[Found]:
 @never_cache
 @require_safe
 def self_naming(request: HttpRequest, slug: str) -> HttpResponse:
-    """Responses in which a model names itself, which tells a rater what they must not know."""
+    """List the responses that say which model wrote them."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     page = Paginator(findings(study), FOUND_A_PAGE).get_page(request.GET.get("page"))
@@ -88,7 +88,7 @@ def self_naming(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 @require_POST
 def change_self_naming(request: HttpRequest, slug: str) -> HttpResponse:
-    """Look again; mask such words in all that raters are shown, show them again, leave them; or drop tasks."""
+    """Scan again, mask or unmask the words on all rating screens, leave them unchanged, or drop tasks."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
     match request.POST.get("do"):
