@@ -1,4 +1,4 @@
-"""How far a study's raters agree with each other and judges with them, as plain values for a page or a command."""
+"""Agreement among a study's raters and of judges with them, as plain values for a page or a command."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class AmbiguousCriterion(ValueError):
 
 
 def default_criterion(frame: ScoreFrame) -> str:
-    """The overall criterion, else the preference, else the only one. Raises AmbiguousCriterion, NothingToRead."""
+    """Choose the overall criterion, else the preference, else the only one. Raises AmbiguousCriterion, NothingToRead."""
     for role in ("overall", "preference"):
         keys = frame.keys_of_role(role)
         if keys:
@@ -49,13 +49,13 @@ def default_criterion(frame: ScoreFrame) -> str:
 
 
 def ordered_keys(frame: ScoreFrame) -> list[str]:
-    """Criterion keys: overall first, then the others in their rubric's order."""
+    """List criterion keys: overall first, then the others in the order of their rubric."""
     found = [key for role in ROLE_ORDER for key in frame.keys_of_role(role)]
     return list(dict.fromkeys(found))
 
 
 def agreement_report(study: Study, criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
-    """The report of one criterion (the default one for ''), from the cache where nothing has changed since.
+    """Return the report of one criterion (the default one for ''), from the cache if nothing has changed.
 
     Raises NothingToRead, AmbiguousCriterion, NoStatistic (TooFewRatings where no task has two raters).
     """
@@ -64,7 +64,7 @@ def agreement_report(study: Study, criterion: str = "", *, draws: int = DRAWS, s
 
 
 def known_agreement_report(study: Study, criterion: str = "") -> dict[str, Any] | None:
-    """The cached report, or None where it would have to be computed."""
+    """Return the cached report, or None if it has to be computed."""
     settings = {"criterion": criterion, "draws": DRAWS, "seed": 0}
     return known_report(study, "agreement", settings)
 
@@ -112,7 +112,7 @@ def _ends(found: LeaveOneOut | OuterLeaveOneOut | Alpha) -> dict[str, Any]:
 
 
 def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> dict[str, Any]:
-    """Alpha with its ends; a value of None carries the reason why there is none."""
+    """Compute alpha with its ends; if there is none, the value is None and "why" names the error."""
     assert metric in METRICS
     try:
         found = krippendorff_alpha(
@@ -160,7 +160,7 @@ def _category_rows(part: ScoreFrame) -> list[dict[str, Any]]:
 
 
 def _cohort_rows(part: ScoreFrame) -> list[dict[str, Any]]:
-    """Agreement inside each cohort; empty where nobody belongs to one."""
+    """Compute agreement within each cohort; empty if nobody belongs to one."""
     raters = Rater.objects.filter(pk__in=np.unique(part.rater).tolist(), cohort__isnull=False)
     cohorts: dict[str, list[int]] = {}
     for rater in raters.select_related("cohort"):
@@ -175,7 +175,7 @@ def _cohort_rows(part: ScoreFrame) -> list[dict[str, Any]]:
 
 
 def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> dict[str, Any] | None:
-    """Pearson between persons, the busiest ones where there are many; None for slots or a single person."""
+    """Correlate persons (the most active ones if there are many); None for slots or a single person."""
     persons = [pk for pk, kind in kinds.items() if kind == Rater.Kind.PERSON]
     raters, counts = np.unique(part.rater, return_counts=True)
     busiest = [int(pk) for pk in raters[np.argsort(-counts, kind="stable")] if int(pk) in set(persons)]
@@ -203,12 +203,12 @@ def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> dict[str, Any] | None
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
-    """A key that sorts rater 2 before rater 10."""
+    """Return a key that sorts rater 2 before rater 10."""
     return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in re.split(r"(\d+)", name)]
 
 
 def _judges(study: Study, part: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, dict[str, Any]]:
-    """Each judge against the people: outer leave-one-out on the tasks with a usable verdict, the others counted."""
+    """Compare each judge with people: outer leave-one-out on tasks with a usable verdict; the others are counted."""
     verdicts = judges_verdicts(study, key)
     codes = level_places(np.concatenate([part.label_values, verdicts.value]))
     people, judged = codes[: len(part)], codes[len(part) :]

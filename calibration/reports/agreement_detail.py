@@ -1,4 +1,4 @@
-"""Every number on agreement, by criterion, category and cohort, and whether a judge may replace a rater."""
+"""Agreement by criterion, category and cohort, and whether a judge can replace a rater."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ from calibration.statistics.ties import level_places
 DRAWS = 1000
 EPSILONS = {"experts": EXPERTS, "skilled": SKILLED, "crowd": CROWD}
 ORDERED_FROM = 3
-"""Scales of at least so many ordered levels are compared as numbers in the alternative annotator test."""
+"""Scales with at least this number of ordered levels are compared as numbers in the alternative annotator test."""
 
 
 def detail_settings(criterion: str = "") -> Plain:
@@ -66,7 +66,7 @@ def _has(frame: ScoreFrame, key: str) -> bool:
 
 
 def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
-    """Everybody, then every category (where there are several), then every cohort."""
+    """Group the data: everybody, then each category (if there are several), then each cohort."""
     found = [("all", "", frame)]
     categories = np.unique(frame.category)
     if len(categories) > 1:
@@ -84,7 +84,7 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
 
 
 def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
-    """Every coefficient with its ends, or why it has none; where labels are the same or not, both bad is one of them."""
+    """Compute every coefficient with its ends, or why it has none; as a nominal label, both bad counts on its own."""
     labels = level_places(own.label_values)
     shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": own.instruction}
 
@@ -106,7 +106,7 @@ def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
 
 
 def _icc(own: ScoreFrame, draws: int, seed: int) -> Any:
-    """Intraclass correlations, which need a rating of every rater of every task."""
+    """Compute intraclass correlations, which require that every rater rated every task."""
     return icc(
         np.unique(own.task, return_inverse=True)[1].reshape(-1).astype(np.int64),
         np.unique(own.rater, return_inverse=True)[1].reshape(-1).astype(np.int64),
@@ -118,7 +118,7 @@ def _icc(own: ScoreFrame, draws: int, seed: int) -> Any:
 
 
 def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -> list[Plain]:
-    """Each judge's alternative annotator test against the people, for the three kinds of people it may replace."""
+    """Run the alternative annotator test of each judge, for the three kinds of people it could replace."""
     slots = Rater.objects.filter(pk__in=np.unique(people.rater).tolist(), kind=Rater.Kind.SLOT)
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:

@@ -1,4 +1,4 @@
-"""Computed results kept in Report: found by the state of a study's rows, stored under the hash of the data read."""
+"""Stored results in Report, found by the state of a study's rows and stored under the hash of the data read."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ DISCREDITED = Count("pk", filter=Q(discredited=True))
 def cached_report(
     study: Study, kind: str, settings: Mapping[str, Any], compute: Callable[[], tuple[str, dict[str, Any]]]
 ) -> dict[str, Any]:
-    """A result kept in Report: found by the state of the study's rows, stored under the hash of the data read."""
+    """Return a stored result, found by the state of the study's rows, or compute and store it."""
     full = _with_state(study, settings)
     found = _cached(study, kind, full)
     if found is not None:
@@ -39,20 +39,20 @@ def cached_report(
 
 
 def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The kept result, or None where it would have to be computed."""
+    """Return the stored result, or None if it has to be computed."""
     found = _cached(study, kind, _with_state(study, settings))
     return dict(found.result) if found else None
 
 
 def current_reports(study: Study) -> list[Report]:
-    """The kept results of the study as it is now: those that its pages show."""
+    """Select the stored results of the study in its present state, which its pages show."""
     rows = Report.objects.filter(study=study).order_by("kind", "pk")
     state = _with_state(study, {})
     return [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
 
 
 def is_slow(study: Study) -> bool:
-    """Whether computing a report takes long enough to leave it to a worker."""
+    """Whether a report takes so long to compute that a worker has to do it."""
     return Score.objects.filter(assignment__task__study=study).count() > SLOW_SCORES
 
 
@@ -65,9 +65,9 @@ def _hash_of(settings: Mapping[str, Any]) -> str:
 
 
 def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with what changes whenever an answer does, or what it is counted under.
+    """Extend the settings by values that change whenever an answer or its category changes.
 
-    Scores are append-only, so counts and maxima tell; categories can be edited, so they stand there as they are.
+    Scores are append-only, so counts and maxima are enough; categories can be edited, so a hash of them is included.
     """
     own = Assignment.objects.filter(task__study=study)
     judged = judged_elsewhere(study)
@@ -82,7 +82,7 @@ def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _filed(study: Study) -> str:
-    """SHA-256 of which category each instruction of the study is in, and of what those categories are called."""
+    """SHA-256 over the category of each instruction of the study and over the names of these categories."""
     responses = Response.objects.filter(pk__in=Task.objects.filter(study=study).values("response_a"))
     instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
     filed = list(instructions.order_by("pk").values_list("pk", "category"))

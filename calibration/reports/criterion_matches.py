@@ -1,4 +1,4 @@
-"""Judges against people criterion by criterion, whatever the criteria are: nobody need have given an overall score."""
+"""Judges compared with people on every criterion; no overall score is needed."""
 
 from collections import Counter
 from functools import partial
@@ -49,7 +49,7 @@ BY_CRITERION = register(ReportKind("judges by criterion", _compute, slow_from=60
 
 
 def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int) -> Plain:
-    """One judge on one criterion, on the tasks that both have answered. Raises NothingToRead."""
+    """Compare one judge with people on one criterion, on the tasks that both have answered. Raises NothingToRead."""
     own = verdicts.judge == judge
     tasks = np.intersect1d(verdicts.task[own], people.task)
     if not tasks.size:
@@ -70,7 +70,7 @@ def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: i
 
 
 def _majority(verdict: Ints, place: Ints, given: Ints, drawn: dict[str, Any]) -> Plain:
-    """The share of equal labels, and by `chance` what the judge's labels, dealt to the tasks at random, would reach."""
+    """Share of equal labels; `chance` is the share if the judge's labels were assigned to the tasks at random."""
     found = accuracy_against_majority(verdict, place, given, **drawn)
     counts = confusion(verdict, majority_labels(place, given)).counts
     chance = float(counts.sum(axis=0) @ counts.sum(axis=1)) / float(counts.sum()) ** 2

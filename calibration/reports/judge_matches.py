@@ -1,4 +1,4 @@
-"""A judge's answers beside people's of the same questions: matches of preferences, correlations and graded shares."""
+"""A judge's answers compared with people's: matching preferences, correlations and graded shares."""
 
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ SIDES = ("b", "tie", "a", "both_bad")
 
 
 def preferences(frame: ScoreFrame) -> ScoreFrame:
-    """The usable preferences of the first preference criterion. Raises NothingToRead."""
+    """Select the usable preferences of the first preference criterion. Raises NothingToRead."""
     keys = frame.keys_of_role("preference")
     if not keys:
         raise NothingToRead("there is no preference")
@@ -25,12 +25,12 @@ def preferences(frame: ScoreFrame) -> ScoreFrame:
 
 
 def side_labels(frame: ScoreFrame) -> Ints:
-    """Each preference as a place in SIDES, whatever its strength: (n,)."""
+    """Each preference as an index into SIDES, regardless of its strength: (n,)."""
     return sides(frame.label_values, float(frame.high.max()))
 
 
 def sides(values: Floats, highest: float) -> Ints:
-    """Places in SIDES of label values (ScoreFrame.label_values) on a scale that ends at `highest`: (n,)."""
+    """Indices into SIDES of label values (ScoreFrame.label_values) on a scale that ends at `highest`: (n,)."""
     return np.where(values > highest, 3, np.sign(values) + 1).astype(np.int64)
 
 
@@ -41,7 +41,7 @@ def shares_of(frame: ScoreFrame) -> Floats:
 
 
 def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Accuracy against people's majority, outer leave-one-out and the table of confusions, on the pairs both have."""
+    """Accuracy against people's majority, outer leave-one-out and confusions, on the pairs that both answered."""
     theirs, own = preferences(people), preferences(judge)
     tasks, place = np.unique(theirs.task, return_inverse=True)
     own = own.select(np.isin(own.task, tasks))
@@ -59,7 +59,7 @@ def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -
 
 
 def _confusion(verdict: Ints, majority: Ints) -> Plain:
-    """Counts by side: people in lines, judge in columns, in the order of SIDES."""
+    """Counts by side: people in rows, judge in columns, in the order of SIDES."""
     found = confusion(verdict, majority)
     counts = np.zeros((len(SIDES), len(SIDES)), dtype=np.int64)
     counts[: found.counts.shape[0], : found.counts.shape[1]] = found.counts
@@ -67,13 +67,13 @@ def _confusion(verdict: Ints, majority: Ints) -> Plain:
 
 
 def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Graded preferences for response A against the mean of people's, by task."""
+    """Graded preferences for response A, compared with the mean of people's, by task."""
     theirs, own = preferences(people), preferences(judge)
     return _soft(theirs.task, shares_of(theirs), own.task, shares_of(own), own.instruction, draws, seed)
 
 
 def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Graded answers to the items (without items: overall scores) against the mean of people's, by response and item."""
+    """Graded answers to items (or overall scores) compared with the mean of people's, by response and item."""
     for role in ("item", "overall"):
         theirs, own = _single(people, role), _single(judge, role)
         if len(theirs) and len(own):
@@ -163,7 +163,7 @@ def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
 
 
 def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Any:
-    """The models' mean scores on the responses both have scored; models are their own clusters."""
+    """Correlate models' mean scores on the responses that both scored; models are their own clusters."""
     shared = np.intersect1d(judge.response, people.response)
     own, theirs = (judge.select(np.isin(judge.response, shared)), people.select(np.isin(people.response, shared)))
     models, said = _means(own.model, shares_of(own))

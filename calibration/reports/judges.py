@@ -1,4 +1,4 @@
-"""A study's judges in depth: what sways them beside people, gaps to people's scores, powered means, findings on them."""
+"""The detailed report on a study's judges: biases, gaps to people's scores, prediction-powered estimates, findings."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -33,10 +33,10 @@ DRAWS = 1000
 
 
 def judges_settings(study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None) -> Plain:
-    """Two models by name to separate, '' for the two with the nearest means; judges' families by public id.
+    """Settings: two models to separate, by name ('' for the two with the closest means); judges' families by public id.
 
-    `beside` is the state of what the study's judges said elsewhere on its benchmark, on which powered means rest, and
-    `reviews` that of what people found when they reviewed these judges' verdicts.
+    `beside` is the state of the judges' answers elsewhere on the benchmark, which prediction-powered estimates use;
+    `reviews` is the state of people's findings on these judges' verdicts.
     """
     return {
         "one": one,
@@ -50,7 +50,7 @@ def judges_settings(study: Study, one: str = "", other: str = "", families: Mapp
 
 
 def judges_beside(study: Study) -> Any:
-    """What this study's judges answered anywhere on its benchmark, one answer a task."""
+    """Select what this study's judges answered anywhere on its benchmark, one answer per task."""
     here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE)
     judges = set(here.values_list("rater", flat=True)) | set(judged_elsewhere(study).values_list("rater", flat=True))
     return Assignment.objects.filter(
@@ -89,9 +89,9 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
 
 
 def kind_asked(study: Study) -> str:
-    """What is asked here: "pairs", "scores", or "reviews" of verdicts, which are no scores of responses.
+    """Return what the study asks: "pairs", "scores", or "reviews" of verdicts (which are not scores of responses).
 
-    Tasks decide, so that the report is of the same kind before anybody has answered.
+    The tasks decide, so the report is of the same kind before anybody has answered.
     """
     if study.kind == Study.Kind.REVIEW:
         return "reviews"
@@ -115,7 +115,7 @@ def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings
 
 
 def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
-    """Position and length bias of people, or of one judge, on this study's pairs; swapped pairs count from both sides."""
+    """Position and length bias of people or one judge on this study's pairs; swapped pairs count in both orders."""
     kinds = [Task.Kind.PAIR]
     frame = score_frame(
         kinds=kinds, study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
@@ -137,7 +137,7 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
 
 
 def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> Callable[[], Any]:
-    """The judge's lift for models of its own family over people's mean preference on the same pairs."""
+    """Compute the judge's lift for models of its own family over people's mean preference on the same pairs."""
 
     def found() -> Any:
         if not family:
@@ -183,7 +183,7 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
 
 
 def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """The judge's score of each response and criterion against the mean of people's."""
+    """Compare the judge's score of each response and criterion with the mean of people's."""
     ours, theirs, names, clusters = [], [], [], []
     for key in judge.criterion_keys:
         if key not in people.criterion_keys:
@@ -219,7 +219,7 @@ def _means(own: ScoreFrame, values: Floats) -> dict[int, tuple[float, int]]:
 
 
 def _overall(frame: ScoreFrame) -> ScoreFrame:
-    """Overall scores, or where a judge gives none, its items."""
+    """Select overall scores, or items if a judge gives no overall score."""
     for role in ("overall", "item"):
         mask = (frame.role == ROLES.index(role)) & frame.applicable & (frame.response_b == 0)
         if mask.any():
@@ -233,7 +233,7 @@ def _points(frame: ScoreFrame) -> dict[int, tuple[float, int]]:
 
 
 def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScores]:
-    """Each model's human and judge scores on 0..10, and the judge's alone on responses nobody else scored."""
+    """Each model's human and judge scores on 0..10, and the judge's scores of responses that no person scored."""
     human, machine = _points(people), _points(judge)
     model = dict(zip(judge.response.tolist(), judge.model.tolist(), strict=True))
     found: dict[str, ModelScores] = {}
@@ -253,7 +253,7 @@ def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScore
 
 
 def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Plain:
-    """Every model's powered mean beside the plain one, and the labels that would separate two models."""
+    """Prediction-powered and plain means of all models, and the labels that would separate two models."""
     scores: Any = part(lambda: {"n": len(_model_scores(people, judge))})
     if "why" in scores:
         return {"powered": scores, "separate": scores}
@@ -266,7 +266,7 @@ def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Pla
 
 
 def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:
-    """Between two models: those asked for, else the two whose human means are nearest."""
+    """Compare two models: those requested, else the two whose human means are closest."""
     if one not in by_model or other not in by_model or one == other:
         names = list(by_model)
         means = np.array([float(by_model[name].human.mean()) for name in names])

@@ -1,4 +1,4 @@
-"""Every kind of report there is: importing the rooms that make them registers them."""
+"""All kinds of report: importing the modules that define them registers them."""
 
 from calibration.reports import (
     agreement_detail,

@@ -1,4 +1,4 @@
-"""How raters work: pace, the same answer throughout, one side preferred, controls missed. Never of single positions."""
+"""Rater behaviour: pace, straight-lining, preferred sides, failed checks. Never computed for single positions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,7 @@ def _persons_only(raters: np.ndarray, slots: set[int]) -> Bools:
 
 
 def _unread(study: Study, around: Circumstances) -> Bools:
-    """Which answers came sooner than their texts can be read: by the server's clock as they came, or by the active time."""
+    """Mark answers given faster than their texts can be read, by the server's clock or by the active time."""
     status = Assignment.Status.SUBMITTED
     noticed = Assignment.objects.filter(task__study=study, status=status, conditions__has_key=TOO_FAST)
     by_clock = np.isin(around.assignment, list(noticed.values_list("pk", flat=True)))
@@ -49,7 +49,7 @@ def _unread(study: Study, around: Circumstances) -> Bools:
 
 
 def _pace(study: Study, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
-    # A text that comes again is read faster, which says nothing of the rater.
+    # A text that is shown again is read faster, which says nothing about the rater.
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
     timed &= around.repeat == 0
     if not timed.any():

@@ -1,4 +1,4 @@
-"""What models of the scores say of raters: severity and drift, where variance comes from, consensus labels."""
+"""Model-based statistics of raters: severity and drift, sources of variance, consensus labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ MOST_DRAWS = 200
 
 
 def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
-    """Severity and drift of every person; positions in the session enter where all are known."""
+    """Compute severity and drift of every person; positions in the session are used if all are known."""
     if slots and set(np.unique(frame.rater).tolist()) <= slots:
         raise OnlySlots("The raters are positions in a data set.")
     places = around.place[around.rows(frame.assignment)]
@@ -40,12 +40,12 @@ def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, 
 
 
 def _several(frame: ScoreFrame, places: np.ndarray) -> bool:
-    """Whether every rater has more than one place, without which there is no session to drift over."""
+    """Whether every rater has more than one position; otherwise there is no session over which to drift."""
     return all(np.ptp(places[frame.rater == rater]) > 0 for rater in np.unique(frame.rater))
 
 
 def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
-    """The variance split by source, and what designs it recommends; instructions are the items."""
+    """Split the variance by source and derive the recommended designs; instructions are the items."""
     if not len(frame):
         raise NothingToRead("No person has rated anything.")
     models = frame.model if frame.model.all() and not frame.response_b.any() else None
@@ -56,7 +56,7 @@ def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
     try:
         found = split_ratings(frame.value, items=items, raters=frame.rater, models=models, orders=orders, draws=draws)
     except ConfoundedEffects:
-        # Where every instruction has one model, or the like, the response as a whole is what can be told.
+        # If every instruction has one model, or the like, only the response as a whole can be distinguished.
         found = split_ratings(frame.value, items=frame.task, raters=frame.rater, draws=draws)
     return {**plain(found), "design": _design(found)}
 
@@ -89,7 +89,7 @@ def _cheapest(study: DecisionStudy, target: float) -> Plain | None:
 
 
 def consensus_part(frame: ScoreFrame, slots: set[int]) -> Plain:
-    """Majority and Dawid-Skene labels of choices without order. Raises NoCategories for an ordered scale."""
+    """Compute majority and Dawid-Skene labels of unordered choices. Raises NoCategories for an ordered scale."""
     if not len(frame):
         raise NothingToRead("No person has rated anything.")
     labels = np.unique(frame.label_values)

@@ -1,9 +1,9 @@
-"""Whether a study's raters can be trusted: what calibration knows of each, of its kind and of its cohort.
+"""The report on whether a study's raters can be trusted, by rater, kind and cohort.
 
-Raters are people. What judges answered (again, from both sides, in further rounds) says nothing of them; only in the table
-of accuracy do judges stand beside people, as a kind of their own, held against people's means.
+Raters are people. Judges' answers (repeats, swapped sides, further rounds) say nothing about them. Judges appear beside
+people only in the accuracy table, as a kind of their own, compared with people's means.
 
-Positions in a data set are not persons: nothing is ever said about one of them alone.
+Positions in a data set are not persons: nothing is ever reported about a single position.
 """
 
 from collections.abc import Hashable, Mapping
@@ -38,7 +38,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class Who:
-    """The study's raters by pk: what they are called and what they are."""
+    """The study's raters by pk, with their names, kinds and cohorts."""
 
     names: Mapping[int, str]
     kinds: Mapping[int, str]
@@ -55,7 +55,7 @@ def rater_settings(criterion: str = "") -> Plain:
 
 
 def main_criterion(frame: ScoreFrame, asked: str) -> str:
-    """The criterion asked for, else the overall score, the preference, or the first item. Raises NothingToRead."""
+    """Choose the requested criterion, else the overall score, the preference, or the first item. Raises NothingToRead."""
     if asked:
         return asked
     for role in ROLE_ORDER:
@@ -129,7 +129,7 @@ def _why(error: Exception) -> Plain:
 
 
 def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Plain:
-    """LLMEval's accuracy of people; judges are held against people's means as well, and are in no total."""
+    """Compute LLMEval's accuracy of people; judges are also compared with people's means but enter no total."""
     of_people = _within_sigma(first.select(~first.is_judge))
     found = _within_sigma(first)
     known = {pk: rate for pk, rate in found.raters.items() if pk not in who.slots}
@@ -150,7 +150,7 @@ def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Plain:
 
 
 def _within_sigma(first: ScoreFrame) -> Accuracy:
-    """Of everybody in the frame, by the means and the spread of its people. Raises TooFewAnswers."""
+    """Compute accuracy of everybody in the frame by the means and the spread of its people. Raises TooFewAnswers."""
     share = (first.value - first.low) / np.where(first.high > first.low, first.high - first.low, 1.0)
     try:
         return accuracy_within_sigma(
@@ -166,7 +166,7 @@ def _within_sigma(first: ScoreFrame) -> Accuracy:
 
 
 def _rate_rows(rates: Mapping[Hashable, Proportion], who: Who) -> list[Plain]:
-    """One row a rater, the lowest first; shrunk toward the mean of its kind where the kind has three raters."""
+    """List a row per rater, lowest first, shrunk toward the mean of its kind if the kind has three raters."""
     shrunk: dict[Hashable, Any] = {}
     for door in sorted(set(who.doors.values())):
         own = {pk: rate for pk, rate in rates.items() if who.doors[int(str(pk))] == door}
@@ -229,7 +229,7 @@ def _group_row(by: str, one: GroupSummary, who: Who) -> Plain:
 
 
 def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int, seed: int) -> Plain:
-    """Of every task that somebody answered twice, all criteria; nothing of single positions."""
+    """Compute consistency on every task that a rater answered twice, over all criteria; nothing for single positions."""
     rows = _repeated(frame)
     if not len(rows):
         raise NeverRepeated("Nobody was asked the same task twice.")
@@ -258,7 +258,7 @@ def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int,
 
 
 def _repeated(frame: ScoreFrame) -> ScoreFrame:
-    """The scores of tasks that their rater answered more than once."""
+    """Select the scores of tasks that their rater answered more than once."""
     usable = frame.select(frame.applicable)
     again = usable.repeat > 0
     width = int(usable.task.max(initial=0)) + 1
@@ -303,7 +303,7 @@ def _steady_rows(found: Consistency, who: Who) -> list[Plain]:
 
 
 def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
-    """Agreement of the first two answers to a pair where the sides stood the same and where they were swapped."""
+    """Agreement of the first two answers to a pair, with the same sides and with swapped sides."""
     if not (rows.response_b > 0).any():
         raise NeverRepeated("Only pairs have sides.")
     pairs = rows.select((rows.response_b > 0) & (rows.repeat <= 1))

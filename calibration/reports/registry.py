@@ -1,4 +1,4 @@
-"""Reports by kind: each is computed from a study's rows alone, kept by the hash of the data, and can be built again.
+"""Reports by kind. Each is computed from a study's rows alone, stored by the hash of the data, and can be rebuilt.
 
 A report is plain JSON values. A part of it that has no answer is {"why": the error's name, "reason": its sentence}.
 """
@@ -42,17 +42,17 @@ def report_kind(name: str) -> ReportKind | None:
 
 
 def report_of(study: Study, kind: ReportKind, settings: Settings) -> Plain:
-    """The report, from the cache where nothing has changed since."""
+    """Return the report, from the cache if nothing has changed."""
     return cached_report(study, kind.name, settings, lambda: kind.compute(study, settings))
 
 
 def known(study: Study, kind: ReportKind, settings: Settings) -> Plain | None:
-    """The kept report, or None where it would have to be computed."""
+    """Return the stored report, or None if it has to be computed."""
     return known_report(study, kind.name, settings)
 
 
 def part(compute: Callable[[], Any]) -> Any:
-    """A part of a report as plain values, or why there is none."""
+    """Compute a part of a report as plain values, or state why there is none."""
     try:
         return plain(compute())
     except (NoStatistic, NothingToRead) as error:
@@ -60,12 +60,12 @@ def part(compute: Callable[[], Any]) -> Any:
 
 
 def missing(value: Any) -> bool:
-    """Whether a part says why it has no answer."""
+    """Whether a part of a report has no answer (and states why)."""
     return isinstance(value, Mapping) and set(value) == {"why", "reason"}
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses and arrays as JSON values; every digit of a float is kept, infinity becomes "inf"."""
+    """Convert dataclasses and arrays to JSON values; floats keep every digit, infinity becomes "inf"."""
     if value is None or type(value) in (str, int, bool):
         return value
     if is_dataclass(value) and not isinstance(value, type):
@@ -84,6 +84,6 @@ def plain(value: Any) -> Any:
 
 
 def settled(report: Plain) -> Plain:
-    """The report as it reads back from storage. Raises ValueError for a value that JSON cannot carry exactly."""
+    """Return the report as it is read back from storage. Raises ValueError for a value that JSON cannot carry exactly."""
     found: Plain = json.loads(json.dumps(plain(report), allow_nan=False))
     return found

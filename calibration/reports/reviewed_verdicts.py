@@ -1,4 +1,4 @@
-"""How many of a judge's verdicts people called reasonable: the answers of studies that review verdicts."""
+"""The share of a judge's verdicts that people called reasonable, from studies that review verdicts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def review_scores(study: Study) -> QuerySet[Score]:
 
 
 def review_state(study: Study) -> dict[str, int]:
-    """What changes whenever a finding is added, or a reviewed verdict's run fails, for a report's settings."""
+    """Return a value for a report's settings that changes when a finding is added or a reviewed verdict's run fails."""
     doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
     found = review_scores(study).aggregate(n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted))
     return {name: value or 0 for name, value in found.items()}
@@ -49,10 +49,10 @@ class _Findings:
 
 
 def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
-    """A row for each judge and criterion, the judge's total first (criterion ""), by the judge's name.
+    """List a row per judge and criterion, sorted by judge, the judge's total first (criterion "").
 
-    {"judge", "criterion", "n" findings, "verdicts" (answers of the judge that were looked at), "raters", "rate": a
-    Share over whole instructions}. Verdicts of runs that failed their planted texts are left out. Raises NeverReviewed.
+    {"judge", "criterion", "n" findings, "verdicts" (answers of the judge that were reviewed), "raters", "rate": a
+    Share over whole instructions}. Verdicts of runs that failed their canary texts are left out. Raises NeverReviewed.
     """
     believed = review_scores(study).exclude(**{f"assignment__{REVIEWED}__discredited": True})
     found, raters = _findings(believed)
@@ -80,12 +80,12 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
 
 
 def _as_hits(share: Floats) -> Floats | Bools:
-    """Whether each finding is "reasonable", where there is no third answer between yes and no."""
+    """Whether each finding is "reasonable", if there is no third answer between yes and no."""
     return share == 1 if np.isin(share, (0.0, 1.0)).all() else share
 
 
 def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:
-    """The latest revision of each finding, in a criterion's order, and who found it."""
+    """Select the latest revision of each finding, in the order of criteria, and its rater."""
     columns = (
         "assignment",
         "criterion",
@@ -96,7 +96,7 @@ def _findings(scores: QuerySet[Score]) -> tuple[_Findings, Ints]:
         "assignment__task__response_a__instruction",
         "assignment__rater",
     )
-    # The order of instructions decides which of them a bootstrap draws, so it hangs on the rows alone.
+    # The order of instructions decides which of them a bootstrap draws, so it depends only on the rows.
     order = ("criterion__position", "criterion__key", "assignment", "criterion", "revision")
     latest = {(row[0], row[1]): row for row in scores.order_by(*order).values_list(*columns)}
     return _arrays(latest.values())

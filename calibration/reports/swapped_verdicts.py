@@ -1,4 +1,4 @@
-"""The same pair judged twice by one rater with its sides swapped: what a study's rows hold of it."""
+"""Pairs of a study that one rater judged twice, with the sides swapped."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from calibration.statistics.report_reasons import NeverSwapped
 
 
 def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
-    """Swap agreement of a judge (its rater's pk), or of people, over (rater, task) seen from both sides.
+    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders.
 
-    Of several answers from one side the first counts. Raises NeverSwapped where nobody saw a pair from both.
+    Of several answers in one order, the first counts. Raises NeverSwapped if nobody saw a pair in both orders.
     """
     frame = score_frame(
         kinds=[Task.Kind.PAIR],
@@ -49,7 +49,7 @@ def _points(points: Floats, places: Ints) -> Floats:
 
 
 def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Any) -> tuple[Ints, Ints]:
-    """One key for each (rater, task, criterion) in `mask`, sorted, and the place of its earliest answer."""
+    """Return a sorted key for each (rater, task, criterion) in `mask`, and the index of its earliest answer."""
     places = np.flatnonzero(mask)
     if not places.size:
         return np.zeros(0, dtype=np.int64), places

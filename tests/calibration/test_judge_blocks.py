@@ -101,7 +101,7 @@ def test_correlations_by_criterion_and_over_models():
     assert rows["criterion", "overall"]["pearson"]["value"] == pytest.approx(1)
     assert rows["criterion", "item0"]["spearman"]["value"] == pytest.approx(-1)
     assert rows["models", ""]["n"] == 4 and rows["models", ""]["kendall"]["value"] == pytest.approx(1)
-    assert "means of models" in words_of(study)
+    assert "model means" in words_of(study)
 
 
 def reviewed(findings):
@@ -158,7 +158,7 @@ def test_without_a_review_the_page_says_how_to_get_one():
     judge = make_judge_rater(study.workspace)
     for task in study.tasks.all():
         make_answer(task, judge, {"overall": 5})
-    assert "make a study that reviews" in words_of(study)
+    assert "Create a study that reviews" in words_of(study)
 
 
 def test_findings_are_no_scores_of_responses():

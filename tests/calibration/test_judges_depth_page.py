@@ -89,7 +89,7 @@ def test_a_judge_that_loves_length_is_told_from_people():
     judge, people = found["judges"][0]["length"][0], found["people"]["length"][0]
     assert judge["rate"]["value"] == 1.0 and people["rate"]["value"] < 0.5
     page = page_of(study)
-    assert "gpt-4o prefers it by 1.00" in answer_of(page)
+    assert "gpt-4o prefers it by a margin of 1.00" in answer_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"length.svg", "length.csv", "position.png"} <= set(names)
 
@@ -133,5 +133,5 @@ def test_what_is_missing_is_named(missing):
             make_answer(task, judge, {"overall": 5})
     page = page_of(study)
     never_nan(page)
-    said = {"judge": "No judge", "people": "Nobody", "further": "once it scores more"}[missing]
+    said = {"judge": "No judge", "people": "Nobody", "further": "once it scores other responses"}[missing]
     assert said in text_of(page)

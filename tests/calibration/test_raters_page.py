@@ -72,7 +72,7 @@ def test_raters_with_few_answers_are_counted_apart():
     assert found["too_few"] == 1
     assert "newcomer" not in {row["rater"] for row in found["rates"]}
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "One rater with fewer than five answered tasks" in text_of(page)
+    assert "One rater has answered fewer than five tasks" in text_of(page)
 
 
 def test_cohorts_and_kinds_have_their_own_distribution():
@@ -95,7 +95,7 @@ def test_repeats_give_the_published_example():
     assert found["overall"]["value"] == 0.75
     assert found["raters"][0]["rater"] == "steady" and found["raters"][0]["asked"] == 4
     page = markup(signed_in("lead", study.workspace).get(address(study, "?criterion=item0")))
-    assert "Asked again, raters give their most frequent answer" in answer_of(page)
+    assert "When they are asked again, raters give their most frequent answer" in answer_of(page)
 
 
 def test_swapped_sides_are_told_from_equal_ones():
@@ -131,7 +131,7 @@ def test_a_side_preference_is_found():
     rows = report(study)["sides"]["raters"]
     assert all(row["value"] > 0.6 and row["p"] < 0.001 for row in rows)
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "2 of 2 raters prefer a side more than chance explains" in text_of(page)
+    assert "2 of 2 raters prefer one side more often than chance explains" in text_of(page)
 
 
 @pytest.mark.parametrize("answers", ["none", "one rater", "constant"])
@@ -241,7 +241,7 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
     found = report_of(study, RATERS, rater_settings())["severity"]
     assert found["rater_variance"] ** 0.5 < 0.01
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "by less than a standard deviation of 0.01 points" in text_of(page)
+    assert "the standard deviation is below 0.01 points" in text_of(page)
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
 
 
@@ -294,7 +294,7 @@ def test_a_judge_that_wavers_changes_no_statistic_of_raters():
     assert beside["kinds"] == {"person": 3} and beside["n_raters"] == 3
     page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "by 3 raters (person 3)" in text_of(page)
-    assert "Judges gave 12 more answers. No figure about raters counts them" in text_of(page)
+    assert "Judges gave 12 more answers. They are not included in any figure about raters" in text_of(page)
 
 
 def test_the_accuracy_of_a_judge_is_never_given_as_that_of_raters():

@@ -157,7 +157,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
     assert fit.settings["pool"] is True
     assert fit.created_by is not None
     page = markup(response)
-    assert "On instructions they have not seen, the weights explain" in page
+    assert "On held-out instructions, the weights explain" in page
     assert "Is quality 0 there?" in page
     assert "Certificate" in page
     assert page.count("<svg") >= 1
@@ -311,11 +311,19 @@ def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
 def test_the_agreement_page_opens_with_its_rate_interval_and_chance(study, lead):
     page = markup(lead.get(address("agreement")))
     report = Report.objects.get(kind="agreement").result
-    assert re.search(r'class="answer">A rater gives the label that most others give 0\.\d\d', page)
+    assert re.search(r'class="answer">A rater agrees with most other raters 0\.\d\d', page)
     assert f"{report['loo']:.2f}" in page
     assert f"chance would be {report['chance']:.2f}" in page
     assert "when one instruction is left out" in page  # twelve instructions are too few for a 95 % interval
-    for part in ("nominal", "ordinal", "interval", "Judges against people", "gpt-4o", "Rater by rater", "By criterion"):
+    for part in (
+        "nominal",
+        "ordinal",
+        "interval",
+        "Judges against people",
+        "gpt-4o",
+        "Pairs of raters",
+        "By criterion",
+    ):
         assert part in page
 
 
@@ -346,7 +354,7 @@ def test_one_rater_is_told_that_a_second_is_needed():
     study = answered_study()
     study.raters.exclude(label="rater-0").delete()
     page = markup(signed_in("lead", study.workspace).get(address("agreement")))
-    assert "Let more people rate" in page
+    assert "Have more people rate" in page
 
 
 def test_without_answers_the_agreement_page_says_so():
@@ -366,7 +374,7 @@ def test_criteria_are_offered_where_none_is_overall():
 def test_positions_in_a_data_set_have_no_matrix(study, lead):
     Rater.objects.filter(study=study).update(kind="slot")
     page = markup(lead.get(address("agreement")))
-    assert "Rater by rater" not in page
+    assert "Pairs of raters" not in page
     assert "rater-1" not in page
     assert "positions, not persons" in page
 
@@ -450,7 +458,7 @@ def test_the_summary_is_a_fragment_with_both_answers(study, lead):
     run_fit(study=study, draws=0)
     full = markup(lead.get(address("summary"), **HTMX))
     assert "<html" not in full
-    assert "A rater gives the label" in full
+    assert "A rater agrees with most other raters" in full
     assert "the weights explain" in full
 
 

@@ -68,8 +68,8 @@ def test_without_an_overall_score_agreement_is_told_criterion_by_criterion():
     study = stars([lambda place: 0.5, lambda place: 0.5 + place % 2 / 2], lambda place: 0.5)
     client = signed_in("lead", study.workspace)
     page = page_of(study)
-    assert answer_of(page).startswith("gpt-4o gives people's answer most often on “")
-    assert answer_of(page).endswith("(by chance 0.00).")
+    assert answer_of(page).startswith("gpt-4o agrees with people most often on “")
+    assert answer_of(page).endswith("(chance: 0.00).")
     assert "checklist" not in text_of(page) and "nothing to hold the judge against" not in page
     assert "People among themselves" in page and "What needs an overall score, and what does not" in page
     rows = table_rows(client, study, "criteria-1.csv")
@@ -85,7 +85,7 @@ def test_where_one_person_answered_it_is_the_share_of_equal_answers_beside_chanc
     # Chance: .5 * 16/22 + .5 * 6/22 = .5.
     study = stars([lambda place: 0.5 + place % 2 / 2], lambda place: 1.0 if place % 4 == 1 else 0.5)
     page = page_of(study)
-    assert "how far people agree among themselves cannot be told" in text_of(page)
+    assert "agreement among people cannot be computed" in text_of(page)
     row = table_rows(signed_in("lead", study.workspace), study, "one-person-1.csv")[0]
     assert (float(row[1]), float(row[4])) == (pytest.approx(17 / 22), pytest.approx(0.5))
 
@@ -94,7 +94,7 @@ def test_a_large_study_without_an_overall_score_waits_for_no_comparison(settings
     study = stars([lambda place: 0.5] * 2, lambda place: 0.5)
     monkeypatch.setattr("judging.web.comparison.pages.is_slow", lambda study: True)
     page = page_of(study)
-    assert "a worker is comparing" not in page and "criterion by criterion" in page
+    assert "a worker is comparing" not in page and "compared with people, by criterion" in page
 
 
 def test_llmeval2_stars_are_held_against_people_on_every_criterion(shared_data):
@@ -127,7 +127,7 @@ def test_llmeval2_stars_are_held_against_people_on_every_criterion(shared_data):
         chance = sum(count * by_gpt4[star] for star, count in Counter(human).items()) / n**2
         wanted.append((n, sum(map(str.__eq__, human, gpt4)) / n, chance))
     page = page_of(study)
-    assert "gpt4 gives people's answer most often on “" in answer_of(page) and "checklist" not in text_of(page)
+    assert "gpt4 agrees with people most often on “" in answer_of(page) and "checklist" not in text_of(page)
     rows = table_rows(signed_in("lead", study.workspace), study, "one-person-1.csv")
     found = sorted((int(row[5]), float(row[1]), float(row[4])) for row in rows)
     assert found == [pytest.approx(one) for one in sorted(wanted)]

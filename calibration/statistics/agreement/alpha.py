@@ -67,7 +67,7 @@ def krippendorff_alpha(
 ) -> Alpha:
     """Krippendorff's alpha by his 2011 formulation on value counts ("Computing Krippendorff's alpha-reliability").
 
-    Any number of ratings a unit; units with a single one are left out. The ordinal metric is the interval metric on
+    Units may have any number of ratings; units with a single one are left out. The ordinal metric is the interval metric on
     the mid-ranks of all pairable values. Own computation. Raises TooFewRatings when no unit has two ratings,
     NoDisagreementPossible when only one value occurs; ValueError for a negative value in the ratio metric.
     """
@@ -138,7 +138,7 @@ def _ordinal_alpha(table: FloatArray, codes: IntArray, k: int) -> CountedStatist
     """Alpha in the ordinal metric, whose distances are those between mid-ranks in each sample.
 
     The square of a unit's summed ranks r't is r'(tt')r, so that sums of tt' over each cluster's units stand for the
-    units; where labels are so many that those sums would be the larger, units are taken for a few draws at a time.
+    units; where there are so many labels that those sums would be larger, units are processed for a few draws at a time.
     """
     raters = table.sum(axis=1)
     totals_by_cluster = sum_by(codes, k, table)

@@ -1,4 +1,4 @@
-"""May a judge stand in for a rater? The alternative annotator test of Calderon, Reichart and Dror. PURE.
+"""The alternative annotator test of Calderon, Reichart and Dror: can a judge replace a rater? PURE.
 
 arXiv 2501.10970. Each rater in turn is left out, and on every item it rated, rater and judge are compared by how well
 each agrees with the remaining raters of the item: the mean of [same label] for categories, minus the root mean squared
@@ -53,7 +53,7 @@ PASS = 0.5
 
 @dataclass(frozen=True)
 class RaterContest:
-    """A judge against one rater on the `n` items that it and at least one other rater rated.
+    """A judge compared with one rater on the `n` items that this and at least one other rater rated.
 
     `judge_advantage` and `rater_advantage` are the shares of items on which each agrees with the others at least as
     well as its rival (ties count for both). `p` is one-sided against "the judge is worse by epsilon or more"; `won`
@@ -72,7 +72,7 @@ class RaterContest:
 class AlternativeAnnotator:
     """`winning_rate` omega (0..1) over `raters`; `passed` if at least 0.5.
 
-    `advantage` is the mean of judge_advantage over raters, the chance that the judge is as good as a rater drawn at
+    `advantage` is the mean of judge_advantage over raters, the probability that the judge is as good as a rater drawn at
     random, with ends from drawing whole clusters of items. `left_out` maps raters with too few items to their number;
     `alone` ratings are their item's only one and `unjudged` ratings are of items without a verdict.
     """
@@ -106,7 +106,7 @@ def alternative_annotator_test(
     draws: int = 1000,
     seed: int = 0,
 ) -> AlternativeAnnotator:
-    """The test on one line a human rating: items (n,), labels (n,) numbers or category codes, raters (n,).
+    """The test, with one line per human rating: items (n,), labels (n,) numbers or category codes, raters (n,).
 
     `judge` maps items to its labels; items it lacks are left out. A rater enters with at least `min_items` items that
     another rater rated too. Raises TooFewRatings with fewer than `min_raters` such raters, NoStatistic where a rater
@@ -169,7 +169,7 @@ def alternative_annotator_test(
 
 
 def benjamini_yekutieli(p: FloatArray, q: float) -> BoolArray:
-    """Which of the hypotheses with p values (m,) fall at a false discovery rate of q under any dependence."""
+    """Which hypotheses with p values (m,) are rejected at a false discovery rate of q under any dependence."""
     m = p.size
     order = np.argsort(p, kind="stable")
     harmonic = float((1 / np.arange(1, m + 1)).sum())
@@ -213,7 +213,7 @@ def _contest(judge_wins: FloatArray, rater_wins: FloatArray, cluster: IntArray, 
         raise TooFewRatings(k, 2, "clusters of items of one rater")
     variance = k / (k - 1) * float(((sums - mean * size) ** 2).sum()) / n**2
     if variance <= 1e-18:
-        # The same difference on every item: no chance is left in it.
+        # The same difference on every item: no randomness is left in it.
         p = 0.0 if mean < epsilon else 1.0
     else:
         p = float(student.cdf((mean - epsilon) / np.sqrt(variance), k - 1))

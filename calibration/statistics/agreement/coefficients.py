@@ -1,4 +1,4 @@
-"""How far raters agree with each other, and a judge with them. PURE.
+"""Agreement of raters with each other, and of a judge with them. PURE.
 
 Every function takes one line per rating; tasks (units, items) and labels are integer codes from 0 up unless said
 otherwise. Every interval draws whole tasks, or whole clusters of tasks where `clusters` labels each rating with one:

@@ -49,7 +49,7 @@ class Kappa:
 def fleiss_kappa(
     units: IntArray, labels: IntArray, *, draws: int = 0, seed: int = 0, clusters: Labels | None = None
 ) -> Kappa:
-    """Fleiss' kappa with any number of raters a unit, as Gwet (2014, chapter 2) extends Fleiss (1971).
+    """Fleiss' kappa with any number of raters per unit, as Gwet (2014, chapter 2) extends Fleiss (1971).
 
     Observed: the mean over units with at least two raters of the share of agreeing pairs. Expected: the sum of
     squares of the labels' mean shares over all units. Own computation. Raises TooFewRatings when no unit has two

@@ -1,4 +1,4 @@
-"""A proportion of answers that came out one way, with an interval that is honest at 0 and 1. PURE."""
+"""A proportion of answers with an interval that is also valid at 0 and 1. PURE."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How closely raters' numbers follow each other: intraclass correlations and the rater-by-rater matrix. PURE.
+"""Correlations between raters: intraclass correlations and the rater-by-rater matrix. PURE.
 
 Every function takes one line per rating; units and labels are integer codes from 0 up unless said otherwise.
 Intervals draw whole units, or whole clusters of units where `clusters` labels each rating with one.
@@ -116,7 +116,7 @@ def rater_matrix(items: Labels, raters: Labels, values: FloatArray) -> RaterMatr
     """Pearson and Spearman correlation of every two raters over their common items (HelloBench, table 18).
 
     items, raters (n,) are any labels, values (n,) numbers. With empty cells Spearman re-ranks each pair's common
-    items, some 20 microseconds a pair. Raises RepeatedCell, TooFewRatings under two raters.
+    items, some 20 microseconds per pair. Raises RepeatedCell, TooFewRatings under two raters.
     """
     from scipy.stats import rankdata
 

@@ -1,8 +1,8 @@
-"""What sways raters besides quality: length, position, family; and how far a judge's scores lie from people's. PURE.
+"""Biases of raters (length, position, own family) and gaps between a judge's scores and people's. PURE.
 
 Preferences are points of the side shown first: 1 it is preferred, 0.5 tie (or both bad), 0 the other is. Every share
-has ends over whole clusters: of shares "wilson95", of means and differences "bootstrap95", under 20 clusters the
-"leave_one_out_range", "none" without draws.
+has ends over whole clusters: "wilson95" for shares, "bootstrap95" for means and differences, the
+"leave_one_out_range" with fewer than 20 clusters, "none" without draws.
 """
 
 from collections.abc import Hashable, Sequence
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 class LengthBias:
     """How often the longer response wins, ties and loses where lengths differ by at least `threshold` characters.
 
-    `wins` + `ties` + `losses` = `n`; `n_closer` games had lengths nearer than that. `rate` is the share preferring
+    `wins` + `ties` + `losses` = `n`; `n_closer` pairs had a smaller difference. `rate` is the share preferring
     the longer minus the share preferring the shorter, the length bias rate: 0 is none.
     """
 
@@ -44,7 +44,7 @@ class PositionBias:
     """How often the side shown first wins.
 
     `first_points` is its mean points (a tie is half), 0.5 without bias when sides are dealt at random;
-    `first_wins` is its share of the `n_decided` games that were not tied.
+    `first_wins` is its share of the `n_decided` pairs that were not tied.
     """
 
     n: int
@@ -58,7 +58,7 @@ class SwapAgreement:
     """The same `n` pairs judged twice by the same rater, the sides swapped the second time.
 
     `agreement` is the share with the same verdict on the responses, `flip_rate` the share in which the preferred
-    response changed to the other one; what remains went between a tie and a preference. Flips were
+    response changed to the other one; the remaining pairs changed between a tie and a preference. Flips were
     `first_both_times` or `second_both_times`, counts of pairs.
     """
 
@@ -73,7 +73,7 @@ class SwapAgreement:
 class SelfPreference:
     """A judge's points for responses of its own family against other families, beside a reference's for the same.
 
-    `judge` and `reference` are mean points of the family's side over the `n` games with exactly one side of it;
+    `judge` and `reference` are mean points of the family's side over the `n` pairs with exactly one side of it;
     `lift` is judge minus reference, 0 where the judge favours its family no more than the reference does.
     """
 
@@ -85,7 +85,7 @@ class SelfPreference:
 
 @dataclass(frozen=True)
 class ScoreGaps:
-    """How often a judge's score of one criterion lies at least so many points from people's.
+    """How often a judge's score of one criterion differs from people's by at least given numbers of points.
 
     `shares[t]` belongs to `at_least[t]`, `counts[t]` of `n` scores; `mean_gap` is judge minus people.
     """
@@ -141,11 +141,11 @@ def length_bias(
 
 
 def position_bias(points: FloatArray, *, clusters: Labels | None = None, draws: int = 0, seed: int = 0) -> PositionBias:
-    """Win share of the side shown first. Raises TooFewRatings where every game was tied."""
+    """Win share of the side shown first. Raises TooFewRatings if every pair was tied."""
     score = _check_points(points)
     decided = score != 0.5
     if not decided.any():
-        raise TooFewRatings(0, 1, "games that were not tied")
+        raise TooFewRatings(0, 1, "pairs that were not tied")
     (overall,) = mean_shares([score], clusters, draws=draws, seed=seed)
     (wins,) = mean_shares([score[decided] == 1], chosen(clusters, decided), draws=draws, seed=seed)
     return PositionBias(n=score.size, n_decided=int(decided.sum()), first_points=overall, first_wins=wins)
@@ -175,7 +175,7 @@ def self_preference(
 ) -> SelfPreference:
     """A judge's lift for its own family over a reference, people or other judges, on the same pairs of responses.
 
-    reference_points (n,) may be means over raters, 0..1. Games with both sides or neither of the family say nothing
+    reference_points (n,) may be means over raters, 0..1. Pairs with both sides or neither of the family say nothing
     about it and are left out. Raises TooFewRatings where none is left.
     """
     judged = _check_points(judge_points)
@@ -186,7 +186,7 @@ def self_preference(
     _check_unit(reference)
     one = own_first != own_second
     if not one.any():
-        raise TooFewRatings(0, 1, "games between the judge's family and another")
+        raise TooFewRatings(0, 1, "pairs between the judge's family and another")
     side = own_first[one]
     mine = np.where(side, judged[one], 1 - judged[one])
     theirs = np.where(side, reference[one], 1 - reference[one])
@@ -204,7 +204,7 @@ def score_gaps(
     draws: int = 0,
     seed: int = 0,
 ) -> tuple[ScoreGaps, ...]:
-    """Gaps |judge - people| of at least so many points, for each criterion in order of appearance.
+    """Gaps |judge - people| of at least the given points, for each criterion in order of appearance.
 
     Scores (n,) on the criterion's own scale. LLMEval (arXiv 2312.07398), tables 4 and 5; its "correctness >= 3:
     12.98 %" is a misprint and holds for >= 2. A gap 1e-9 short of a limit reaches it. Raises TooFewRatings, OutOfRange.

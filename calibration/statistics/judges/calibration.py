@@ -1,7 +1,7 @@
-"""Do a judge's graded verdicts mean what they say? Verdicts as shares against the shares people give. PURE.
+"""Calibration of a judge's graded verdicts: verdicts as shares of the scale against people's shares. PURE.
 
-A verdict of 0.75 (a level of a checklist, "slightly better", a probability) is calibrated where people give 0.75 on
-the mean to the responses that get it: Murphy and Winkler, Applied Statistics 26 (1977), the reliability diagram.
+A verdict of 0.75 (a level of a checklist, "slightly better", a probability) is calibrated if people give a mean of 0.75
+to the responses that get it: Murphy and Winkler, Applied Statistics 26 (1977), the reliability diagram.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.weights.rows import check_range
 
 MOST_LEVELS = 11
-"""Up to so many different verdicts each is a group of its own; beyond it they are grouped by tenths."""
+"""Up to this number of different verdicts, each is a group of its own; beyond it, they are grouped by tenths."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SoftVerdicts:
     """`groups` in ascending order over `n` verdicts.
 
     `slope` of people's share on the judge's (1 calibrated, under 1 the judge exaggerates, 0 its grades say nothing);
-    `offset` judge less people on the mean; `error` the mean over verdicts of their group's |judge less people|, which
+    `offset` mean of judge minus people; `error` the mean over verdicts of their group's |judge minus people|, which
     chance alone makes greater than 0 and draws make greater still: read its ends as an upper bound.
     """
 

@@ -1,4 +1,4 @@
-"""A judge measured against people: correlations, accuracy against their majority, confusions. PURE."""
+"""A judge compared with people: correlations, accuracy against their majority, confusions. PURE."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -271,7 +271,7 @@ def _rank_correlation(
 ) -> FloatArray:
     """Spearman's rho from how often each level occurs (b, levels) and how often each pair does (b, n)."""
     rank_x, rank_y = (
-        # Mid-ranks less their mean, which is half of one more than the number of pairs.
+        # Mid-ranks minus their mean, which is half of one more than the number of pairs.
         ties.cumsum(axis=1) - ties / 2 - ties.sum(axis=1, keepdims=True) / 2
         for ties in (ties_x, ties_y)
     )
@@ -281,7 +281,7 @@ def _rank_correlation(
 
 
 def _pair_signs(x: IntArray, y: IntArray, codes: IntArray, k: int) -> FloatArray:
-    """Concordant less discordant pairs between every two clusters (k, k)."""
+    """Concordant minus discordant pairs between every two clusters (k, k)."""
     order = np.argsort(codes, kind="stable")
     x, y, codes = x[order], y[order], codes[order]
     starts = np.searchsorted(codes, np.arange(k))

@@ -1,4 +1,4 @@
-"""A mean human score from a few human scores and many judge scores: prediction-powered inference. PURE.
+"""Prediction-powered inference: a mean human score from a few human scores and many judge scores. PURE.
 
 The PPI++ mean of Angelopoulos, Duchi and Zrnic (arXiv 2311.01453): mean(human - power * judge) over the scores a
 person gave plus power * mean(judge) over the others. It is as unbiased as the human scores alone however wrong the
@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 
 
 class NoDifference(NoStatistic):
-    """Two models' means are equal, so that no number of labels would separate them."""
+    """Two models' means are equal, so no number of labels would separate them."""
 
     def __init__(self) -> None:
         super().__init__("The two models' means are equal; no number of labels would separate them.")
@@ -88,7 +88,7 @@ class PredictionPowered:
 
 @dataclass(frozen=True)
 class LabelsNeeded:
-    """How many human scores of each model make the 95 % interval of their `difference` leave 0 out.
+    """How many human scores of each model make the 95 % interval of their `difference` exclude 0.
 
     That is stated from 20 clusters on, so that fewer are never enough. `total` is that number of each model, `more`
     what is still to collect (0: already `separated`); `alone` is the total that human scores without a judge would
@@ -119,7 +119,7 @@ class _Parts:
 
     @property
     def apart(self) -> FloatArray:
-        """What a power of 1 takes off each cluster's human share."""
+        """What a power of 1 subtracts from each cluster's human share."""
         return self.judge - self.other
 
     @property
@@ -139,7 +139,7 @@ def prediction_powered_mean(scores: ModelScores, *, power: float | None = None) 
 def prediction_powered_difference(
     one: ModelScores, other: ModelScores, *, power: float | None = None
 ) -> PredictionPowered:
-    """Mean of one less mean of the other, paired by instruction: what the two share cancels. One power for both."""
+    """Mean of one minus mean of the other, paired by instruction: what the two share cancels. One power for both."""
     return _powered([(one, 1.0), (other, -1.0)], power)
 
 
@@ -163,7 +163,7 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
     stated = now.powered.interval_kind == "t95"
     separated = stated and (now.powered.low > 0 or now.powered.high < 0)
     strata = np.unique(parts.stratum[parts.labelled]).size
-    # From so many scores on, at as many a cluster as now, a 95 % interval is stated at all.
+    # The least number of scores, at the present number per cluster, from which a 95 % interval is stated.
     least = -(-MIN_CLUSTERS * labels // k)
 
     def needed(with_judge: bool) -> int:
@@ -319,7 +319,7 @@ def _others_variance(parts: _Parts) -> float:
 
 
 def _centred(values: FloatArray, strata: IntArray) -> FloatArray:
-    """Values (n,) less the mean of their stratum."""
+    """Values (n,) minus the mean of their stratum."""
     size = np.maximum(np.bincount(strata), 1)
     return np.asarray(values - (np.bincount(strata, weights=values) / size)[strata], dtype=np.float64)
 

@@ -1,6 +1,7 @@
 """How raters work: pace, straight-lining, sides, drift over the session, failed controls. PURE.
 
-One line an answer; `raters` labels it with who gave it. These are signs to look at, not verdicts on a person.
+One line per answer; `raters` labels it with the rater who gave it. These are signs that deserve a check, not
+verdicts on a person.
 """
 
 from collections.abc import Hashable
@@ -26,7 +27,7 @@ from calibration.statistics.resampling import (
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds a rater takes per 100 words shown: `total` seconds over words, `median` over the `n` answers."""
+    """Seconds of a rater per 100 words shown: `total` is all seconds over all words, `median` the median of `n` answers."""
 
     total: float
     median: float
@@ -35,7 +36,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class SameAnswers:
-    """Straight-lining: `most_common` is the share of a rater's commonest answer among its `n` answers.
+    """Straight-lining: `most_common` is the share of a rater's most common answer among its `n` answers.
 
     `flat_tasks` of the `tasks` tasks with at least two answers have the same answer throughout.
     """
@@ -93,7 +94,7 @@ def reading_pace(seconds: FloatArray, words: FloatArray, raters: Labels) -> dict
 
 
 def same_answers(answers: Labels, *, tasks: Labels, raters: Labels) -> dict[Hashable, SameAnswers]:
-    """Proportion of the commonest answer and number of flat tasks for each rater; answers (n,) are any labels."""
+    """Proportion of the most common answer and number of straight-lined tasks of each rater; answers (n,) are any labels."""
     answer, _ = cluster_codes(answers)
     task, _ = cluster_codes(tasks)
     _same_length(answer.size, task.size, len(raters))
@@ -117,7 +118,7 @@ def same_answers(answers: Labels, *, tasks: Labels, raters: Labels) -> dict[Hash
 def side_preference(
     preferred: IntArray, *, raters: Labels, clusters: Labels | None = None
 ) -> dict[Hashable, SidePreference]:
-    """How often each rater prefers the side shown first; preferred (n,) is 1 first side, 2 second side, 0 a tie.
+    """How often each rater prefers the side shown first; preferred (n,): 1 the first side, 2 the second, 0 a tie.
 
     Raters who only gave ties are left out. Raises OutOfRange for any other code.
     """
@@ -140,7 +141,7 @@ def side_preference(
 
 
 def failed_controls(failed: BoolArray, raters: Labels, *, clusters: Labels | None = None) -> dict[Hashable, Proportion]:
-    """Proportion of the controls (planted or degraded items) each rater failed; failed (n,) has one line a control."""
+    """Proportion of attention checks and gold items that each rater failed; failed (n,) has one line per check."""
     _same_length(len(failed), len(raters), len(raters))
     return clustered_proportions(failed, raters, np.arange(len(raters)) if clusters is None else clusters)
 
@@ -151,7 +152,7 @@ def session_drift(
     """Least-squares slope of (score - mean of the others on that item) over the position in the session, per rater.
 
     positions (n,) are any numbers that grow through a rater's session. Items that nobody else scored are left out, and
-    raters with under three scores left or a single position are left out. Raises TooFewRatings where nobody is left,
+    raters with fewer than three scores left or a single position are left out. Raises TooFewRatings where nobody is left,
     ConstantScores where every score is the same.
     """
     values, when = np.asarray(scores, dtype=np.float64), np.asarray(positions, dtype=np.float64)

@@ -17,7 +17,7 @@ SMOOTHING = 0.01
 
 @dataclass(frozen=True)
 class MajorityLabels:
-    """The single most frequent label of each item; `tied` items have none, `alone` items of the others one rating."""
+    """The single most frequent label of each item; `tied` items have none, `alone` of the others one rating."""
 
     labels: Mapping[Hashable, Hashable]
     tied: tuple[Hashable, ...]
@@ -26,7 +26,7 @@ class MajorityLabels:
 
 @dataclass(frozen=True)
 class ConsensusLabels:
-    """What the items' true labels are and how each rater errs, by the model of Dawid and Skene.
+    """The items' true labels and each rater's errors, estimated by the model of Dawid and Skene.
 
     `labels` are the classes in the order of the columns; `items` (m) and `posterior` (m, classes) the probability of
     each class; `chosen` maps each item to its most probable class. `prevalence` (classes,). `confusion` maps
@@ -77,7 +77,7 @@ def dawid_skene(
     """Consensus by expectation maximisation, started from the shares of the answers; with smoothing 0 the maximum
     of the likelihood, otherwise of the likelihood under a weak prior on raters' tables.
 
-    One line an answer: items, answers and raters (n,) are any labels. `smoothing` answers are added to every cell
+    One line per answer: items, answers and raters (n,) are any labels. `smoothing` answers are added to every cell
     of a rater's table. Items keep their labels from one step to the next within `tolerance` at the end, otherwise
     NotConverged. Raises TooFewRatings under two raters, NoDisagreementPossible where only one label occurs.
     """
@@ -120,7 +120,7 @@ def dawid_skene(
 def _maximise(
     posterior: FloatArray, item: IntArray, given: IntArray, people: int, width: int, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Prevalence (classes,) and tables (raters, true, given) of most likelihood, given the items' classes."""
+    """Maximum-likelihood prevalence (classes,) and tables (raters, true, given), given the items' classes."""
     sums = sum_by(given, people * width, posterior[item]).reshape(people, width, width)
     tables = np.swapaxes(sums, 1, 2) + smoothing
     tables = tables / np.maximum(tables.sum(axis=2, keepdims=True), 1e-300)

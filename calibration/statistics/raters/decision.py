@@ -12,7 +12,7 @@ SIGNAL = ("model", "item", "response")
 
 
 class TargetOutOfReach(NoStatistic):
-    """No design within the limits reaches the reliability asked for."""
+    """No design within the limits reaches the requested reliability."""
 
     def __init__(self, target: float, best: float) -> None:
         self.target = target
@@ -25,7 +25,7 @@ class TargetOutOfReach(NoStatistic):
 
 @dataclass(frozen=True)
 class Design:
-    """`raters` raters of every response, each asked `repeats` times: `cost` a response, in answers' worth.
+    """`raters` raters per response, each asked `repeats` times, at a `cost` per response in units of one answer.
 
     `error_variance` is that of a response's mean score, `reliability` the share of the variance of responses' mean
     scores that is not error (0..1).
@@ -40,9 +40,9 @@ class Design:
 
 @dataclass(frozen=True)
 class DecisionStudy:
-    """Every design considered, cheapest first, and what one more rater or one more repeat buys a single answer.
+    """Every design considered, cheapest first, and the gain from one more rater or one more repeat over a single answer.
 
-    `best` is the most reliable within the budget (of equals the cheaper), `frontier` the designs that no other
+    `best` is the most reliable within the budget (the cheaper of equals), `frontier` the designs that no other
     one beats at the same cost or less, in ascending cost.
     """
 

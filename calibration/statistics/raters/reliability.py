@@ -1,6 +1,6 @@
-"""How near each rater's scores are to what all raters say: LLMEval's accuracy within one sigma. PURE.
+"""How close each rater's scores are to those of all raters: LLMEval's accuracy within one sigma. PURE.
 
-Repeat consistency is in repeats.py, pace and habits in conduct.py, severity in severity.py, the split of variance in
+Repeat consistency is in repeats.py, pace and behaviour in behaviour.py, severity in severity.py, the split of variance in
 variance.py, consensus labels in consensus.py.
 """
 
@@ -73,8 +73,8 @@ class ShrunkShare:
 class Shrinkage:
     """Empirical Bayes: raters' true shares are Beta(mean * concentration, (1 - mean) * concentration).
 
-    `concentration` counts the answers the group's mean weighs as much as; infinite where the raters differ no more
-    than chance makes them, and then every rater has the group's mean with its Wilson interval.
+    `concentration` is the weight of the group's mean, as a number of answers; it is infinite where the raters differ no
+    more than by chance, and then every rater has the group's mean with its Wilson interval.
     """
 
     mean: float
@@ -86,9 +86,9 @@ class Shrinkage:
 class GroupSummary:
     """The rates of one kind or cohort of raters: `rates` ascending, `lowest` the rater with the minimum.
 
-    low and high are the ends for the mean when whole raters are drawn: "bootstrap95" from 20 raters on, under
-    that the "leave_one_out_range". `too_few` raters of the group were left out for having too few answers. `shrunk`
-    is empty under three raters, from which no spread among raters can be told.
+    low and high are the ends for the mean when whole raters are drawn: "bootstrap95" from 20 raters on, and
+    the "leave_one_out_range" with fewer. `too_few` raters of the group were left out for having too few answers. `shrunk`
+    is empty with fewer than three raters, because they do not show the spread among raters.
     """
 
     group: Hashable
@@ -118,8 +118,8 @@ def accuracy_within_sigma(
 ) -> Accuracy:
     """Accuracy of each rater (LLMEval, arXiv 2312.07398, Eq. 5): a score is correct if |score - mean| < sigma.
 
-    One line a score: scores (n,) on any scale, items the thing rated, criteria what of it (without: one criterion),
-    clusters what items belong together (an instruction; without: the item). The mean is that of an item's scores
+    One line per score: scores (n,) on any scale, items the thing rated, criteria its criterion (default: one for all),
+    clusters groups of items that belong together (an instruction; default: the item). The mean is that of an item's scores
     under one criterion, the judged rater's own included, over the lines of `in_mean` (n,) (all lines unless given:
     judges are left out of it here); sigma is that of the same lines, pooled over the items of a criterion or of the
     item alone. A difference of 0 is always correct. Raters with too few items still count in means and sigma.
@@ -205,7 +205,7 @@ def summarise_groups(
 
 
 def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
-    """Raters' shares drawn toward their mean by a beta-binomial law fitted by maximum marginal likelihood.
+    """Raters' shares shrunk toward their mean by a beta-binomial distribution, fitted by maximum marginal likelihood.
 
     Each rater enters with its effective number of answers. Raises TooFewRatings under three raters, NotConverged.
     """
@@ -231,7 +231,7 @@ def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
 
 
 def _beta_binomial(hits: FloatArray, n: FloatArray) -> tuple[float, float]:
-    """Mean and concentration of most marginal likelihood; concentration MOST_ALIKE at its upper bound."""
+    """Mean and concentration of maximum marginal likelihood; concentration MOST_ALIKE at its upper bound."""
     total = float(hits.sum() / n.sum())
     if total in (0.0, 1.0):
         return total, MOST_ALIKE

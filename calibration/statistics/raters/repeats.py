@@ -32,12 +32,12 @@ Sides: TypeAlias = Literal["same", "swapped"]
 
 @dataclass(frozen=True)
 class RepeatRate:
-    """Consistency: `most_frequent` answers of the `asked` that `units` repeated units drew, value = their ratio.
+    """Consistency over `units` repeated units: value = `most_frequent` answers over the number of times `asked`.
 
-    Never below 1/(times asked): with two askings of each unit it lies in 0.5..1. From 20 clusters of units on the ends
-    are Wilson's ("wilson95") of the share of second and later askings that might have differed and did not, as many
-    as the clusters are worth (see proportions.py); for a unit asked twice that is the first-repeat agreement. A bootstrap
-    says "1 to 1" of a rater who never differed in 20 repeats, and of one who differs in 5 % holds the truth in 64 %.
+    Never below 1/(times asked): with two askings of each unit it lies in 0.5..1. From 20 clusters of units on, the ends
+    are Wilson's ("wilson95") of the share of second and later askings that gave the same answer, with the effective
+    number of the clusters (see proportions.py); for a unit asked twice that is the first-repeat agreement. A bootstrap
+    says "1 to 1" of a rater who never differed in 20 repeats, and covers the truth in 64 % for one who differs in 5 %.
     """
 
     value: float
@@ -92,10 +92,10 @@ def consistency(
 ) -> Consistency:
     """Repeat consistency (LLMEval, arXiv 2312.07398, section on consistency): (1, 1, 1, 0) gives 3/4.
 
-    One line an answer: answers (n,) any labels, units what was asked (a task, or a task and criterion), order (n,)
+    One line per answer: answers (n,) any labels, units what was asked (a task, or a task and criterion), order (n,)
     ascending in time within a unit and rater, clusters what units belong together (the task or instruction; without:
     the unit). A rater's rate is the total of most frequent counts over the total of times asked. Raises
-    TooFewRatings where nobody was asked anything twice.
+    TooFewRatings if nobody was asked anything twice.
     """
     asked = _repeated(answers, units, raters, order, clusters)
     if not asked.rater.size:

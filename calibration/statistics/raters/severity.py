@@ -1,8 +1,8 @@
-"""How severe each rater is and how its scores drift, by a mixed model of raters and items crossed. PURE.
+"""Each rater's severity and drift, by a mixed model with raters and items crossed. PURE.
 
 score = mean + common drift * position + severity of the rater + drift of the rater * position + item + error, the last
 four random. Variances come from statsmodels' MixedLM by restricted maximum likelihood; beyond the size it can
-carry, from the moments in variance.py (then raters share one drift). Raters' effects are the best linear unbiased
+handle, from the moments in variance.py (then raters share one drift). Raters' effects are the best linear unbiased
 predictions from Henderson's equations with these variances, items absorbed.
 """
 
@@ -31,7 +31,7 @@ REACH = float(norm.ppf(0.975))
 
 @dataclass(frozen=True)
 class RaterSeverity:
-    """`severity`: points a rater scores below the average rater on the same items (negative: lenient), shrunk.
+    """`severity`: points that a rater scores below the average rater on the same items (negative: lenient), shrunk.
 
     `drift`: points its scores change from the start of a session to its end, beyond the change common to all. The ends
     are 95 % of the prediction error, with the variances taken as known. `n` scores.
@@ -51,7 +51,7 @@ class SeverityFit:
     """Raters' effects, and the variances (squared points) of raters, their drifts, items and error behind them.
 
     `common_drift` with its 95 % ends is everybody's change from the start to the end of a session; 0 with
-    ends 0 where no positions were given. A variance of 0 is a limit the data allow: then the effects are 0 too.
+    ends 0 where no positions were given. A variance of 0 is at the limit of its range; the effects are then 0 too.
     """
 
     raters: Mapping[Hashable, RaterSeverity]
@@ -86,7 +86,7 @@ def fit_severity(
     positions: FloatArray | None = None,
     estimator: Estimator | None = None,
 ) -> SeverityFit:
-    """Severity of each rater from scores (n,); one line a score of one criterion.
+    """Severity of each rater from scores (n,); one line per score of one criterion.
 
     positions (n,) grow through each rater's session and are scaled to 0..1 for each rater, then centred, so that
     severity is that of mid-session. Without `estimator` the size decides. Raises TooFewRatings under two raters or

@@ -1,4 +1,4 @@
-"""Where the variance of scores comes from, and how many raters and repeats that calls for. PURE.
+"""Sources of variance in scores, estimated for any crossed design. PURE.
 
 Crossed random effects on any design, balanced or not: score = mean + model + item + response + rater + order + residual
 + repeat, each an independent draw of its level. Estimated by moments (Searle, Casella and McCulloch 1992, chapters 5
@@ -30,7 +30,7 @@ SIMULATED_AT_ONCE = 4_000_000
 
 
 class ConfoundedEffects(NoStatistic):
-    """Two sources of variance vary together in this design, so that no data from it can tell them apart."""
+    """Two sources of variance vary together in this design, so no data from it can tell them apart."""
 
     def __init__(self, first: str, second: str) -> None:
         self.first = first
@@ -82,10 +82,10 @@ def split_ratings(
     draws: int = 200,
     seed: int = 0,
 ) -> VarianceSplit:
-    """The variance of scores (n,) split by source; one label a score in every list.
+    """The variance of scores (n,) split by source; with one label per score in every list.
 
     items are instructions; with models, the cell of item and model is the source "response". orders are whatever
-    the showing differed in (side, place in the session). Where a rater scored a cell more than once, "repeat" is the
+    differed in presentation (side, position in the session). Where a rater scored a cell more than once, "repeat" is the
     variance between its own answers and "residual" what the rater and the cell share (plus all unnamed);
     without repeats the two are one, "residual"; where each cell has a single rater there is only "repeat". Raises
     TooFewRatings, ConstantScores, ConfoundedEffects.
@@ -231,7 +231,7 @@ def _quadratics(y: FloatArray, sources: list[_Source]) -> FloatArray:
 def _not_negative(equations: FloatArray, forms: FloatArray, raw: FloatArray, finest: int) -> FloatArray:
     """Drop the most negative variance and solve for the rest, until none is negative.
 
-    Without the source of most levels all squares stand for those within it.
+    Without the source of most levels, all squares take the place of those within it.
     """
     kept = np.arange(raw.size)
     found = raw

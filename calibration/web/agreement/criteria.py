@@ -1,4 +1,4 @@
-"""Judges against people criterion by criterion as blocks: agreement leaving one out, or with the one person there is."""
+"""Blocks that compare judges with people by criterion: leave-one-out agreement, or agreement with the only person."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def criterion_blocks(study: Study, report: Plain, judges: Collection[str]) -> list[Block]:
-    """Of the judges with these public ids: where two people rated the same, leaving one out; elsewhere plainly."""
+    """Build the blocks of the judges with these public ids: leave-one-out where two people rated, else equal answers."""
     blocks = []
     for place, one in enumerate(_asked(report, judges), start=1):
         shared = [row for row in one["criteria"] if "outer" in row]
@@ -38,7 +38,7 @@ def comparable(report: Plain) -> set[str]:
 
 
 def criterion_opening(study: Study, report: Plain, judges: Collection[str]) -> str:
-    """On which criterion each judge agrees best with people, and on which least, a sentence each."""
+    """State, in a sentence per judge, the criteria on which it agrees most and least with people."""
     said = []
     for one in _asked(report, judges):
         found = [(row["criterion"], _best_of(row)) for row in one["criteria"] if "outer" in row]
@@ -51,15 +51,15 @@ def criterion_opening(study: Study, report: Plain, judges: Collection[str]) -> s
 def criterion_method(study: Study) -> list[str]:
     return [
         gettext(
-            "Agreement on a criterion is outer leave-one-out: how often the judge gives the answer that is most frequent "
-            "among all people but one, over every person left out; ties count their share. People among themselves are "
-            "measured the same way on the same responses."
+            "Agreement on a criterion is outer leave-one-out agreement: each person in turn is left out, and the "
+            "judge's answer is compared with the most frequent answer of the others. Where answers are tied, each "
+            "counts its share. Agreement among people is measured in the same way on the same responses."
         ),
         gettext(
-            "Where a response has one person's answer, nobody can be left out: then it is the share of responses on which "
-            "the judge gives the same answer as most people, those without a most frequent answer left out. Chance is "
-            "what the judge's own answers would reach if they were dealt to the responses at random. Intervals draw "
-            "whole %(of)s."
+            "Where only one person rated a response, nobody can be left out. Agreement is then the share of responses "
+            "on which the judge gives the same answer as most people; responses without a single most frequent answer "
+            "are left out. Chance is the share that the judge's own answers would reach if they were assigned to the "
+            "responses at random. Intervals resample whole %(of)s."
         )
         % {"of": cluster_words(study)},
     ]
@@ -70,7 +70,7 @@ def _asked(report: Plain, judges: Collection[str]) -> Rows:
 
 
 def _best_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Leave-one-out where it can be computed, else the plain share."""
+    """Return leave-one-out agreement where it can be computed, else the share of equal answers."""
     found: Mapping[str, Any] = row["majority"] if missing(row["outer"]) else row["outer"]
     return found
 
@@ -90,20 +90,20 @@ def _extremes(study: Study, judge: str, known: Sequence[tuple[str, Mapping[str, 
     }
     if len(ordered) == 1:
         return (
-            gettext("%(judge)s gives people's answer on “%(best)s” %(high)s of the time (by chance %(high_chance)s).")
+            gettext("%(judge)s agrees with people on “%(best)s” %(high)s of the time (chance: %(high_chance)s).")
             % words
         )
     return (
         gettext(
-            "%(judge)s gives people's answer most often on “%(best)s”, %(high)s of the time (by chance "
-            "%(high_chance)s), and least often on “%(worst)s”, %(low)s (by chance %(low_chance)s)."
+            "%(judge)s agrees with people most often on “%(best)s”, %(high)s of the time (chance: %(high_chance)s), "
+            "and least often on “%(worst)s”, %(low)s of the time (chance: %(low_chance)s)."
         )
         % words
     )
 
 
 def _title(judge: str) -> str:
-    return gettext("%(judge)s against people, criterion by criterion") % {"judge": judge}
+    return gettext("%(judge)s compared with people, by criterion") % {"judge": judge}
 
 
 def _leaving_out(study: Study, judge: str, place: int, rows: Rows) -> Block:
@@ -129,7 +129,7 @@ def _leaving_out(study: Study, judge: str, place: int, rows: Rows) -> Block:
     figure = interval_bars(
         [Bar(name, outer["rate"], *stated(outer)) for name, outer, _ in named],
         title=title,
-        x_title=gettext("Share of matches with the most frequent answer of all people but one"),
+        x_title=gettext("Agreement with the most frequent answer of the other people (leave-one-out)"),
         reference=[Bar(name, people["rate"]) for name, _, people in named],
         series=(gettext("judge"), gettext("people among themselves")),
     )
@@ -138,7 +138,7 @@ def _leaving_out(study: Study, judge: str, place: int, rows: Rows) -> Block:
 
 
 def _with_one(study: Study, judge: str, place: int, rows: Rows) -> Block:
-    title = gettext("%(judge)s against the one person of each response") % {"judge": judge}
+    title = gettext("%(judge)s compared with the only rater of each response") % {"judge": judge}
     named = [(criterion_name(study, row["criterion"]), row["majority"]) for row in rows]
     table = Table(
         [
@@ -159,8 +159,8 @@ def _with_one(study: Study, judge: str, place: int, rows: Rows) -> Block:
         series=(gettext("judge"), gettext("chance")),
     )
     alone = gettext(
-        "No response has the answers of two people here, so how far people agree among themselves cannot be told; let a "
-        "second person rate some responses."
+        "No response here was rated by two people, so agreement among people cannot be computed. Have a second person "
+        "rate some of the responses."
     )
     caption = _caption(study, [found for _, found in named])
     return Block(
@@ -174,21 +174,21 @@ def _with_one(study: Study, judge: str, place: int, rows: Rows) -> Block:
 
 
 def _caption(study: Study, found: Rows) -> str:
-    """Criteria may stand on different numbers of clusters, and so have ends of different kinds."""
+    """Explain the lines; criteria may have different numbers of clusters, and so ends of different kinds."""
     fewest, most = min(one["clusters"] for one in found), max(one["clusters"] for one in found)
     kinds = {one["interval_kind"] for one in found}
     if fewest == most and len(kinds) == 1:
         return interval_meaning(kinds.pop(), most, cluster_words(study))
     return gettext(
-        "Each criterion stands on %(fewest)d to %(most)d %(of)s. From %(least)d on, lines are 95 %% intervals by a "
-        "bootstrap over them; with fewer they span what comes out when any one of them is left out."
+        "Each criterion is based on %(fewest)d to %(most)d %(of)s. With %(least)d or more, lines are 95 %% bootstrap "
+        "intervals over them; with fewer, lines show the range of values when each one in turn is left out."
     ) % {"fewest": fewest, "most": most, "of": cluster_words(study), "least": MIN_CLUSTERS}
 
 
 def _unscored(study: Study, rows: Rows) -> list[str]:
     """Verdicts that could not be used are left out and counted."""
     counted = [f"{criterion_name(study, row['criterion'])}: {row['unscored']}" for row in rows if row["unscored"]]
-    said = gettext("Verdicts that could not be used and are left out: %(counts)s.")
+    said = gettext("Unusable verdicts that are left out: %(counts)s.")
     return [said % {"counts": "; ".join(counted)}] if counted else []
 
 
@@ -197,8 +197,8 @@ def _needs() -> Block:
         "needs-overall",
         gettext("What needs an overall score, and what does not"),
         answer=gettext(
-            "The judge's points of whole responses, their correlation with people's overall scores, and weights fitted to "
-            "those need an overall score that people and judge can be compared on. Agreement on each criterion, gaps "
-            "between judge and people, graded verdicts and the models' ranking by people's or the judge's answers do not."
+            "The judge's overall scores, their correlation with people's overall scores and fitted weights require an "
+            "overall score on which people and the judge can be compared. Agreement by criterion, gaps between the "
+            "judge and people, graded verdicts and rankings of models by people's or the judge's answers do not."
         ),
     )

@@ -1,4 +1,4 @@
-"""Agreement by criterion, category and cohort, and whether a judge may replace people, as blocks of a page."""
+"""The page on agreement by criterion, category and cohort, and on whether a judge can replace people."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ NUMBERS = ("leave_one_out", "alpha_nominal", "alpha_ordinal", "alpha_interval", 
 
 
 def detail_title() -> str:
-    return gettext("May a judge replace people, and who agrees on what?")
+    return gettext("Can a judge replace people, and who agrees on what?")
 
 
 def detail_page(study: Study, report: Plain) -> ResultPage:
@@ -37,15 +37,16 @@ def detail_page(study: Study, report: Plain) -> ResultPage:
         blocks=[*judge_blocks(report["judges"]), *_groups(study, report["rows"])],
         method=[
             gettext(
-                "Alternative annotator test: each rater in turn is left out, and judge and rater are compared by how "
-                "well each agrees with the others, item by item. For each rater the hypothesis that the judge is worse "
-                "by epsilon or more is tested over whole instructions, corrected for several raters; the judge may "
-                "replace people where it wins against at least half of them. Epsilon is what a judge's lower price is "
-                "worth: 0.2 against experts, 0.15 against skilled raters, 0.1 against a crowd."
+                "Alt-test: each rater in turn is left out, and the judge and that rater are compared item by item on "
+                "how well each agrees with the other raters. For each rater, the hypothesis that the judge is worse by "
+                "epsilon or more is tested over whole instructions, with a correction for testing several raters. The "
+                "judge can replace people if it wins against at least half of them. Epsilon is the loss that a judge's "
+                "lower price makes up for: 0.2 against experts, 0.15 against skilled raters, 0.1 against a crowd."
             ),
             gettext(
-                "Intervals draw whole instructions. Alpha compares labels as the same or not, by rank, or by squared "
-                "distance; ICC needs a rating of every rater of every task."
+                "Intervals resample whole instructions. Nominal alpha only distinguishes equal from different labels, "
+                "ordinal alpha compares ranks, and interval alpha compares squared distances. ICC requires that every "
+                "rater has rated every task."
             ),
         ],
         sources=[
@@ -87,7 +88,7 @@ def _opening(report: Plain) -> str:
 
 
 def judge_sentence(name: str, test: Mapping[str, Any]) -> str:
-    """May this judge replace people? With its winning rate and the chance that it is as good as a random rater."""
+    """State whether this judge can replace people, with its wins and how often it is as good as a random rater."""
     words = {
         "judge": name,
         "won": sum(one["won"] for one in test["raters"]),
@@ -97,22 +98,22 @@ def judge_sentence(name: str, test: Mapping[str, Any]) -> str:
     if test["passed"]:
         return (
             gettext(
-                "%(judge)s may replace a skilled rater: it wins against %(won)d of %(all)d raters, and is as good as a "
-                "rater drawn at random on %(chance)s of the items."
+                "%(judge)s can replace a skilled rater: it wins against %(won)d of %(all)d raters and does at least "
+                "as well as a randomly chosen rater on %(chance)s of the items."
             )
             % words
         )
     return (
         gettext(
-            "%(judge)s may not replace a skilled rater: it wins against %(won)d of %(all)d raters, and is as good as a "
-            "rater drawn at random on %(chance)s of the items."
+            "%(judge)s cannot replace a skilled rater: it wins against %(won)d of %(all)d raters and does at least as "
+            "well as a randomly chosen rater on %(chance)s of the items."
         )
         % words
     )
 
 
 def judge_blocks(judges: Any) -> list[Block]:
-    title = gettext("May a judge replace people?")
+    title = gettext("Can a judge replace people?")
     if missing(judges):
         return [Block("replacing", title, reason=reason_of(judges))]
     who = {"experts": gettext("experts"), "skilled": gettext("skilled raters"), "crowd": gettext("a crowd")}
@@ -144,7 +145,7 @@ def judge_blocks(judges: Any) -> list[Block]:
         interval_bars(
             bars,
             title=title,
-            x_title=gettext("Share of items on which the judge is as good as a random rater"),
+            x_title=gettext("Share of items on which the judge does at least as well as a random rater"),
             rule=0.5,
             rule_label=gettext("half"),
         )
@@ -154,11 +155,11 @@ def judge_blocks(judges: Any) -> list[Block]:
     table = Table(
         [
             Column(gettext("Judge")),
-            Column(gettext("In place of")),
+            Column(gettext("Replaces")),
             Column("ε", 2),
             Column(gettext("Winning rate"), 2),
-            Column(gettext("May replace")),
-            Column(gettext("As good as a rater"), 3),
+            Column(gettext("Can replace")),
+            Column(gettext("At least as good as a rater"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("Raters"), 0),
@@ -173,7 +174,7 @@ def judge_blocks(judges: Any) -> list[Block]:
             figure=figure,
             table=table,
             notes=list(dict.fromkeys(silent)),
-            caption=gettext("Raters with under 30 shared items are left out of the test."),
+            caption=gettext("Raters with fewer than 30 shared items are left out of the test."),
         ),
         *_contests(judges),
     ]
@@ -181,7 +182,7 @@ def judge_blocks(judges: Any) -> list[Block]:
 
 def _too_few(test: Mapping[str, Any]) -> str:
     if test["why"] == "TooFewRatings":
-        return gettext("the test needs three raters with at least 30 items that others rated too.")
+        return gettext("The test needs three raters who each rated at least 30 items that others rated too.")
     return reason_of(test)
 
 
@@ -207,19 +208,19 @@ def _contests(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
             Column(gettext("Judge")),
             Column(gettext("Rater")),
             Column(gettext("Items"), 0),
-            Column(gettext("Judge holds"), 3),
-            Column(gettext("Rater holds"), 3),
+            Column(gettext("Judge at least as good"), 3),
+            Column(gettext("Rater at least as good"), 3),
             Column("p", 4),
             Column(gettext("Judge wins")),
         ],
         rows,
     )
-    title = gettext("Against each rater (ε %(epsilon)s)") % {"epsilon": number(0.15)}
+    title = gettext("Comparison with each rater (ε = %(epsilon)s)") % {"epsilon": number(0.15)}
     return [Block("contests", title, table=table, folded=True)]
 
 
 def _groups(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[Block]:
-    titles = {"all": gettext("Every criterion"), "category": gettext("By category"), "cohort": gettext("By cohort")}
+    titles = {"all": gettext("By criterion"), "category": gettext("By category"), "cohort": gettext("By cohort")}
     questions, blocks = criterion_questions(study), []
     for by, title in titles.items():
         own = [row for row in rows if row["by"] == by]
@@ -239,7 +240,7 @@ def _group_block(
     names: Mapping[str, str],
     clusters: str,
 ) -> Block:
-    """`keys` call each row in files, `names` on the page."""
+    """Build the block of a grouping; `keys` name its rows in files, `names` on the page."""
     known = [
         (names[one], row["leave_one_out"])
         for one, row in zip(keys, rows, strict=True)
@@ -278,7 +279,7 @@ def _group_block(
 
 
 def _category_names(study: Study) -> dict[str, str]:
-    """Names in the reader's language by key; a key that means two categories of the study stays as it is."""
+    """Map category keys to names in the reader's language; a key of two categories of the study is left out."""
     held = Category.objects.filter(instructions__responses__tasks_as_a__study=study).distinct()
     found: dict[str, set[str]] = {"all": {gettext("Without a category")}}
     for one in held:

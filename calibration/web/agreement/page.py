@@ -1,4 +1,4 @@
-"""What the agreement page shows of a report: its sentence, figures and rows, in the reader's language."""
+"""The content of the agreement page: a report's opening sentence, figures and rows, in the reader's language."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ PRINTED_MATRIX = 12
 
 @dataclass(frozen=True)
 class AgreementPanel:
-    """The page's parts; a figure of '' is left out. Rows are the report's own, with names to show."""
+    """The parts of the page; a figure of '' is left out. Rows are those of the report, with names to show."""
 
     opening: str
     criterion: str
@@ -49,7 +49,7 @@ class AgreementPanel:
 
 
 def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[str, str]) -> AgreementPanel:
-    """The page of a report made by agreement_reports.agreement_report."""
+    """Build the parts of the page from a report of calibration.reports.agreement.agreement_report."""
 
     def name(key: str) -> str:
         return questions.get(key) or criterion_words(key)
@@ -72,7 +72,7 @@ def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[
         matrix_figure=_matrix_figure(matrix),
         matrix_caption=_matrix_caption(matrix),
         matrix_rows=_matrix_rows(matrix),
-        printed_figure=heat_map(printed.raters, printed.matrix, title=gettext("Printed correlation between raters"))
+        printed_figure=heat_map(printed.raters, printed.matrix, title=gettext("Published correlation between raters"))
         if printed
         else "",
         printed_source=printed.source if printed else "",
@@ -86,7 +86,7 @@ def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[
 
 
 def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
-    """'Raters agree 0.57 of the time, 0.55 to 0.59; chance would be 0.33.' `items`: the clusters are no instructions."""
+    """State the agreement, its interval and chance in a sentence. `items`: the clusters are items, not instructions."""
     ends = report["loo_interval"]
     step = decimals_step(ends["low"], ends["high"])
     values = {
@@ -98,23 +98,23 @@ def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
     if ends["kind"] == "bootstrap95":
         return (
             gettext(
-                "A rater gives the label that most others give %(rate)s of the time, %(low)s to %(high)s; chance would "
-                "be %(chance)s."
+                "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s); agreement by "
+                "chance would be %(chance)s."
             )
             % values
         )
     if ends["kind"] == "leave_one_out_range":
         ranged = gettext(
-            "A rater gives the label that most others give %(rate)s of the time (%(low)s to %(high)s when one "
-            "instruction is left out); chance would be %(chance)s."
+            "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s when one instruction is "
+            "left out); agreement by chance would be %(chance)s."
         )
         ranged_by_items = gettext(
-            "A rater gives the label that most others give %(rate)s of the time (%(low)s to %(high)s when one item is "
-            "left out); chance would be %(chance)s."
+            "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s when one item is left "
+            "out); agreement by chance would be %(chance)s."
         )
         return (ranged_by_items if items else ranged) % values
     return (
-        gettext("A rater gives the label that most others give %(rate)s of the time; chance would be %(chance)s.")
+        gettext("A rater agrees with most other raters %(rate)s of the time; agreement by chance would be %(chance)s.")
         % values
     )
 
@@ -125,9 +125,9 @@ def _metric(metric: str) -> str:
 
 def _alpha_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     explained = {
-        "nominal": gettext("Labels are the same or not."),
+        "nominal": gettext("Labels are either equal or different."),
         "ordinal": gettext("Labels farther apart in rank disagree more."),
-        "interval": gettext("Values farther apart disagree more, by the square of the distance."),
+        "interval": gettext("Values farther apart disagree more: disagreement is the squared distance."),
     }
     rows = []
     for metric, alpha in report["alpha"].items():
@@ -154,7 +154,9 @@ def _criterion_figure(report: Mapping[str, Any], name: Any) -> str:
         for row in rows
     ]
     return interval_bars(
-        bars, title=gettext("Agreement by criterion"), x_title=gettext("Krippendorff's alpha (1: full, 0: chance)")
+        bars,
+        title=gettext("Agreement by criterion"),
+        x_title=gettext("Krippendorff's alpha (1: full agreement, 0: chance)"),
     )
 
 
@@ -183,20 +185,21 @@ def _matrix_caption(matrix: Mapping[str, Any] | None) -> str:
     if not matrix:
         return ""
     said = gettext(
-        "Pearson correlation over the tasks two raters share; a cell is empty under three tasks or without variation."
+        "Pearson correlation over the tasks that two raters share. A cell is empty if they share fewer than three "
+        "tasks or if one of them always gives the same rating."
     )
     shown, persons = len(matrix["raters"]), matrix["n_persons"]
     if shown < persons:
         said += " " + ngettext(
-            "The %(shown)d raters with the most answers of %(count)d.",
-            "The %(shown)d raters with the most answers of %(count)d.",
+            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
+            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
             persons,
         ) % {"shown": shown, "count": persons}
     return said
 
 
 def _matrix_rows(matrix: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Every pair once, for the table beneath the figure, where it stays short."""
+    """List every pair once for the table below the figure; empty where the table would be long."""
     if not matrix or len(matrix["raters"]) > PRINTED_MATRIX:
         return []
     raters = matrix["raters"]
@@ -214,7 +217,7 @@ def _matrix_rows(matrix: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _judges_figure(report: Mapping[str, Any]) -> str:
-    """Judges beside people on the same scale: the agreement each has with the people."""
+    """Draw each judge's agreement with people beside that among people, on the same scale."""
     known = [(name, one) for name, one in report["judges"].items() if one["loo"] is not None]
     if not known:
         return ""
@@ -224,7 +227,7 @@ def _judges_figure(report: Mapping[str, Any]) -> str:
     return interval_bars(
         bars,
         title=gettext("Judges and people"),
-        x_title=gettext("Agreement with the people left (leave-one-out)"),
+        x_title=gettext("Agreement with the other people (leave-one-out)"),
         rule=report["chance"],
         rule_label=gettext("chance among people"),
     )

@@ -1,6 +1,6 @@
-"""Blocks of the page on judges in depth: matches with people, graded verdicts, swapped sides, families, findings.
+"""Blocks of the detailed page on judges: preferences, graded verdicts, swapped sides, families, findings.
 
-`items` says that a study's clusters are items, because its table named no instructions.
+`items`: the clusters of the study are items, because its table named no instructions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,13 +36,13 @@ def _said(found: Mapping[str, Any], *, items: bool, value: str = "value") -> str
 
 
 def silent_notes(judges: Judges, key: str) -> list[str]:
-    """Why some of the judges have no answer."""
+    """List why some of the judges have no answer."""
     said = [f"{one['judge']}: {reason_of(one[key])}" for one in judges if missing(one[key])]
     return list(dict.fromkeys(said))
 
 
 def matches_blocks(judges: Judges) -> list[Block]:
-    """How often each judge prefers what people prefer, and where it does not."""
+    """Build the blocks on how often each judge prefers what people prefer, and on its confusions."""
     title = gettext("Do judges prefer what people prefer?")
     rows, bars, notes, folded = [], [], silent_notes(judges, "matches"), []
     for place, one in enumerate(judges):
@@ -80,7 +80,7 @@ def matches_blocks(judges: Judges) -> list[Block]:
 
 
 def matches_opening(judges: Judges, *, items: bool = False) -> str:
-    """How often each judge prefers what most people prefer, in a sentence each; '' where none can be told."""
+    """State, in a sentence per judge, how often it prefers what most people prefer; '' if unknown for all."""
     return " ".join(
         gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
         % {"judge": one["judge"], "rate": _said(found, items=items, value="rate")}
@@ -111,13 +111,13 @@ def _confusion(one: Mapping[str, Any], place: int) -> Block:
         ],
         [[names[SIDES[line]], *(counts[line][at] for at in used)] for line in used],
     )
-    title = gettext("%(judge)s against the majority, pair by pair") % {"judge": one["judge"]}
+    title = gettext("Preferences of %(judge)s and of the majority") % {"judge": one["judge"]}
     return Block(f"confusion-{place}", title, table=table, folded=True)
 
 
 def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False) -> Block:
-    """The same pair from both sides: how often the preference stays with the response."""
-    title = gettext("Agreement with itself when the sides are swapped")
+    """Build the block on pairs answered in both orders: how often the preference stays with the response."""
+    title = gettext("Consistency when the sides are swapped")
     everyone = [{"judge": gettext("People"), **people}, *judges]
     rows = [
         [
@@ -139,7 +139,8 @@ def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False
             "swap",
             title,
             reason=gettext(
-                "No pair was shown to anybody from both sides. Ask a judge in both orders, or let raters answer pairs again."
+                "No pair was shown to anyone in both orders. Ask a judge in both orders, or have raters answer some "
+                "pairs again."
             ),
         )
     table = Table(
@@ -149,7 +150,7 @@ def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False
             Column(gettext("Same verdict"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
-            Column(gettext("Preference turned"), 3),
+            Column(gettext("Preference reversed"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("First side both times"), 0),
@@ -160,14 +161,14 @@ def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False
     figure = interval_bars(
         [Bar(row[0], row[2], row[3], row[4]) for row in rows],
         title=title,
-        x_title=gettext("Share of pairs with the same verdict from both sides"),
+        x_title=gettext("Share of pairs with the same verdict in both orders"),
     )
     found = next(one["swap"]["agreement"] for one in everyone if not missing(one["swap"]))
     return Block("swap", title, figure=figure, caption=clusters_meaning(found, items=items), table=table)
 
 
 def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
-    """A reliability figure of all judges, and their groups as a table; of pairs, shares are of response A."""
+    """Draw a reliability diagram of all judges with a table of their groups; for pairs, shares refer to response A."""
     title = gettext("Do graded verdicts mean what they say?")
     known = [one for one in judges if not missing(one["soft"])]
     notes = silent_notes(judges, "soft")
@@ -179,7 +180,7 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
     ]
     low = min(x for curve in series for x, _ in curve.points)
     high = max(x for curve in series for x, _ in curve.points)
-    series.append(Curve(gettext("as it should be"), [(low, low), (high, high)]))
+    series.append(Curve(gettext("perfect calibration"), [(low, low), (high, high)]))
     figure = curves(
         series,
         title=title,
@@ -212,12 +213,12 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
         ],
     )
     caption = gettext(
-        "On the diagonal a verdict means what people say; above it the judge is too strict, below it too generous."
+        "On the diagonal, verdicts match people's scores; above it the judge is too strict, below it too lenient."
     )
     if pairs:
         caption = gettext(
-            "Shares are of response A: on the diagonal people prefer it as strongly as the judge does; above it more, "
-            "below it less."
+            "Shares refer to response A: on the diagonal, people prefer it as strongly as the judge does; above it, "
+            "they prefer it more, below it less."
         )
     answer = " ".join(_soft_sentence(one, items=items) for one in known)
     return [
@@ -232,7 +233,9 @@ def _soft_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     if slope["interval_kind"] == "bootstrap95" and slope["high"] < 1:
         return gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.") % words
     if slope["interval_kind"] == "bootstrap95" and slope["low"] > 1:
-        return gettext("%(judge)s is too timid: where its verdicts differ by 1, people's differ by %(slope)s.") % words
+        return (
+            gettext("%(judge)s is too cautious: where its verdicts differ by 1, people's differ by %(slope)s.") % words
+        )
     return gettext("Where verdicts of %(judge)s differ by 1, people's differ by %(slope)s.") % words
 
 
@@ -243,7 +246,7 @@ def _soft_summary(known: Judges, *, items: bool) -> Block:
             Column(gettext("Slope"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
-            Column(gettext("Judge less people"), 3),
+            Column(gettext("Judge minus people"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("Mean error"), 3),
@@ -276,7 +279,7 @@ def family_block(judges: Judges, *, items: bool) -> Block:
             Column(gettext("Judge")),
             Column(gettext("Pairs"), 0),
             Column(gettext("Judge's points for its family"), 3),
-            Column(gettext("People's"), 3),
+            Column(gettext("People's points"), 3),
             Column(gettext("Lift"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
@@ -300,7 +303,7 @@ def family_block(judges: Judges, *, items: bool) -> Block:
             for row in table.rows
         ],
         title=title,
-        x_title=gettext("Judge's points less people's for its family"),
+        x_title=gettext("Judge's points minus people's for its family"),
         series=[title],
         step=0.01,
         rule=0.0,
@@ -356,7 +359,7 @@ def reasonable_block(study: Study, found: Any, *, opens: bool = False) -> Block:
 
 
 def reasonable_opening(found: Any, *, items: bool = False) -> str:
-    """The rate of every judge in a sentence each, or why there is none."""
+    """State the rate of every judge in a sentence each, or why there is none."""
     if missing(found):
         return reason_of(found)
     return " ".join(_reasonable_sentence(row, items=items) for row in found if not row["criterion"])
@@ -370,8 +373,8 @@ def _reasonable_sentence(row: Mapping[str, Any], *, items: bool) -> str:
 
 
 def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block:
-    """A judge's correlations with people by criterion, by category and over models."""
-    title = gettext("How %(judge)s goes with people") % {"judge": one["judge"]}
+    """Show a judge's correlations with people by criterion, by category and over models."""
+    title = gettext("Correlation of %(judge)s with people") % {"judge": one["judge"]}
     key, found = f"correlations-{place}", one["correlations"]
     if missing(found):
         return Block(key, title, reason=reason_of(found))
@@ -407,4 +410,4 @@ def _group_name(study: Study, row: Mapping[str, Any], categories: Mapping[int, s
         return criterion_name(study, row["group"])
     if row["by"] == "category":
         return categories[row["category_pk"]]
-    return gettext("means of models")
+    return gettext("model means")

@@ -1,6 +1,6 @@
-"""Judges in depth as blocks: LLMEval's tables of bias and gaps, prediction-powered means, labels still needed.
+"""The detailed page on judges: LLMEval's tables of bias and gaps, prediction-powered estimates, labels needed.
 
-`judge_depth_blocks` may stand in any page through the template calibration/_blocks.html.
+`judge_depth_blocks` can be shown on any page with the template calibration/_blocks.html.
 """
 
 from collections.abc import Mapping, Sequence
@@ -124,7 +124,7 @@ def _length_sentence(name: str, one: Mapping[str, Any], *, items: bool) -> str:
     }
     if not name:
         return gettext("People prefer the longer response by a margin of %(rate)s of the pairs.") % words
-    return gettext("%(judge)s prefers it by %(rate)s.") % words
+    return gettext("%(judge)s prefers it by a margin of %(rate)s.") % words
 
 
 def _choices(report: Plain) -> list[Choice]:
@@ -133,7 +133,7 @@ def _choices(report: Plain) -> list[Choice]:
     models = sorted({row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]})
     if len(models) < 2:
         return []
-    options = [("", gettext("the nearest two")), *((name, name) for name in models)]
+    options = [("", gettext("the two closest models")), *((name, name) for name in models)]
     return [
         Choice("one", gettext("Separate"), options, report["one"]),
         Choice("other", gettext("from model"), options, report["other"]),
@@ -196,7 +196,7 @@ def _length(report: Plain) -> Block:
     table = Table(
         [
             Column(gettext("Rated by")),
-            Column(gettext("Characters apart, at least"), 0),
+            Column(gettext("Minimum length difference (characters)"), 0),
             Column(gettext("Pairs"), 0),
             Column(gettext("Longer wins"), 3),
             Column(gettext("Tie"), 3),
@@ -208,7 +208,7 @@ def _length(report: Plain) -> Block:
         rows,
     )
     shown = [(row[0], row[6], row[7], row[8]) for row in rows if row[1] == rows[0][1]]
-    figure = _spans(shown, title, gettext("Share preferring the longer less share preferring the shorter"), 0.0)
+    figure = _spans(shown, title, gettext("Share preferring the longer minus share preferring the shorter"), 0.0)
     return Block("length", title, figure=figure, table=table, notes=silent)
 
 
@@ -237,7 +237,8 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
             key,
             title,
             reason=gettext(
-                "Every response this judge scored was scored by people too; the judge adds something once it scores more."
+                "People have scored every response that this judge scored. The judge adds information once it scores "
+                "other responses as well."
             ),
         )
     figure = ranges(
@@ -251,15 +252,15 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
         [
             Column(gettext("Model")),
             Column(gettext("People's scores"), 0),
-            Column(gettext("Judge's further scores"), 0),
-            Column(gettext("Powered mean"), 3),
+            Column(gettext("Additional scores by the judge"), 0),
+            Column(gettext("Prediction-powered estimate"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("People alone"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("Weight on the judge"), 2),
-            Column(gettext("Worth so many labels"), 0),
+            Column(gettext("Effective sample size"), 0),
         ],
         [
             [
@@ -286,16 +287,16 @@ def _span(found: Mapping[str, Any]) -> Span:
 
 
 def _separate(one: Mapping[str, Any], place: int, *, items: bool) -> Block:
-    title = gettext("How many more labels would separate two models (%(judge)s)") % {"judge": one["judge"]}
+    title = gettext("Labels needed to separate two models (%(judge)s)") % {"judge": one["judge"]}
     found = one["separate"]
     if missing(found):
         return Block(f"separate-{place}", title, reason=reason_of(found))
     table = Table(
-        [Column(gettext("Way")), Column(gettext("Labels of each model"), 0)],
+        [Column(gettext("Scores used")), Column(gettext("Labels per model"), 0)],
         [
-            [gettext("with the judge, in all"), found["total"]],
-            [gettext("with the judge, still to collect"), found["more"]],
-            [gettext("people alone, in all"), found["alone"]],
+            [gettext("people and judge, in total"), found["total"]],
+            [gettext("people and judge, still needed"), found["more"]],
+            [gettext("people alone, in total"), found["alone"]],
         ],
     )
     return Block(f"separate-{place}", title, answer=_separate_sentence(one, items=items), table=table)
@@ -317,22 +318,22 @@ def _separate_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     if found["separated"]:
         return (
             gettext(
-                "With %(judge)s, %(one)s and %(other)s are separated already: they differ by %(difference)s of 10 "
+                "With %(judge)s, %(one)s and %(other)s are already separated: they differ by %(difference)s out of 10 "
                 "points."
             )
             % words
         )
     return (
         gettext(
-            "With %(judge)s, %(one)s and %(other)s differ by %(difference)s of 10 points; about %(more)d more human "
-            "labels of each would separate them (%(alone)d in all without the judge)."
+            "With %(judge)s, %(one)s and %(other)s differ by %(difference)s out of 10 points. About %(more)d more "
+            "human labels for each model would separate them (%(alone)d in total without the judge)."
         )
         % words
     )
 
 
 def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
-    title = gettext("How far %(judge)s is from people") % {"judge": one["judge"]}
+    title = gettext("Gaps between %(judge)s and people") % {"judge": one["judge"]}
     found = one["gaps"]
     if missing(found):
         return Block(f"gaps-{place}", title, reason=reason_of(found))
@@ -342,7 +343,7 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
             Column(gettext("Criterion")),
             Column("n", 0),
             *(Column(gettext("At least %(points)s apart") % {"points": f"{limit:g}"}, 3) for limit in limits),
-            Column(gettext("Judge less people"), 3),
+            Column(gettext("Judge minus people"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
         ],
@@ -364,7 +365,7 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
             for gap in [row["mean_gap"]]
         ],
         title,
-        gettext("Judge less people, points of the criterion's scale"),
+        gettext("Judge minus people, in points of the criterion's scale"),
         0.0,
     )
     widest = max(found, key=lambda row: abs(row["mean_gap"]["value"]))
@@ -377,51 +378,54 @@ def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
 
 def _method(kind: str, of: str) -> list[str]:
     reviewed = gettext(
-        "Reasonable rate: the share of reviewers' findings that call a judge's answer to an item reasonable. Intervals "
-        "draw whole %(of)s."
+        "Reasonable rate: the share of reviewers' findings that call a judge's answer to an item reasonable. "
+        "Intervals resample whole %(of)s."
     ) % {"of": of}
     if kind == "reviews":
         return [reviewed]
     soft = gettext(
-        "Graded verdicts: levels of a scale taken as shares of it, 0 to 1, against the mean of people's shares of the "
-        "same question. The slope is people's change where the verdict changes by 1; the mean error is how far a "
-        "verdict's group lies from people on the mean, which is above 0 by chance alone."
+        "Graded verdicts: each level of a scale is converted to a share of the scale, from 0 to 1, and compared with "
+        "the mean of people's shares on the same question. The slope is how much people's share changes when the "
+        "verdict changes by 1. The mean error is the mean distance between the groups of verdicts and people; it is "
+        "above 0 by chance alone."
     )
     if kind == "pairs":
         return [
             gettext(
                 "The majority is the preference that more people gave than any other; pairs without one are left out. "
-                "Leave-one-out compares the judge with the most frequent preference of all people but one. A "
-                "preference counts by its side here, and both bad is an answer of its own."
+                "Leave-one-out agreement compares the judge with the most frequent preference of all people but one. "
+                "Only the side of a preference counts here, and “both bad” is an answer of its own."
             ),
             gettext(
-                "Where the lengths differ by so many characters, how often the longer response wins, ties and loses; "
-                "the bias rate is the share preferring the longer less the share preferring the shorter. Position bias "
-                "is the first side's share of the pairs that were not tied. Intervals draw whole %(of)s."
+                "Length bias: how often the longer response wins, ties and loses in pairs with at least the given "
+                "length difference. The bias rate is the share preferring the longer response minus the share "
+                "preferring the shorter one. Position bias is the share of pairs without a tie that the first side "
+                "wins. Intervals resample whole %(of)s."
             )
             % {"of": of},
             gettext(
-                "Swapped sides: the same pair answered twice by the same judge or person, each response first once. "
-                "Own family: the judge's points for models of its own family less people's points for them in the "
-                "same pairs."
+                "Swapped sides: the same judge or person answers the same pair twice, with each response shown first "
+                "once. Own family: the judge's points for models of its own family minus people's points for them in "
+                "the same pairs."
             ),
             soft,
             reviewed,
         ]
     return [
         gettext(
-            "Powered means add to the mean of people's scores what the judge says of responses that no person scored, "
-            "corrected by how far the judge is from people where both scored; as unbiased as people's scores alone, "
-            "however wrong the judge is. Intervals are over whole %(of)s."
+            "Prediction-powered estimates combine the mean of people's scores with the judge's scores of responses "
+            "that no person scored. The judge's scores are corrected by the judge's distance from people on responses "
+            "that both scored. However wrong the judge is, the estimates are as unbiased as people's scores alone. "
+            "Intervals are over whole %(of)s."
         )
         % {"of": of},
         gettext(
-            "Gaps: the judge's score of a response less the mean of people's, on the criterion's own scale, and how "
-            "often it is at least so large."
+            "Gaps: the judge's score of a response minus the mean of people's scores, on the criterion's own scale, "
+            "and how often the gap reaches the given size."
         ),
         gettext(
-            "Correlations are of the judge's score of a response with the mean of people's, and of models' mean scores; "
-            "p takes responses as independent, the interval draws whole %(of)s."
+            "Correlations are between the judge's score of a response and the mean of people's scores, and between "
+            "models' mean scores. The p value treats responses as independent; the interval resamples whole %(of)s."
         )
         % {"of": of},
         soft,

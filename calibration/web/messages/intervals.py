@@ -1,4 +1,4 @@
-"""What the ends of an interval mean, in the reader's language, and how a value is said with them."""
+"""Sentences on the ends of intervals, and values with their ends, in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,25 @@ from calibration.web.messages.statistics import interval_meaning
 
 
 def ends_meaning(kind: str, clusters: int, of: str) -> str:
-    """A sentence on the ends beside a figure or table; `of` names the clusters, already translated."""
+    """Explain the ends beside a figure or table; `of` names the clusters, already translated."""
     if kind == "wilson95":
         return gettext(
-            "Intervals are Wilson's, 95 %%, with as many independent answers as the clusters (%(of)s) are worth."
+            "Intervals are 95 %% Wilson intervals, computed with the effective number of independent answers given "
+            "the clusters (%(of)s)."
         ) % {"of": of}
     if kind == "cluster_robust95":
-        return gettext("Intervals are 95 %% by standard errors over %(n)d whole %(of)s and Student's t.") % {
-            "n": clusters,
-            "of": of,
-        }
+        return gettext(
+            "Intervals are 95 %% intervals from Student's t and standard errors over %(n)d whole %(of)s."
+        ) % {"n": clusters, "of": of}
     if kind == "t95":
-        return gettext("Intervals are 95 %% by standard errors over whole %(of)s and Student's t.") % {"of": of}
+        return gettext("Intervals are 95 %% intervals from Student's t and standard errors over whole %(of)s.") % {
+            "of": of
+        }
     return interval_meaning(kind, clusters, of)
 
 
 def ends_words(value: float, low: float, high: float, kind: str, *, step: float = 0.01, items: bool = False) -> str:
-    """'0.57, 95 % interval 0.55 to 0.59', '0.57 (0.5 to 0.6 when one is left out)', or the value alone."""
+    """Write '0.57 (95 % interval 0.55 to 0.59)', '0.57 (0.5 to 0.6 when one ... is left out)', or the value alone."""
     said = {"value": number(value, step), "low": number(low, step), "high": number(high, step)}
     if kind in ("none", ""):
         return said["value"]
@@ -38,7 +40,7 @@ def ends_words(value: float, low: float, high: float, kind: str, *, step: float 
 
 
 def stated(part: Mapping[str, Any], name: str = "") -> tuple[float | None, float | None]:
-    """The ends of a part of a report, None where no interval is stated."""
+    """Return the ends of a part of a report, None where no interval is stated."""
     if part.get("interval_kind") == "none":
         return None, None
     return part[f"{name}low"], part[f"{name}high"]

@@ -1,4 +1,4 @@
-"""Words that several result pages share: names of criteria and menus."""
+"""Names of criteria and categories, and menus, that several result pages share."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,6 +24,6 @@ def criterion_choice(study: Study, report: Plain) -> Choice:
 
 
 def category_names(rows: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Names in the reader's language of the categories of a report's rows, by pk; the key where it is gone."""
+    """Map pks of categories in a report's rows to names in the reader's language; the key if a category is gone."""
     known = {row.pk: row.name for row in Category.objects.filter(pk__in=[row["category_pk"] for row in rows])}
     return {row["category_pk"]: known.get(row["category_pk"], str(row["category"])) for row in rows}

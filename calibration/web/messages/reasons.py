@@ -1,4 +1,4 @@
-"""Why a part of a report has no answer, and what to do about it, in the reader's language."""
+"""Sentences on why a part of a report has no answer and what to do about it, in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,67 +9,75 @@ from calibration.web.messages.statistics import reason_words
 
 
 def reason_of(part: Mapping[str, Any]) -> str:
-    """The sentence for a part {"why", "reason"} of a report."""
+    """Return the sentence for a part {"why", "reason"} of a report."""
     said = {
         "ConfoundedEffects": gettext(
-            "Two sources of variance change together in these ratings and cannot be told apart; let more raters "
-            "share items, or repeat some tasks."
+            "Two sources of variance change together in these ratings and cannot be told apart. Have more raters rate "
+            "the same items, or repeat some tasks."
         ),
         "DisconnectedComparisons": gettext(
-            "Some models were never compared with the others, not even through a third one; compare across the "
-            "groups first."
+            "Some models were never compared with the others, not even indirectly through a third model. Collect "
+            "comparisons across these groups first."
         ),
         "UnboundedStrength": gettext(
-            "Some models never lost to the others, so that no finite strength is large enough for them; collect "
-            "more comparisons."
+            "Some models never lost to the others, so no finite strength is large enough for them. Collect more "
+            "comparisons."
         ),
         "NoTieModel": gettext(
-            "Too few ties, or too little contradiction among the other games, to estimate how readily ties are called."
+            "There are too few ties, or too few contradictions among the other comparisons, to estimate how often "
+            "ties occur."
         ),
         "EffectNotIdentified": gettext(
-            "These games cannot separate the effect from the models' strengths; show every model on both sides."
+            "These comparisons cannot separate the effect from the models' strengths. Show every model on both sides."
         ),
-        "MissingCells": gettext("Not every model has an answer on every instruction that is compared."),
+        "MissingCells": gettext("Not every model has an answer to every instruction that is compared."),
         "NeverSeparates": gettext("The two models are so close that no reasonable number of labels separates them."),
         "NoDifference": gettext("The two models' means are equal; no number of labels separates them."),
-        "TargetOutOfReach": gettext("No number of raters that was considered reaches this reliability."),
-        "OutOfRange": gettext("A value lies off the range on which this is defined; check the scales of the data."),
-        "TooFewRaters": gettext("Fewer raters than this needs; let more people rate."),
+        "TargetOutOfReach": gettext("None of the numbers of raters considered reaches this reliability."),
+        "OutOfRange": gettext(
+            "A value lies outside the range for which this is defined. Check the scales of the data."
+        ),
+        "TooFewRaters": gettext("There are too few raters for this. Have more people rate."),
         "TooFewModels": gettext("Only one model has been rated, so there is nothing to rank."),
         "TooFewModelMeans": gettext(
-            "Fewer than three models were scored by both, so their means cannot be correlated."
+            "Fewer than three models were scored by both people and the judge, so their means cannot be correlated."
         ),
         "NoFurtherVerdicts": gettext(
-            "Every response the judge scored was scored by people too; a judge adds something once it scores more."
+            "People have scored every response that the judge scored. A judge adds information once it scores other "
+            "responses as well."
         ),
         "AboutVerdicts": gettext(
-            "This study reviews a judge's verdicts. Its answers say whether a verdict is reasonable; they are not scores "
-            "of the responses, so no model is ranked by them."
+            "This study reviews a judge's verdicts. Its answers state whether a verdict is reasonable; they are not "
+            "scores of the responses, so they do not rank models."
         ),
         "NoSharedTasks": gettext(
-            "Fewer than two instructions have an answer of every model, so models cannot be compared on the same tasks."
+            "Fewer than two instructions have an answer from every model, so models cannot be compared on the same "
+            "tasks."
         ),
-        "TooFewAnswers": gettext("No rater has answered five tasks yet; nothing is said of a rater before that."),
+        "TooFewAnswers": gettext("No rater has answered five tasks yet. Raters are reported from five tasks on."),
         "NeverRepeated": gettext(
-            "Nobody was asked the same task twice yet; repeat a few tasks to see how steady raters are."
+            "Nobody has been asked the same task twice yet. Repeat a few tasks to see how consistent raters are."
         ),
-        "NoPositions": gettext("It is not recorded which side was shown first."),
+        "NoPositions": gettext("The data do not record which side was shown first."),
         "NoLengths": gettext("The texts of the responses are not stored, so their lengths are unknown."),
-        "NoTimes": gettext("Time on task, or the length of what was read, has not been recorded."),
-        "NoControls": gettext("There are no planted controls or tasks with a known answer in this study."),
-        "NoPairs": gettext("There are no comparisons of two models in this study."),
-        "AllTied": gettext("Every comparison was called a tie, so no side was ever preferred."),
-        "NoCategories": gettext("This is for choices among labels; the scales of this study are ordered."),
+        "NoTimes": gettext("The time on task or the length of the texts has not been recorded."),
+        "NoControls": gettext("This study has no attention checks or gold items."),
+        "NoPairs": gettext("This study has no comparisons of two models."),
+        "AllTied": gettext("Every comparison was a tie, so no side was ever preferred."),
+        "NoCategories": gettext(
+            "This applies to choices among unordered labels; the scales of this study are ordered."
+        ),
         "OnlyJudges": gettext(
-            "Only judges have answered in this study so far; what they answer says nothing of raters. Let people rate it."
+            "Only judges have answered in this study so far. Their answers say nothing about raters; have people rate "
+            "as well."
         ),
-        "OnlySlots": gettext("The data number positions, not persons, so nothing is said about single raters."),
-        "NoPooling": gettext("There is only one category, so there is nothing to draw its weights toward."),
-        "NeverSwapped": gettext("No pair was shown to the same rater from both sides."),
-        "NeverReviewed": gettext("Nobody has reviewed a verdict yet; make a study that reviews this judge's verdicts."),
-        "NoFamily": gettext(
-            "It is not known which family of models this judge belongs to; give its model a family in the library."
+        "OnlySlots": gettext("The data identify positions, not persons, so no individual raters are reported."),
+        "NoPooling": gettext("There is only one category, so its weights cannot be pooled with those of others."),
+        "NeverSwapped": gettext("No pair was shown to the same rater in both orders."),
+        "NeverReviewed": gettext(
+            "Nobody has reviewed a verdict yet. Create a study that reviews this judge's verdicts."
         ),
+        "NoFamily": gettext("The model family of this judge is unknown. Enter a family for its model in the library."),
         "NoJudge": gettext("No judge has given a verdict on this in the study."),
     }
     return said.get(str(part["why"])) or reason_words(str(part["why"]))

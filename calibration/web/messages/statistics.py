@@ -1,4 +1,4 @@
-"""What the statistics say, in sentences of the reader's language. Called while a page is made, never before."""
+"""Sentences on statistics in the reader's language, made when a page is rendered and never stored."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,16 +11,16 @@ from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.weights.fit import WeightCertificate
 
 FIT_REFUSED = "fit refused"
-"""The verb of the event that keeps why a fit was refused."""
+"""The verb of the event that stores why a fit was refused."""
 
 
 def decimals_step(low: float, high: float) -> float:
-    """The last digit worth printing of a rate: hundredths, thousandths where the interval is under 0.02 wide."""
+    """The last digit of a rate to print: hundredths, or thousandths if the interval is less than 0.02 wide."""
     return 0.001 if 0 < high - low < 0.02 else 0.01
 
 
 def with_interval(value: float, low: float, high: float, kind: str) -> str:
-    """'0.57 (0.55 to 0.59)', or the value alone where no interval is stated."""
+    """Write '0.57 (0.55 to 0.59)', or the value alone if no interval is stated."""
     step = decimals_step(low, high)
     if kind == "none":
         return number(value, 0.01)
@@ -32,28 +32,29 @@ def with_interval(value: float, low: float, high: float, kind: str) -> str:
 
 
 def interval_meaning(kind: str, clusters: int, of: str) -> str:
-    """What the ends of an interval are, in a note beside a figure; `of` names the clusters, already translated."""
+    """Explain the ends of an interval in a note beside a figure; `of` names the clusters, already translated."""
     if kind == "bootstrap95":
-        return gettext("Lines are 95 %% intervals by a bootstrap over %(n)d %(of)s.") % {"n": clusters, "of": of}
+        return gettext("Lines are 95 %% bootstrap intervals over %(n)d %(of)s.") % {"n": clusters, "of": of}
     if kind == "leave_one_out_range" and clusters >= MIN_CLUSTERS:
         return gettext(
-            "Most draws of the %(n)d %(of)s lack something that the value needs, so no 95 %% interval is stated; lines "
-            "span what comes out when any one of them is left out."
+            "No 95 %% interval is stated because the value cannot be computed on most bootstrap draws of the %(n)d "
+            "%(of)s. Lines show the range of values when each one in turn is left out."
         ) % {"n": clusters, "of": of}
     if kind == "leave_one_out_range":
         return gettext(
-            "There are only %(n)d %(of)s, too few for a 95 %% interval; lines span what comes out when any one of "
-            "them is left out."
+            "There are only %(n)d %(of)s, too few for a 95 %% interval. Lines show the range of values when each one "
+            "in turn is left out."
         ) % {"n": clusters, "of": of}
     if clusters > 1:
         return gettext(
-            "No interval can be stated: most draws of the %(n)d %(of)s lack something that the value needs."
+            "No interval can be stated because the value cannot be computed on most bootstrap draws of the %(n)d "
+            "%(of)s."
         ) % {"n": clusters, "of": of}
-    return gettext("No interval can be stated: everything comes from one cluster.")
+    return gettext("No interval can be stated because all data come from one cluster.")
 
 
 def cluster_words(study: Study) -> str:
-    """What a study's intervals draw whole: its instructions, or its items where the table named no instructions."""
+    """Name what a study's intervals resample whole: instructions, or items if its table named no instructions."""
     return gettext("items") if by_items(study) else gettext("instructions")
 
 
@@ -63,13 +64,14 @@ def by_items(study: Study) -> bool:
 
 
 def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:
-    """The certificate of a fit in plain words; labels (p,) name the items."""
+    """Describe the certificate of a fit in sentences; labels (p,) name the items."""
     return [_optimum(certificate), _information(certificate), _floor(certificate, labels), _closeness(certificate)]
 
 
 def _optimum(certificate: WeightCertificate) -> str:
     return gettext(
-        "These weights are the exact best ones: the conditions of the optimum (Karush-Kuhn-Tucker) hold to %(kkt)s."
+        "These weights are exactly optimal: they satisfy the optimality conditions (Karush-Kuhn-Tucker) to within "
+        "%(kkt)s."
     ) % {"kkt": f"{certificate.fit.kkt_violation:.0e}".replace("-", "−")}
 
 
@@ -79,14 +81,15 @@ def _information(certificate: WeightCertificate) -> str:
     if fit.collinear:
         return (
             gettext(
-                "Some items always move together (rank %(rank)d of %(items)d), so many weights fit equally well; shown "
-                "are those with the least weight above the floor."
+                "Some items always move together (rank %(rank)d of %(items)d), and many sets of weights fit equally "
+                "well. The set with the least weight above the floor is shown."
             )
             % values
         )
     return (
         gettext(
-            "Every item brings information of its own (rank %(rank)d of %(items)d, condition number %(condition)s)."
+            "Every item contributes information of its own (rank %(rank)d of %(items)d, condition number "
+            "%(condition)s)."
         )
         % values
     )
@@ -108,76 +111,81 @@ def _closeness(certificate: WeightCertificate) -> str:
     fit = certificate.fit
     return gettext(
         "They explain %(r2)s of the variance of the %(n)d overall scores they were fitted to; their typical error is "
-        "%(error)s points of 10."
+        "%(error)s points out of 10."
     ) % {"r2": number(fit.r2), "n": fit.n, "error": number(fit.mse**0.5)}
 
 
 def warning_sentence(code: str) -> str:
-    """What a warning of a certificate means and what to do about it."""
+    """Explain a warning of a certificate and what to do about it."""
     said = {
-        "collinear": gettext("Items overlap completely: ask for qualities that can differ, or drop one of them."),
+        "collinear": gettext(
+            "Some items overlap completely. Ask about qualities that can differ, or drop one of these items."
+        ),
         "few_clusters": gettext(
             "Fewer than 20 instructions: no 95 %% interval is stated. Rate responses to more instructions."
         )
         % {},
-        "few_raters": gettext("Fewer than 20 raters: how far weights depend on who rates is only shown as a range."),
+        "few_raters": gettext(
+            "Fewer than 20 raters: the dependence of the weights on the raters is shown only as a range."
+        ),
         "no_cross_validation": gettext(
-            "Only one instruction: whether the weights hold for another one cannot be told. Rate more instructions."
+            "Only one instruction: there is no way to tell whether the weights hold for others. Rate responses to "
+            "more instructions."
         ),
         "not_better_than_equal": gettext(
-            "On instructions that were left out, these weights predict no better than equal weights: prefer equal "
-            "weights, or collect more answers."
+            "On held-out instructions, these weights predict no better than equal weights. Use equal weights, or "
+            "collect more answers."
         ),
         "rows_under_10_per_item": gettext(
-            "Fewer than 10 answers an item: the weights are unsteady. Collect more answers."
+            "Fewer than 10 answers per item: the weights are unstable. Collect more answers."
         ),
         "underdetermined_fold": gettext(
-            "With some rater, instruction or model left out, fewer answers than items remain: those predictions are "
-            "weak."
+            "When some rater, instruction or model is left out, the remaining answers are fewer than the items. Those "
+            "predictions are unreliable."
         ),
     }
     return said.get(code, code)
 
 
 def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = False) -> str:
-    """The answer in one sentence: do the weights hold on instructions (or `items`) that were not used to fit them?"""
+    """State in one sentence whether the weights hold on held-out instructions (or `items`)."""
     unseen = [one.out_of_sample["instruction"] for one in certificates if "instruction" in one.out_of_sample]
     if not unseen:
         return gettext(
-            "The weights explain %(r2)s of the variance of people's overall scores; with a single instruction nobody "
-            "can tell whether they hold for others."
+            "The weights explain %(r2)s of the variance of people's overall scores. With a single instruction, there "
+            "is no way to tell whether they hold for others."
         ) % {"r2": number(certificates[0].fit.r2)}
     if len(certificates) == 1:
         one = unseen[0]
         values = {"r2": number(one.r2), "equal": number(one.equal_r2), "n": one.clusters}
         if one.r2 > one.equal_r2:
             hold = gettext(
-                "On instructions they have not seen, the weights explain %(r2)s of the variance of people's overall "
-                "scores, where equal weights explain %(equal)s (%(n)d instructions)."
+                "On held-out instructions, the weights explain %(r2)s of the variance of people's overall scores, "
+                "while equal weights explain %(equal)s (%(n)d instructions)."
             )
             hold_on_items = gettext(
-                "On items they have not seen, the weights explain %(r2)s of the variance of people's overall scores, "
-                "where equal weights explain %(equal)s (%(n)d items)."
+                "On held-out items, the weights explain %(r2)s of the variance of people's overall scores, while "
+                "equal weights explain %(equal)s (%(n)d items)."
             )
             return (hold_on_items if items else hold) % values
         fail = gettext(
-            "The weights do no better than equal ones on instructions they have not seen: they explain %(r2)s of the "
-            "variance of people's overall scores, equal weights %(equal)s (%(n)d instructions)."
+            "On held-out instructions, the weights do no better than equal weights: they explain %(r2)s of the "
+            "variance of people's overall scores, and equal weights explain %(equal)s (%(n)d instructions)."
         )
         fail_on_items = gettext(
-            "The weights do no better than equal ones on items they have not seen: they explain %(r2)s of the variance "
-            "of people's overall scores, equal weights %(equal)s (%(n)d items)."
+            "On held-out items, the weights do no better than equal weights: they explain %(r2)s of the variance of "
+            "people's overall scores, and equal weights explain %(equal)s (%(n)d items)."
         )
         return (fail_on_items if items else fail) % values
     better = sum(one.r2 > one.equal_r2 for one in unseen)
     ordered = sorted(one.r2 for one in unseen)
     counted = gettext(
-        "In %(better)d of %(all)d categories the weights predict people's overall scores of unseen instructions better "
-        "than equal weights do; in the middle category they explain %(median)s of the variance."
+        "In %(better)d of %(all)d categories, the weights predict people's overall scores on held-out instructions "
+        "better than equal weights do. In the median category, they explain %(median)s of the variance."
     )
     counted_on_items = gettext(
-        "In %(better)d of %(all)d categories the weights predict people's overall scores of unseen items better than "
-        "equal weights do; in the middle category they explain %(median)s of the variance."
+        "In %(better)d of %(all)d categories, the weights predict people's overall scores on held-out items better "
+        "than equal weights do. In the median category, they explain %(median)s of the variance."
     )
     return (counted_on_items if items else counted) % {
         "better": better,
@@ -187,35 +195,37 @@ def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = 
 
 
 def criterion_words(key: str) -> str:
-    """A key as words where a rubric has no question for it."""
+    """Write a key as words if a rubric has no question for it."""
     return key.replace("_", " ")
 
 
 def reason_words(why: str) -> str:
-    """Why a statistic has no answer, by the name of its error in calibration.statistics.errors or data.frames."""
+    """Explain why a statistic has no answer, by its error's name in calibration.statistics.errors or data.frames."""
     said = {
         "NothingToRead": gettext("Nobody has answered this yet."),
-        "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Let more people rate."),
+        "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Have more people rate."),
         "NoDisagreementPossible": gettext(
-            "Every rating is the same, so agreement beyond chance has no meaning; include tasks that deserve "
-            "different ratings."
+            "Every rating is the same, so agreement beyond chance is undefined. Include tasks that deserve different "
+            "ratings."
         ),
         "ConstantScores": gettext(
-            "Every score is the same, so there is nothing to explain; include responses of differing quality."
+            "Every score is the same, so there is nothing to explain. Include responses of different quality."
         ),
-        "RepeatedCell": gettext("A rater rated the same task twice; keep one rating of each."),
-        "NotConverged": gettext("The computation stopped before its optimum; check the answers for extreme values."),
+        "RepeatedCell": gettext("A rater rated the same task twice. Keep only one of these ratings."),
+        "NotConverged": gettext(
+            "The computation stopped before it reached its optimum. Check the answers for extreme values."
+        ),
     }
-    return said.get(why) or gettext("This cannot be computed from the ratings there are.")
+    return said.get(why) or gettext("This cannot be computed from the available ratings.")
 
 
 def refusal_words(error: Exception) -> str:
-    """Why a fit was refused and what to do, in the reader's language."""
+    """Explain why a fit was refused and what to do, in the reader's language."""
     return words_of_refusal(refusal_facts(error))
 
 
 def refusal_facts(error: Exception) -> dict[str, Any]:
-    """What the sentence about a refused fit is made of, plain enough to be stored."""
+    """Collect the facts behind the sentence about a refused fit, as plain values to store."""
     facts = {
         "why": type(error).__name__,
         "message": str(error),
@@ -228,7 +238,7 @@ def refusal_facts(error: Exception) -> dict[str, Any]:
 
 
 def words_of_refusal(facts: Mapping[str, Any]) -> str:
-    """The sentence, from what `refusal_facts` keeps; older rows keep the sentence alone."""
+    """Write the sentence from the facts of `refusal_facts`; older rows contain only the sentence."""
     if facts.get("small"):
         named = "; ".join(
             gettext("%(category)s: %(answers)d answers, %(items)d items") % {"category": key, "answers": n, "items": p}
@@ -248,5 +258,5 @@ def words_of_refusal(facts: Mapping[str, Any]) -> str:
         }
         return gettext("Pooling the categories of %(parent)s: %(reason)s") % values
     if facts.get("why") == "NothingToRead":
-        return gettext("Nobody has completed a checklist in this study yet; collect answers first.")
+        return gettext("Nobody has completed a checklist in this study yet. Collect answers first.")
     return str(facts.get("message", ""))

@@ -1,4 +1,4 @@
-"""Pace, straight-lining, sides and controls, as blocks of the page on raters. Signs to look at, not verdicts."""
+"""Blocks on pace, straight-lining, sides and quality checks. They are signs that deserve a check, not verdicts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -46,14 +46,14 @@ def _pace(found: Mapping[str, Any]) -> Block:
             Column(gettext("Median s per 100 words"), 1),
             Column(gettext("Total s per 100 words"), 1),
             Column(gettext("Fast answers"), 2),
-            Column(gettext("Faster than can be read"), 2),
+            Column(gettext("Too fast to have been read"), 2),
         ],
         [[row["rater"], row["n"], row["median"], row["total"], row["fast"], row["unread"]] for row in rows],
     )
     answer = gettext(
-        "The middle answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers took "
-        "less than a quarter of that. %(unread)s of the answers came sooner than their texts can be read, at over "
-        "%(limit)d words a minute."
+        "The median answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers "
+        "took less than a quarter of that. %(unread)s of the answers were given faster than their texts can be read, "
+        "at over %(limit)d words a minute."
     ) % {
         "seconds": number(found["median"], 1),
         "n": found["n"],
@@ -65,7 +65,7 @@ def _pace(found: Mapping[str, Any]) -> Block:
 
 
 def _same(found: Mapping[str, Any]) -> Block:
-    title = gettext("The same answer throughout")
+    title = gettext("Straight-lining")
     if missing(found):
         return Block("same-answers", title, reason=reason_of(found))
     rows = found["raters"]
@@ -73,18 +73,18 @@ def _same(found: Mapping[str, Any]) -> Block:
         [
             Column(gettext("Rater")),
             Column(gettext("Answers"), 0),
-            Column(gettext("Share of its commonest answer"), 2),
-            Column(gettext("Flat tasks"), 0),
-            Column(gettext("Tasks with several answers"), 0),
+            Column(gettext("Share of the most common answer"), 2),
+            Column(gettext("Straight-lined tasks"), 0),
+            Column(gettext("Tasks with several questions"), 0),
         ],
         [[row["rater"], row["n"], row["most_common"], row["flat_tasks"], row["tasks"]] for row in rows],
     )
     if not found["tasks"]:
-        answer = gettext("Each task asks one question only, so no task can be answered flat.")
+        answer = gettext("Each task asks only one question, so straight-lining cannot occur.")
         figure = ""
     else:
         share = found["flat_tasks"] / found["tasks"]
-        answer = gettext("%(flat)d of %(tasks)d tasks (%(share)s) were given the same answer on every question.") % {
+        answer = gettext("%(flat)d of %(tasks)d tasks (%(share)s) were given the same answer to every question.") % {
             "flat": found["flat_tasks"],
             "tasks": found["tasks"],
             "share": number(share),
@@ -93,7 +93,7 @@ def _same(found: Mapping[str, Any]) -> Block:
         figure = distributions(
             [Distribution(gettext("raters"), shares, sum(shares) / len(shares))],
             title=title,
-            x_title=gettext("Share of a rater's tasks answered flat"),
+            x_title=gettext("Share of a rater's tasks with straight-lining"),
             mean_word=gettext("mean"),
             minimum_word=gettext("minimum"),
             bounds=(0.0, 1.0),
@@ -109,7 +109,7 @@ def _sides(found: Mapping[str, Any]) -> Block:
     figure = interval_bars(
         [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
         title=title,
-        x_title=gettext("Share of decided comparisons won by the side shown first"),
+        x_title=gettext("Share of comparisons without a tie that the side shown first won"),
         rule=0.5,
         rule_label=gettext("no preference"),
     )
@@ -127,22 +127,23 @@ def _sides(found: Mapping[str, Any]) -> Block:
     )
     doubtful = sum(row["p"] < 0.01 / len(rows) for row in rows)
     answer = gettext(
-        "%(n)d of %(all)d raters prefer a side more than chance explains (p below 0.01 shared among the raters)."
+        "%(n)d of %(all)d raters prefer one side more often than chance explains (p below 0.01, corrected for the "
+        "number of raters)."
     ) % {"n": doubtful, "all": len(rows)}
     return Block("sides", title, answer=answer, figure=figure, table=table, folded=True)
 
 
 def _controls(found: Mapping[str, Any]) -> Block:
-    title = gettext("Controls missed")
+    title = gettext("Quality checks failed")
     if missing(found):
         return Block("controls", title, reason=reason_of(found))
     rows = found["raters"]
     table = Table(
         [
             Column(gettext("Rater")),
-            Column(gettext("Controls"), 0),
-            Column(gettext("Missed"), 0),
-            Column(gettext("Share missed"), 3),
+            Column(gettext("Checks"), 0),
+            Column(gettext("Checks failed"), 0),
+            Column(gettext("Share failed"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
         ],
@@ -151,9 +152,9 @@ def _controls(found: Mapping[str, Any]) -> Block:
     figure = interval_bars(
         [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
         title=title,
-        x_title=gettext("Share of controls and known answers missed"),
+        x_title=gettext("Share of attention checks and gold items failed"),
     )
-    answer = gettext("%(failed)d of %(n)d controls and tasks with a known answer were missed.") % {
+    answer = gettext("%(failed)d of %(n)d attention checks and gold items were failed.") % {
         "failed": found["failed"],
         "n": found["n"],
     }

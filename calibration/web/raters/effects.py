@@ -1,4 +1,4 @@
-"""Severity, drift, the split of variance and consensus labels, as blocks of the page on raters."""
+"""Blocks of the raters page on severity, drift, sources of variance and consensus labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -62,12 +62,15 @@ def severity_block(report: Plain) -> Block:
         folded=True,
         caption=""
         if alike
-        else gettext("Lines are 95 %% prediction intervals. The %(n)d raters farthest from the average.")
+        else gettext(
+            "Lines are 95 %% prediction intervals. The figure shows the %(n)d raters farthest from the average."
+        )
         % {"n": min(len(rows), MOST_BARS)},
         notes=[
             gettext(
-                "score = mean + drift over the session + severity of the rater + item + error, raters and items "
-                "crossed; variances by %(how)s, raters' effects as best linear unbiased predictions."
+                "Model: score = mean + drift over the session + severity of the rater + item + error, with raters and "
+                "items crossed. Variances are estimated by %(how)s; raters' effects are best linear unbiased "
+                "predictions."
             )
             % {"how": _estimator(found["estimator"])}
         ],
@@ -75,16 +78,16 @@ def severity_block(report: Plain) -> Block:
 
 
 def _estimator(name: str) -> str:
-    return gettext("restricted maximum likelihood") if name == "reml" else gettext("moments")
+    return gettext("restricted maximum likelihood") if name == "reml" else gettext("the method of moments")
 
 
 def _least(found: Mapping[str, Any]) -> float:
-    """The smallest difference in severity that is told: a thousandth of the scale."""
+    """The smallest difference in severity that is reported: a thousandth of the scale."""
     return float(found["scale"][1] - found["scale"][0]) / 1000
 
 
 def _alike(found: Mapping[str, Any]) -> bool:
-    """Whether the variance between raters is 0 for all that can be told, so that an axis would show only noughts."""
+    """Whether the standard deviation between raters is below that limit, so that an axis would show only zeros."""
     return bool(found["rater_variance"] ** 0.5 < _least(found))
 
 
@@ -92,8 +95,8 @@ def _severity_answer(found: Mapping[str, Any]) -> str:
     ends = {"low": number(found["scale"][0], 1), "high": number(found["scale"][1], 1)}
     if _alike(found):
         said = gettext(
-            "Raters do not differ in severity beyond chance: by less than a standard deviation of %(limit)s points on a "
-            "scale of %(low)s to %(high)s, under which nothing is told apart."
+            "Raters do not differ in severity beyond chance: the standard deviation is below %(limit)s points on a "
+            "scale of %(low)s to %(high)s, the smallest difference that is reported."
         ) % {"limit": f"{_least(found):g}", **ends}
     else:
         said = gettext(
@@ -101,7 +104,7 @@ def _severity_answer(found: Mapping[str, Any]) -> str:
         ) % {"sd": number(found["rater_variance"] ** 0.5), **ends}
     if found["drifting"]:
         said += " " + gettext(
-            "From the first to the last answer of a session scores change by %(drift)s points (%(low)s to %(high)s)."
+            "From the first to the last answer of a session, scores change by %(drift)s points (%(low)s to %(high)s)."
         ) % {
             "drift": number(found["common_drift"]),
             "low": number(found["common_drift_low"]),
@@ -115,16 +118,16 @@ def source_name(source: str) -> str:
         "model": gettext("model"),
         "item": gettext("instruction"),
         "response": gettext("response"),
-        "rater": gettext("rater's severity"),
-        "order": gettext("order shown"),
-        "repeat": gettext("same rater again"),
-        "residual": gettext("rater and response together, and the rest"),
+        "rater": gettext("severity of the rater"),
+        "order": gettext("display order"),
+        "repeat": gettext("repeat by the same rater"),
+        "residual": gettext("interaction of rater and response, and error"),
     }
     return names.get(source, source)
 
 
 def variance_block(report: Plain) -> Block:
-    title = gettext("Where the scores' variance comes from")
+    title = gettext("Sources of variance in the scores")
     found = report["variance"]
     if missing(found):
         return Block("variance", title, reason=reason_of(found))
@@ -134,7 +137,7 @@ def variance_block(report: Plain) -> Block:
     figure = interval_bars(
         [Bar(source_name(name), 100 * one["share"], *_of_total(one, total, ends)) for name, one in parts.items()],
         title=title,
-        x_title=gettext("Share of the variance of a single score, of 100"),
+        x_title=gettext("Share of the variance of a single score, in percent"),
     )
     table = Table(
         [
@@ -169,7 +172,10 @@ def variance_block(report: Plain) -> Block:
         figure=figure,
         table=table,
         notes=notes,
-        caption=gettext("Lines are the middle 95 %% of estimates from scores simulated with these variances.") % {}
+        caption=gettext(
+            "Lines show the middle 95 %% of the estimates from scores that were simulated with these variances."
+        )
+        % {}
         if ends
         else "",
     )
@@ -183,18 +189,18 @@ def _recommendation(design: Mapping[str, Any], repeated: bool) -> str:
     best = design["best"]
     if not repeated:
         return gettext(
-            "A second rater raises the reliability of a response's score by %(rater)s, and five raters reach "
-            "%(reliability)s; what a repeat by the same rater buys is not known, because nobody was asked twice."
+            "A second rater increases the reliability of a response's score by %(rater)s, and five raters reach "
+            "%(reliability)s. How much a repeat by the same rater helps is unknown, because nobody was asked twice."
         ) % {"rater": number(design["gain_of_rater"]), "reliability": number(best["reliability"])}
     better = (
-        gettext("Another rater buys more than asking the same rater again")
+        gettext("Adding a rater helps more than asking the same rater again")
         if design["gain_of_rater"] >= design["gain_of_repeat"]
-        else gettext("Asking the same rater again buys more than another rater")
+        else gettext("Asking the same rater again helps more than adding a rater")
     )
     return gettext(
-        "%(better)s: from a single answer, reliability grows by %(rater)s with a second rater and by %(repeat)s with a "
-        "repeat. With five answers a response, the best is %(raters)d raters asked %(repeats)d times each "
-        "(reliability %(reliability)s)."
+        "%(better)s: compared with a single answer, a second rater increases reliability by %(rater)s and a repeat "
+        "increases it by %(repeat)s. With five answers per response, the best design is %(raters)d raters asked "
+        "%(repeats)d times each (reliability %(reliability)s)."
     ) % {
         "better": better,
         "rater": number(design["gain_of_rater"]),
@@ -209,17 +215,17 @@ def _design_notes(design: Mapping[str, Any]) -> list[str]:
     said = []
     for target, one in design["targets"].items():
         if one is None:
-            said.append(gettext("A reliability of %(target)s is out of reach of 20 raters.") % {"target": target})
+            said.append(gettext("Even 20 raters do not reach a reliability of %(target)s.") % {"target": target})
         else:
             said.append(
-                gettext("A reliability of %(target)s takes %(raters)d raters asked %(repeats)d times each.")
+                gettext("A reliability of %(target)s requires %(raters)d raters asked %(repeats)d times each.")
                 % {"target": target, "raters": one["raters"], "repeats": one["repeats"]}
             )
     return said
 
 
 def design_curve(report: Plain) -> Block | None:
-    """Reliability by number of raters, asked once or twice."""
+    """Draw reliability by number of raters who are asked once or twice; None where no design was computed."""
     found = report["variance"]
     if missing(found) or missing(found["design"]):
         return None
@@ -236,7 +242,7 @@ def design_curve(report: Plain) -> Block | None:
         figure=curves(
             series,
             title=title,
-            x_title=gettext("Raters of each response"),
+            x_title=gettext("Raters per response"),
             y_title=gettext("Reliability of a response's mean score"),
         ),
         table=Table(
@@ -277,7 +283,7 @@ def consensus_block(study: Study, report: Plain) -> Block:
     if found["raters"]:
         lowest = found["raters"][0]
         notes.append(
-            gettext("By this model the least accurate rater, %(rater)s, is right %(rate)s of the time.")
+            gettext("According to this model, the least accurate rater, %(rater)s, is right %(rate)s of the time.")
             % {"rater": lowest["rater"], "rate": number(lowest["accuracy"])}
         )
     return Block(
@@ -287,7 +293,7 @@ def consensus_block(study: Study, report: Plain) -> Block:
         figure=figure,
         table=table,
         notes=notes,
-        caption=gettext("“%(criterion)s”: the true label as the model finds it, beside the plain majority.")
+        caption=gettext("“%(criterion)s”: the true labels that the model estimates, compared with the simple majority.")
         % {"criterion": criterion_name(study, report["criterion"])},
     )
 
@@ -296,8 +302,8 @@ def _consensus_answer(found: Mapping[str, Any]) -> str:
     if found["same_as_majority"] is None:
         return gettext("No task has a single most frequent label.")
     return gettext(
-        "Of %(items)d tasks %(tied)d have no single most frequent label; on the others the model of Dawid and Skene "
-        "gives the majority's label %(same)s of the time, and is at least 95 %% sure of %(certain)s of all labels."
+        "%(tied)d of %(items)d tasks have no single most frequent label. On the others, the model of Dawid and Skene "
+        "gives the majority's label %(same)s of the time. It is at least 95 %% certain of %(certain)s of all labels."
     ) % {
         "items": found["items"],
         "tied": found["tied"],
@@ -307,7 +313,7 @@ def _consensus_answer(found: Mapping[str, Any]) -> str:
 
 
 def _label_words(study: Study, key: str) -> dict[float, str]:
-    """By label value: levels that share a value, such as a tie and both bad, have one each."""
+    """Names by label value; levels that share a value, such as a tie and both bad, have a label each."""
     rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
     criterion = Criterion.objects.filter(rubric__in=rubrics, key=key).order_by("pk").first()
     if criterion is None:
@@ -317,7 +323,7 @@ def _label_words(study: Study, key: str) -> dict[float, str]:
     for level in criterion.levels:
         value = float(level["value"])
         place = seen[value] = seen.get(value, -1) + 1
-        # As ScoreFrame.label_values numbers levels that share a value.
+        # The same numbering of levels that share a value as in ScoreFrame.label_values.
         label = value if place == 0 else criterion.ends[1] + 1 + place
         found[label] = localized(level.get("label") or {}) or str(level["key"])
     return found

@@ -1,4 +1,4 @@
-"""The page "can I trust these raters?": accuracy and steadiness of each, of its kind and cohort, in words."""
+"""The page "Can I trust these raters?": accuracy and consistency of each rater, kind and cohort."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -79,14 +79,14 @@ def _opening(report: Plain) -> str:
     else:
         overall = found["overall"]
         said = gettext(
-            "A rater's score lies within one standard deviation of what all raters say %(rate)s of the time."
+            "A rater's score lies within one standard deviation of the mean of all raters %(rate)s of the time."
         ) % {"rate": ends_words(overall["value"], overall["low"], overall["high"], overall["interval_kind"])}
     steady = report["consistency"]
     if not missing(steady):
         one = steady["overall"]
-        said += " " + gettext("Asked again, raters give their most frequent answer %(rate)s of the time.") % {
-            "rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"])
-        }
+        said += " " + gettext(
+            "When they are asked again, raters give their most frequent answer %(rate)s of the time."
+        ) % {"rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"])}
     return said
 
 
@@ -100,14 +100,14 @@ def _about(report: Plain) -> str:
     }
     if report["n_judged"]:
         said += " " + ngettext(
-            "Judges gave %(n)d more answer. No figure about raters counts it; "
-            "the table of accuracy lists judges beside people.",
-            "Judges gave %(n)d more answers. No figure about raters counts them; "
-            "the table of accuracy lists judges beside people.",
+            "Judges gave %(n)d more answer. It is not included in any figure about raters; the accuracy table lists "
+            "judges beside people.",
+            "Judges gave %(n)d more answers. They are not included in any figure about raters; the accuracy table "
+            "lists judges beside people.",
             report["n_judged"],
         ) % {"n": report["n_judged"]}
     if report["slots"]:
-        said += " " + gettext("The data number positions, not persons, so nothing is said about single raters.")
+        said += " " + gettext("The data identify positions, not persons, so no individual raters are reported.")
     return said
 
 
@@ -149,7 +149,7 @@ def _groups_block(report: Plain) -> Block:
         [
             Column(gettext("Group")),
             Column(gettext("Raters"), 0),
-            Column(gettext("Under five answers"), 0),
+            Column(gettext("Fewer than five answers"), 0),
             Column(gettext("Mean"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
@@ -171,7 +171,9 @@ def _groups_block(report: Plain) -> Block:
             for row in rows
         ],
     )
-    caption = gettext("Each hump counts raters; the tall line is their mean, the diamond the lowest rater.")
+    caption = gettext(
+        "Each curve shows how raters are distributed; the tall line marks their mean and the diamond the lowest rater."
+    )
     return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found)])
 
 
@@ -184,8 +186,8 @@ def _too_few(found: Mapping[str, Any]) -> str:
     if not found["too_few"]:
         return gettext("Every rater has answered at least %(n)d tasks.") % {"n": found["min_answers"]}
     return ngettext(
-        "One rater with fewer than five answered tasks is counted apart and given no rate.",
-        "%(n)d raters with fewer than five answered tasks are counted apart and given no rate.",
+        "One rater has answered fewer than five tasks and is counted separately, without a rate.",
+        "%(n)d raters have answered fewer than five tasks and are counted separately, without a rate.",
         found["too_few"],
     ) % {"n": found["too_few"]}
 
@@ -204,7 +206,7 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
         title=title,
         x_title=gettext("Share of answers within one sigma"),
         reference=[Bar(row["rater"], row["shrunk"]["value"]) for row in shown if row["shrunk"]],
-        series=(gettext("As observed"), gettext("Drawn toward the mean of the kind")),
+        series=(gettext("Observed"), gettext("Shrunk toward the mean of the kind")),
     )
     table = Table(
         [
@@ -234,7 +236,9 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
     )
     notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], clusters)]
     if len(shown) < len(rows):
-        notes.append(gettext("The figure shows the %(n)d lowest raters; the table has more.") % {"n": len(shown)})
+        notes.append(
+            gettext("The figure shows the %(n)d lowest raters; the table lists all of them.") % {"n": len(shown)}
+        )
     return Block(
         "accuracy",
         title,
@@ -243,8 +247,8 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
         notes=notes,
         folded=True,
         caption=gettext(
-            "A single rater's share is uncertain; the diamond is the better guess of the true share, between its own "
-            "and its kind's mean."
+            "A single rater's share is uncertain. The diamond is a better estimate of the true share; it lies between "
+            "the rater's own share and the mean of their kind."
         ),
     )
 
@@ -254,7 +258,7 @@ def _shrunk(found: Mapping[str, Any] | None) -> list[float | None]:
 
 
 def _consistency_block(report: Plain) -> Block:
-    title = gettext("Asked the same task again")
+    title = gettext("Answers to repeated tasks")
     found = report["consistency"]
     if missing(found):
         return Block("consistency", title, reason=reason_of(found))
@@ -271,7 +275,7 @@ def _consistency_block(report: Plain) -> Block:
     figure = interval_bars(
         [Bar(row["rater"], row["value"], *stated(row)) for row in shown],
         title=title,
-        x_title=gettext("Most frequent answer's share of the times asked"),
+        x_title=gettext("How often a rater gives their most frequent answer"),
     )
     groups = ", ".join(
         gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)")
@@ -286,7 +290,7 @@ def _consistency_block(report: Plain) -> Block:
     table = Table(
         [
             Column(gettext("Rater")),
-            Column(gettext("Repeated"), 0),
+            Column(gettext("Repeated tasks"), 0),
             Column(gettext("Times asked"), 0),
             Column(gettext("Consistency"), 3),
             Column(gettext("From"), 3),
@@ -315,7 +319,7 @@ def _kappa_note(found: Mapping[str, Any]) -> list[str]:
     if missing(found):
         return []
     return [
-        gettext("Cohen's kappa of first and second answer: %(kappa)s.")
+        gettext("Cohen's kappa of first and second answers: %(kappa)s.")
         % {"kappa": ends_words(found["value"], found["low"], found["high"], found["interval_kind"])}
     ]
 
@@ -324,7 +328,7 @@ def _sides_notes(found: Mapping[str, Any]) -> list[str]:
     if missing(found):
         return []
     named = {
-        "same": gettext("With the sides as before, the answer stays the same in %(rate)s of %(n)d repeats."),
+        "same": gettext("With the same sides, the answer stays the same in %(rate)s of %(n)d repeats."),
         "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)d repeats."),
     }
     return [
@@ -336,17 +340,18 @@ def _sides_notes(found: Mapping[str, Any]) -> list[str]:
 def _method(report: Plain) -> list[str]:
     return [
         gettext(
-            "Accuracy: the share of a rater's scores whose distance from the mean score of the same task and criterion "
-            "by all people is below one sigma, the standard deviation of scores around those means, pooled over the "
-            "criterion. Judges are held against people's means and are not part of them."
+            "Accuracy: the share of a rater's scores that lie less than one sigma away from all people's mean score "
+            "on the same task and criterion. Sigma is the standard deviation of scores around those means, pooled "
+            "over the criterion. Judges are compared with people's means but are not part of them."
         ),
         gettext(
-            "Consistency: of a task asked several times, the most frequent answer's count over the times asked; "
-            "(1, 1, 1, 0) gives 3/4. A rater's rate is the total of the counts over the total of times asked."
+            "Consistency: for a task that was asked several times, the number of times the most frequent answer was "
+            "given, divided by the number of times asked; (1, 1, 1, 0) gives 3/4. A rater's rate is the sum of the "
+            "former divided by the sum of the latter."
         ),
         gettext(
-            "Shrinkage: rates of a kind are taken to follow a beta law fitted to them; each rater's rate is the mean "
-            "of its posterior, the ends are its middle 95 %%."
+            "Shrinkage: the rates of a kind are assumed to follow a beta distribution, which is fitted to them. Each "
+            "rater's rate is the mean of its posterior distribution, and the ends enclose the middle 95 %% of it."
         )
         % {},
     ]
