@@ -1,4 +1,4 @@
-"""Result pages that answer one question each from a stored report."""
+"""Result pages that each answer one question from a stored report."""
 
 from typing import cast
 from urllib.parse import urlencode
@@ -23,35 +23,35 @@ from calibration.web.weights.detail import DEPTH_PAGE
 @require_safe
 @results_page
 def raters(request: HttpRequest, slug: str) -> HttpResponse:
-    """Can I trust these raters? ?criterion= for severity, variance and consensus; ?file= for a figure or table."""
+    """Show how reliable the raters are; ?criterion= for severity, variance and consensus, ?file= for a download."""
     return serve(request, study_read_by(cast(User, request.user), slug), RATERS_PAGE)
 
 
 @require_safe
 @results_page
 def rankings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Which model is better? ?criterion= and ?by= (people or a judge's public id) choose what it rests on."""
+    """Show which model is better; ?criterion= and ?by= (people or a judge's public id) select the ratings."""
     return serve(request, study_read_by(cast(User, request.user), slug), RANKINGS_PAGE)
 
 
 @require_safe
 @results_page
 def weights_depth(request: HttpRequest, slug: str) -> HttpResponse:
-    """Do the weights hold? ?fit= chooses the fit, ?with= another to compare it with."""
+    """Show whether the weights hold up; ?fit= selects the fit, ?with= another one to compare it with."""
     return serve(request, study_read_by(cast(User, request.user), slug), DEPTH_PAGE)
 
 
 @require_safe
 @results_page
 def agreement_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Agreement by criterion, category and cohort, and whether a judge may replace people."""
+    """Show agreement by criterion, category and cohort, and whether a judge may replace people."""
     return serve(request, study_read_by(cast(User, request.user), slug), DETAIL_PAGE)
 
 
 @require_safe
 @results_page
 def planner(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a study like this one would show, take and cost; every number of the plan can be changed."""
+    """Show the precision, hours and cost of a study like this one; every number of the plan can be changed."""
     study = study_read_by(cast(User, request.user), slug)
     start = starting_values(study)
     given = {name: request.GET.get(name, value) for name, value in start.items()}
