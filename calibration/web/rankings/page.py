@@ -146,10 +146,10 @@ def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _about(report: Plain) -> str:
     judge = next((name for public, name in report["judges"] if public == report["by"]), "")
     if report["kind"] == "pairs":
-        by_people = gettext("%(games)d comparisons by %(raters)d raters.")
-        by_judge = gettext("%(games)d comparisons by the judge %(judge)s.")
+        by_people = gettext("%(n)d comparisons by %(raters)d raters.")
+        by_judge = gettext("%(n)d comparisons by the judge %(judge)s.")
         said = (by_judge if judge else by_people) % {
-            "games": report["n_games"],
+            "n": report["n_games"],
             "raters": report["n_raters"],
             "judge": judge,
         }

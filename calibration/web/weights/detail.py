@@ -448,7 +448,7 @@ def _method(of: str) -> list[str]:
         )
         % {"of": of},
         gettext(
-            "“Weight moved” is half the sum of the absolute changes of the weights: 0 means that no weight moved, 100 that "
-            "all of it did."
+            "“Weight moved” is half the sum of the absolute changes of the weights: 0 means that nothing moved, 100 that "
+            "everything did."
         ),
     ]
