@@ -1,4 +1,4 @@
-"""Fits and reports in the administration: to look at, never to change."""
+"""Read-only pages for fits and reports in Django's administration."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from calibration.models import CategoryFit, Fit, FittedWeight, Report
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that are a record: shown, neither added nor changed nor deleted by hand."""
+    """The administration of rows that are a record: they are shown, but not added, changed or deleted by hand."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -47,7 +47,7 @@ class CategoryFitAdmin(ReadOnlyAdmin):
     list_display = ("key", "fit", "n", "r2", "mse")
     search_fields = ("key", "fit__public_id", "fit__published_name")
     list_select_related = ("fit",)
-    # The rows fitted can be long; they are in the exported file.
+    # The fitted rows can be long; the exported file contains them.
     exclude = ("diagnostics",)
     inlines = (FittedWeightInline,)
 
@@ -61,7 +61,7 @@ class FittedWeightAdmin(ReadOnlyAdmin):
 
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
-    """Cached results may be deleted: they are computed again when a page asks."""
+    """The administration of cached results, which may be deleted: a page that needs one computes it again."""
 
     list_display = ("kind", "study", "data_hash", "workspace", "created_at")
     list_filter = ("kind", "workspace")

@@ -1,4 +1,4 @@
-"""What studies' answers came to, for programs: fits of weights, and the reports that pages show."""
+"""The REST API of results: fits of weights, and the reports that pages show."""
 
 from typing import Any
 
@@ -43,22 +43,22 @@ class FitSerializer(serializers.ModelSerializer[Fit]):
 
 class ReportSerializer(serializers.Serializer[object]):
     kind = serializers.CharField()
-    settings = serializers.JSONField(help_text="What was asked for.")
-    data_hash = serializers.CharField(help_text="Of the rows that it was computed from.")
+    settings = serializers.JSONField(help_text="The settings that the report was computed with.")
+    data_hash = serializers.CharField(help_text="The hash of the rows that it was computed from.")
     result = serializers.JSONField()
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=FitSerializer(many=True))
 @api_view(["GET"])
 def fits(request: Request) -> ApiResponse:
-    """Fitted and published weights of the workspaces whose results you may read."""
+    """List fitted and published weights of the workspaces whose results you may read."""
     return paged(request, _readable(request).select_related("study", "benchmark"), FitSerializer)
 
 
 @extend_schema(responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
 def fit(request: Request, public_id: str) -> ApiResponse:
-    """One fit: its weights category by category, with their certificate where they were fitted here."""
+    """Show one fit: its weights by category, with their certificate if they were fitted here."""
     found = visible_or_404(
         _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)),
         message=f"There is no fit {public_id!r} in your workspaces.",
@@ -71,13 +71,13 @@ def fit(request: Request, public_id: str) -> ApiResponse:
 @extend_schema(responses=ReportSerializer(many=True))
 @api_view(["GET"])
 def reports(request: Request, slug: str) -> ApiResponse:
-    """The reports of a study as it is now: those that its pages have computed and show."""
+    """List the reports of a study as it is now: those that its pages have computed and show."""
     found = current_reports(study_to_read(request, slug))
     return ApiResponse(ReportSerializer(found, many=True).data)
 
 
 def _published(found: Fit) -> list[dict[str, Any]]:
-    """Only what was printed: items and weights."""
+    """Return the categories of published weights, which have only items and weights."""
     said: list[dict[str, Any]] = []
     for category in found.categories.prefetch_related("weights").order_by("position"):
         weights = sorted(category.weights.all(), key=lambda weight: weight.position)

@@ -1,4 +1,4 @@
-"""Results: fits of checklist weights, which never change, and cached reports."""
+"""Stored results: fits of checklist weights, which never change, and cached reports."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from generation.models import Benchmark, Category
 
 
 class Fit(models.Model):
-    """Checklist weights, fitted to a study or published elsewhere. Immutable; a name is given once."""
+    """Checklist weights, fitted to a study or published elsewhere. Immutable, except that a name is given once."""
 
     class Kind(models.TextChoices):
         FITTED = "fitted", _("Fitted here")
@@ -45,7 +45,7 @@ class Fit(models.Model):
 
 
 class CategoryFit(models.Model):
-    """The weights of one category; `diagnostics` is the certificate as calibration.weights states it."""
+    """The weights of one category; `diagnostics` is the certificate (see calibration.statistics.weights.fit)."""
 
     fit = models.ForeignKey(Fit, models.CASCADE, related_name="categories")
     category = models.ForeignKey(Category, models.PROTECT, null=True, blank=True, related_name="category_fits")
@@ -65,7 +65,7 @@ class CategoryFit(models.Model):
 
 
 class FittedWeight(models.Model):
-    """A criterion's weight; the weights of a category sum to 100. low and high are its interval's ends."""
+    """A criterion's weight; the weights of a category sum to 100. `low` and `high` are the ends of its interval."""
 
     category_fit = models.ForeignKey(CategoryFit, models.CASCADE, related_name="weights")
     criterion_key = models.CharField(max_length=100)
@@ -89,7 +89,7 @@ class FittedWeight(models.Model):
 
 
 class Report(models.Model):
-    """A computed result kept under the hash of its data and settings."""
+    """A computed result, cached by the hash of its data and settings."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="reports")
     study = models.ForeignKey(Study, models.CASCADE, null=True, blank=True, related_name="reports")

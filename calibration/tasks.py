@@ -1,4 +1,4 @@
-"""Background work: each task takes ids, may run twice, and leaves what it found in rows."""
+"""Background tasks: each takes primary keys, may run twice, and stores its result in rows."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]
 def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None) -> None:
-    """Fit a study's weights; a refusal is written to the event log, where the weights page finds it."""
+    """Fit a study's weights; a refusal is written to the event log, from which the weights page reads it."""
     row = Study.objects.get(pk=study)
     actor = User.objects.filter(pk=user).first() if user else None
     try:
@@ -36,7 +36,7 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
 
 @shared_task(name="calibration.report_agreement")  # type: ignore[untyped-decorator]
 def report_agreement(study: int, criterion: str) -> None:
-    """Compute an agreement report into the cache; one without an answer is computed, and explained, on the page."""
+    """Compute an agreement report into the cache; if that fails, the page computes it again and explains why."""
     try:
         agreement_report(Study.objects.get(pk=study), criterion)
     except (NothingToRead, NoStatistic, AmbiguousCriterion):
@@ -45,7 +45,7 @@ def report_agreement(study: int, criterion: str) -> None:
 
 @shared_task(name="calibration.build_report")  # type: ignore[untyped-decorator]
 def build_report(study: int, kind: str, asked: dict[str, Any]) -> None:
-    """Compute a report of any kind into the cache, where the page that waits for it finds it."""
+    """Compute a report of any kind into the cache, from which the waiting page reads it."""
     found = report_kind(kind)
     if found is not None:
         report_of(Study.objects.get(pk=study), found, asked)

@@ -1,4 +1,4 @@
-"""Under what circumstances each answer of a study was given: when, how long it took, which side stood first."""
+"""The circumstances of each answer of a study: when it was given, how long it took, which side was shown first."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""The columnar frame that statistics are made of, and the hash by which the same data is known again.
+"""The columnar frame from which statistics are computed, and the hash that identifies the same data.
 
-A frame holds one entry a current score; every array has the same length, and pks stand for rows until labels are asked.
+A frame holds one entry per current score; every array has the same length, and pks identify rows until labels are needed.
 """
 
 import hashlib

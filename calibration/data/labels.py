@@ -1,4 +1,4 @@
-"""A frame's values as labels and answer matrices, the forms that statistics of raters and weights take."""
+"""A frame's values as labels and answer matrices, the input of statistics of raters and weights."""
 
 from dataclasses import dataclass
 

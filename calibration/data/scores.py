@@ -35,13 +35,14 @@ def score_frame(
     repeats: bool = False,
     discredited: bool = False,
 ) -> ScoreFrame:
-    """The current scores that answer tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
+    """Read the current scores of tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
 
     People's answers to tasks with a known answer (gold, controls, training, qualification) are never read. Without
     `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
-    a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several (a
-    jury's, both orders') are read where judges are read by themselves, and left out beside people, where their parts
-    stand already. Verdicts of runs that failed their planted texts are read only where `discredited` ones are asked for.
+    a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several
+    others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
+    people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
+    `discredited` ones are requested.
     """
     keep_derived = not people if keep_derived is None else keep_derived
     assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds)

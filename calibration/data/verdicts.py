@@ -27,7 +27,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class JudgesVerdicts:
-    """How many verdicts a judge gave: `verdicts` count; `discredited` ones are of runs that failed their planted texts."""
+    """A judge's numbers of verdicts: `verdicts` that count, and `discredited` ones of runs that failed canary texts."""
 
     judge: Rater
     verdicts: int
@@ -49,7 +49,7 @@ def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVe
 
 
 def discredited_judges(study: Study) -> list[JudgesVerdicts]:
-    """Those of whose verdicts here some are of runs that failed their planted texts, so that no page counts these."""
+    """List judges with verdicts here from runs that failed their canary texts, which no page counts."""
     return [row for row in judges_by_verdicts(study) if row.discredited]
 
 

@@ -1,6 +1,6 @@
-"""Weights of a study's categories from labelled rows: the computation that a stored fit holds and can repeat.
+"""The computation of a study's weights by category, from labelled rows that a stored fit keeps to repeat it.
 
-Nothing here reads the database; the same rows and settings give the same figures, digit for digit.
+Nothing here reads the database; the same rows and settings give the same figures to the last digit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,10 @@ Progress = Callable[[int, int, str], None]
 
 
 class FitRefused(ValueError):
-    """A fit that cannot be made or stored; the message is one sentence with the remedy.
+    """A fit cannot be computed or stored; the message is one sentence with the remedy.
 
-    `small` names the categories with too few answers, as (category, answers, items); `category` is the one whose
-    numbers have no fit, `family` the parent whose categories cannot be pooled, '' for the whole study.
+    `small` lists the categories with too few answers as (category, answers, items); `category` is the one that cannot
+    be fitted, `family` the parent whose categories cannot be pooled ('' for the whole study).
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class FitRefused(ValueError):
 
 @dataclass(frozen=True)
 class FitSettings:
-    """floor: the smallest raw weight; pool: draw categories toward their parents; draws of the cluster bootstrap."""
+    """floor: the smallest raw weight; pool: pool categories toward their parents; draws: of the cluster bootstrap."""
 
     floor: float = 0.5
     pool: bool = False
@@ -43,9 +43,9 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """One category's rows in labels: answers (n, p) in 0..1, overall (n,) in 0..10, one label a row of each kind.
+    """One category's rows in labels: answers (n, p) in 0..1, overall (n,) in 0..10, one label of each kind per row.
 
-    `raters` is empty where the data only number positions and not persons, `models` where none is named.
+    `raters` is empty if the data number positions instead of persons, `models` if the data name no models.
     """
 
     key: str
@@ -62,7 +62,7 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class FittedCategory:
-    """What is stored of one category; weights sum to 100. With pooling they are the pooled ones."""
+    """The stored result of one category; weights sum to 100 and are the pooled ones if pooling was requested."""
 
     rows: LabelledRows
     certificate: WeightCertificate
@@ -76,7 +76,7 @@ class FittedCategory:
 def fit_categories(
     rows: Sequence[LabelledRows], settings: FitSettings, progress: Progress | None = None
 ) -> list[FittedCategory]:
-    """Certificates of all categories and, when pooling, the weights drawn toward each parent's. Same in, same out."""
+    """Compute the certificates of all categories and, if requested, the pooled weights. Deterministic."""
     certificates = []
     for done, row in enumerate(rows):
         if progress:
@@ -105,7 +105,7 @@ def _certified(row: LabelledRows, settings: FitSettings) -> WeightCertificate:
 
 
 def _pooled(rows: Sequence[LabelledRows], settings: FitSettings) -> dict[str, PooledFits]:
-    """By category key, the pooled fits of the parent it belongs to; an only child is not pooled."""
+    """Map category keys to the pooled fits of their parent; an only child is not pooled."""
     found: dict[str, PooledFits] = {}
     for parent in sorted({row.parent for row in rows}):
         family = [row for row in rows if row.parent == parent]
@@ -137,7 +137,7 @@ def _fitted(row: LabelledRows, certificate: WeightCertificate, pooled: PooledFit
 
 
 def rows_to_json(rows: LabelledRows) -> dict[str, Any]:
-    """The rows as JSON values, each kind of label once and codes into it."""
+    """Convert rows to JSON values: the labels of each kind once, and codes that index them."""
     plain: dict[str, Any] = {
         "parent": rows.parent,
         "items": list(rows.items),
@@ -155,7 +155,7 @@ def rows_to_json(rows: LabelledRows) -> dict[str, Any]:
 
 
 def rows_from_json(key: str, plain: Mapping[str, Any]) -> LabelledRows:
-    """The rows that rows_to_json wrote; KeyError, IndexError, TypeError or ValueError for what it did not."""
+    """Read rows that rows_to_json wrote; raises KeyError, IndexError, TypeError or ValueError for anything else."""
 
     def labels(kind: str) -> tuple[str, ...]:
         return tuple(plain[kind]["labels"][code] for code in plain[kind]["codes"])

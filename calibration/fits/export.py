@@ -1,4 +1,4 @@
-"""A stored fit as JSON with the rows it was made from, and the same fit computed again from that JSON alone."""
+"""The export of a stored fit and its rows as JSON, and the computation of the same fit from that JSON alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FORMAT = "plumbline-fit-1"
 
 
 def fit_to_json(fit: Fit, *, rows: bool = True) -> dict[str, Any]:
-    """A fitted (not a published) fit with all it was made from; without `rows` only its results."""
+    """Convert a fit that was computed here to JSON values, with its rows; without `rows`, only its results."""
     categories = fit.categories.prefetch_related("weights").order_by("position")
     return {
         "format": FORMAT,
@@ -61,7 +61,7 @@ def _results(
     certificate: Mapping[str, Any],
     pooled: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The published shape of a category's result; a figure that has no value (one instruction only) is null."""
+    """Build the exported result of a category; a figure without a value (with a single instruction) is null."""
     fit, left_out, intervals = certificate["fit"], certificate["out_of_sample"], certificate["intervals"]
     found = {
         "category": key,
@@ -95,16 +95,16 @@ def _results(
 
 @dataclass(frozen=True)
 class Refit:
-    """A fit computed again from its export: its results, and the figures that came out differently."""
+    """A fit computed again from its export: its results, and the figures that differ."""
 
     payload: dict[str, Any]
     differences: tuple[str, ...]
 
 
 def refit_from_json(payload: Mapping[str, Any]) -> Refit:
-    """Compute every category of an export again from its own rows and compare with what it states.
+    """Compute every category of an export again from its rows, and compare the results with the exported ones.
 
-    Raises FitRefused where the payload is not an export with its rows.
+    Raises FitRefused if the payload is not an export with rows.
     """
     if payload.get("format") != FORMAT:
         raise FitRefused(f"This is not an exported fit (its format is {payload.get('format')!r}, not {FORMAT!r}).")
@@ -142,5 +142,5 @@ def refit_from_json(payload: Mapping[str, Any]) -> Refit:
 
 
 def certificate_of(category: CategoryFit) -> WeightCertificate:
-    """The stored certificate as the dataclass it was; KeyError for a published fit, which has none."""
+    """Read a stored certificate as a dataclass; KeyError for a published fit, which has none."""
     return certificate_from_dict(category.diagnostics["certificate"])

@@ -1,4 +1,4 @@
-"""Weights that others have published -> a fit under their name, which never changes."""
+"""Weights that others have published, stored as a named fit that never changes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,16 @@ SUM = 100.0
 
 
 class WeightsRefused(ValueError):
-    """Published weights do not fit the benchmark; the message is one sentence."""
+    """Published weights do not match the benchmark; the message is one sentence."""
 
 
 def load_published_weights(
     *, benchmark: Benchmark, name: str, source: str, weights: Mapping[str, Sequence[float]]
 ) -> tuple[Fit, bool]:
-    """The fit called `name` with the weights of each category, by checklist position, and whether it was made now.
+    """Store the weights of each category, by checklist position, as the fit `name`: (fit, whether it is new).
 
-    Categories are named by their key or an alias; weights are scaled to a sum of 100. A fit of that name that
-    is there already must say the same. Raises WeightsRefused.
+    Categories are named by their key or an alias; weights are scaled to a sum of 100. If a fit of that name already
+    exists, it must have the same weights. Raises WeightsRefused.
     """
     categories, rubrics = Categories(benchmark), RubricsOf(benchmark)
     wanted: dict[str, tuple[Category, list[float]]] = {}
@@ -60,7 +60,7 @@ def load_published_weights(
 def _scaled(source: str, key: str, values: Sequence[float]) -> list[float]:
     total = math.fsum(values)
     if not values or min(values) < 0 or not math.isfinite(total) or total <= 0:
-        raise WeightsRefused(f"{source}: the weights of {key!r} are not numbers from 0 up; check the file.")
+        raise WeightsRefused(f"{source}: the weights of {key!r} must be numbers of at least 0; check the file.")
     return [SUM * value / total for value in values]
 
 
@@ -81,5 +81,5 @@ def _compare(fit: Fit, source: str, wanted: Mapping[str, Sequence[float]]) -> No
     )
     if not same:
         raise WeightsRefused(
-            f"{source}: the fit {fit.published_name!r} is there already with other weights; a fit never changes."
+            f"{source}: the fit {fit.published_name!r} already exists with other weights, and a fit never changes."
         )

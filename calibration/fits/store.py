@@ -1,6 +1,6 @@
-"""Run a fit of checklist weights and store it for good with what it was made from.
+"""The computation and permanent storage of a fit of checklist weights, with the data it was computed from.
 
-A stored fit holds its own rows, in labels: it can be repeated to the last digit after the study has gone on.
+A stored fit holds its own rows, in labels, so it can be repeated to the last digit after the study has continued.
 """
 
 import platform
@@ -46,12 +46,10 @@ def run_fit(
     user: User | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit weights to the people's answers of a study and store them; nothing is stored when any category fails.
+    """Fit weights to people's answers in a study and store them; nothing is stored if any category fails.
 
-    The same data, settings and versions give the fit that is already stored.
-
-    Raises FitRefused; `skip_small` leaves out categories with fewer answers than items. NothingToRead where no
-    person has answered the checklist.
+    The same data, settings and versions return the fit that is already stored. `skip_small` leaves out categories with
+    fewer answers than items. Raises FitRefused, and NothingToRead if no person has answered the checklist.
     """
     settings = FitSettings(floor, pool, draws, seed)
     frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
@@ -67,13 +65,13 @@ def run_fit(
 
 
 def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | None:
-    """A stored fit of the same data with the same settings and versions: it could not come out differently."""
+    """Find a stored fit of the same data with the same settings and versions, which give the same result."""
     fits = Fit.objects.filter(study=study, data_hash=hashed, kind=Fit.Kind.FITTED)
     return next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
 
 
 def labelled_rows(frame: ScoreFrame, rows: Sequence[CategoryRows]) -> list[LabelledRows]:
-    """The frame's complete checklist answers by category, in labels that mean the same in any database."""
+    """Convert the frame's complete checklist answers to labels that mean the same in any database, by category."""
     slots = set(
         Rater.objects.filter(pk__in=np.unique(frame.rater).tolist(), kind=Rater.Kind.SLOT).values_list("pk", flat=True)
     )
@@ -98,7 +96,7 @@ def _in_labels(frame: ScoreFrame, row: CategoryRows, slots: set[int]) -> Labelle
 
 
 def _large_enough(rows: Sequence[LabelledRows], skip_small: bool) -> tuple[list[LabelledRows], dict[str, int]]:
-    """The categories with at least as many answers as items, and the counts of the others."""
+    """Return the categories with at least as many answers as items, and the numbers of answers of the others."""
     small = [row for row in rows if len(row.overall) < len(row.items)]
     kept = [row for row in rows if len(row.overall) >= len(row.items)]
     if small and (not skip_small or not kept):
@@ -153,7 +151,7 @@ def _store(
 
 
 def _weight_rows(category: CategoryFit, one: FittedCategory) -> list[FittedWeight]:
-    """The interval stored is the one over instructions; a pooled weight has none of its own."""
+    """Build the rows of weights. The stored interval is the one over instructions; a pooled weight has none."""
     intervals = one.certificate.intervals.get("instruction") if one.pooled is None else None
     stated = intervals is not None and intervals.interval_kind != "none"
     at_floor = [raw <= one.certificate.fit.floor + 1e-9 for raw in one.raw_weights]
@@ -181,7 +179,7 @@ def _diagnostics(one: FittedCategory) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computes a fit; this program's with the commit it runs from, where that is known."""
+    """Return the versions of the software that computes a fit; this program's includes its commit if that is known."""
     found = {"python": platform.python_version(), "plumbline": code_version()}
     for package in ("numpy", "scipy"):
         try:

@@ -1,4 +1,4 @@
-"""What every command about one study does first: find it in its workspace."""
+"""The base of commands about one study: it finds the study in its workspace."""
 
 from typing import Any
 
@@ -15,11 +15,13 @@ class StudyCommand(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", nargs="?" if self.study_optional else None, default="", help="The study's slug.")
-        parser.add_argument("--workspace", default="", help="The workspace's slug; needed where there are several.")
+        parser.add_argument(
+            "--workspace", default="", help="The workspace's slug; required if there are several workspaces."
+        )
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
 
     def study_of(self, options: dict[str, Any]) -> Study:
-        """The study named on the command line; CommandError says which there are."""
+        """Find the study named on the command line; otherwise raise CommandError with a list of the studies."""
         try:
             workspace = workspace_for_command(options["workspace"])
         except UnknownWorkspace as error:

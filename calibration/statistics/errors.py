@@ -1,4 +1,4 @@
-"""Why a statistic has no answer: one named error for each reason, never a NaN. PURE."""
+"""The reasons why a statistic is undefined: one named error for each, never a NaN. PURE."""
 
 
 class NoStatistic(ValueError):
@@ -6,7 +6,7 @@ class NoStatistic(ValueError):
 
 
 class TooFewRatings(NoStatistic):
-    """Fewer ratings than the quantity needs; `n` were given and `needed` is the least."""
+    """There are fewer ratings than the quantity needs: `n` were given, and `needed` is the minimum."""
 
     def __init__(self, n: int, needed: int, what: str = "ratings") -> None:
         self.n = n
@@ -16,7 +16,7 @@ class TooFewRatings(NoStatistic):
 
 
 class ConstantScores(NoStatistic):
-    """Every score is the same, so that a share of explained variance or a correlation has no meaning."""
+    """Every score is the same, so explained variance and correlations are undefined."""
 
     def __init__(self, what: str, value: float) -> None:
         self.what = what
@@ -28,7 +28,7 @@ class ConstantScores(NoStatistic):
 
 
 class NoDisagreementPossible(NoStatistic):
-    """Only one value was ever used, so that chance alone already gives full agreement."""
+    """Only one value was ever used, so chance alone already gives full agreement."""
 
     def __init__(self, value: object, n: int) -> None:
         self.value = value
@@ -40,7 +40,7 @@ class NoDisagreementPossible(NoStatistic):
 
 
 class OutOfRange(NoStatistic):
-    """A value that is not finite or lies off the range a quantity is defined on."""
+    """A value is not finite or lies outside the range on which a quantity is defined."""
 
     def __init__(self, what: str, low: float, high: float, found: float) -> None:
         self.what = what
@@ -60,7 +60,7 @@ class MissingCells(NoStatistic):
 
 
 class RepeatedCell(NoStatistic):
-    """One rater has more than one rating of one item where one is expected."""
+    """A rater has more than one rating of an item where one is expected."""
 
     def __init__(self, item: object, rater: object) -> None:
         self.item = item

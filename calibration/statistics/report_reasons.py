@@ -1,4 +1,4 @@
-"""Why a report of this program has nothing to say of a study, beside the reasons of the statistics themselves. PURE."""
+"""The reasons, in addition to those of the statistics, why a report has no result for a study. PURE."""
 
 from calibration.statistics.errors import NoStatistic
 
@@ -48,11 +48,11 @@ class TooFewModelMeans(NoStatistic):
 
 
 class TooFewAnswers(NoStatistic):
-    """Nobody has answered enough for a rate of their own."""
+    """No rater has given enough answers for a rate of their own."""
 
 
 class NeverRepeated(NoStatistic):
-    """Nobody was asked the same thing twice."""
+    """No rater was given the same task twice."""
 
 
 class AboutVerdicts(NoStatistic):
@@ -64,11 +64,11 @@ class NoSharedTasks(NoStatistic):
 
 
 class NoPooling(NoStatistic):
-    """One category has no family to be drawn toward."""
+    """There is only one category, so there is no family to pool its weights with."""
 
 
 class NoJudge(NoStatistic):
-    """Nobody but people has rated."""
+    """No judge has rated."""
 
 
 class NeverSwapped(NoStatistic):

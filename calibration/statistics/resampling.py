@@ -26,7 +26,7 @@ CountedStatistic: TypeAlias = Callable[[FloatArray], tuple[FloatArray, BoolArray
 """Counts (draws, clusters) -> values (draws, quantities) and whether each draw defines them (draws,)."""
 
 MIN_CLUSTERS = 20
-"""Under this many clusters no 95 % interval is stated: too few draws differ for its ends to mean that."""
+"""With fewer clusters, no 95 % interval is stated, because too few draws differ for its ends to be reliable."""
 
 COUNTS_AT_ONCE = 4_000_000
 

@@ -38,9 +38,9 @@ class Share:
 def mean_shares(
     parts: Sequence[BoolArray | FloatArray], clusters: Labels | None, *, draws: int, seed: int
 ) -> tuple[Share, ...]:
-    """The mean of each array (n,), all resampled together; without clusters every entry is its own.
+    """Compute the mean of each array (n,), all resampled together; without clusters every entry is its own cluster.
 
-    An array of booleans is a share of entries that hold.
+    The mean of a boolean array is a share of true entries.
     """
     n = parts[0].size
     if clusters is not None and len(clusters) != n:
@@ -68,7 +68,7 @@ def mean_shares(
 
 
 def chosen(clusters: Labels | None, mask: BoolArray) -> Labels | None:
-    """The cluster labels where `mask` holds."""
+    """Return the cluster labels where `mask` is true."""
     if clusters is None:
         return None
     if len(clusters) != mask.size:

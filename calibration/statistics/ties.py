@@ -1,7 +1,7 @@
-"""Which numbers are equal: means of the same answers differ in their last digits by the order in which they are added.
+"""Equality of numbers: means of the same answers differ in their last digits by the order in which they are added.
 
-PURE. 8.6 and 8.600000000000001 are one score. Whatever ranks, counts matches or names a best value decides here what is
-a tie, so that neither the order of rows nor the rounding of a sum moves a rank.
+PURE. 8.6 and 8.600000000000001 are the same score. All code that ranks, counts matches or names a best value decides ties
+here, so that neither the order of rows nor the rounding of a sum changes a rank.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from calibration.statistics.resampling import FloatArray, IntArray
 
 OWN, LARGEST = 1e-9, 1e-11
-"""Two numbers are equal that differ by at most 1e-9 of the larger of them, or by 1e-11 of the largest of all (or of 1)."""
+"""Two numbers are equal if they differ by at most 1e-9 of the larger one, or by 1e-11 of the largest of all (or of 1)."""
 
 
 def settle_ties(values: FloatArray) -> FloatArray:
-    """The finite values (n,) with those that are equal but for rounding made the same number, the smallest of them."""
+    """Replace finite values (n,) that are equal except for rounding by the smallest of them."""
     array = np.asarray(values, dtype=np.float64)
     if array.size < 2:
         return array

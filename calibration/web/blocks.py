@@ -1,7 +1,6 @@
-"""What a result page is made of: an answer, then blocks of a figure, a table and the words around them.
+"""The parts of a result page: an answer, then blocks that hold a figure, a table and the text around them.
 
-A block's figure and table can be taken away as files; a table holds exact values and shows only the digits that
-they warrant.
+A block's figure and table can be downloaded as files. A table holds exact values and shows only significant digits.
 """
 
 import csv
@@ -17,9 +16,9 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column: words where `digits` is None, else numbers shown with so many decimals.
+    """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
-    `names` says what the page writes for a key; the file keeps the key.
+    `names` maps keys to the names that the page shows; the file keeps the keys.
     """
 
     label: str
@@ -27,7 +26,7 @@ class Column:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, value: Any) -> str:
-        """A cell as the page writes it; a missing value is a dash, words among numbers stay words."""
+        """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""
         if value is None or value == "":
             return "–"
         if self.digits is None or isinstance(value, str):
@@ -43,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of exact values under columns; the first column names the row. The page shows the first MOST_ROWS."""
+    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -64,7 +63,7 @@ class Table:
         return max(0, len(self.rows) - MOST_ROWS)
 
     def as_csv(self) -> str:
-        """Every row with every digit. A text that a spreadsheet would run as a formula gets an apostrophe."""
+        """Return every row with every digit. Text that a spreadsheet would run as a formula gets an apostrophe."""
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow([column.label for column in self.columns])
@@ -75,7 +74,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Block:
-    """One result: `reason` says, in a sentence, why there is none. `key` names its files; `notes` are sentences."""
+    """One result; where there is none, `reason` says why in a sentence. `key` names its files; `notes` are sentences."""
 
     key: str
     title: str
@@ -90,7 +89,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Choice:
-    """A menu above the blocks: the query's name, its label, the options (value, words) and the one chosen."""
+    """A menu above the blocks: the query parameter's name, its label, the options (value, text) and the chosen value."""
 
     name: str
     label: str
@@ -100,7 +99,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """A page that answers one question. `opening` is the answer in a sentence with its interval."""
+    """A page that answers one question. `opening` is the answer in one sentence, with its interval."""
 
     title: str
     opening: str

@@ -1,7 +1,8 @@
-"""What the newest stored reports say of a study's raters, for its live desk.
+"""The figures about raters on a study's dashboard, from the newest stored reports.
 
-A small study's reports are computed at once. A large one's are never computed while the desk waits: the figures say how
-old they are, and a report older than the last answer is asked for again from a worker, at most once in a while.
+A small study's reports are computed at once. A large study's reports are never computed while the dashboard waits: the
+figures state their age, and a report that is older than the last answer is recomputed by a worker, at most once in
+AGAIN_AFTER.
 """
 
 from collections.abc import Mapping
@@ -41,12 +42,13 @@ from core.background import send_after_commit
 AGAIN_AFTER = timedelta(minutes=2)
 MOST_NAMED = 5
 FLAT_FROM, FIRST_SIDE_P, FAST_FROM = 0.5, 0.01, 0.2
-"""A rater is named who answers half of the tasks alike, prefers a side at p < 0.01, or is fast in a fifth of them."""
+"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, or
+a fifth of the tasks done too fast."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A quantity with its interval in words."""
+    """A quantity and its interval in words."""
 
     name: str
     words: str
@@ -54,9 +56,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class DeskFigures:
-    """`named` are raters to look at, and why; `since` is when the figures were computed, None before the first.
+    """The figures of the dashboard.
 
-    `weights` is the newest fit's sentence, '' where there is none.
+    `named` are raters who need attention, with the reason; `since` is when the figures were computed, None before the
+    first time. `weights` is the sentence about the newest fit, '' if there is none.
     """
 
     figures: list[Figure]
@@ -67,13 +70,13 @@ class DeskFigures:
 
 
 def newest(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
-    """The last stored report of these settings, whatever has been answered since."""
+    """Return the last stored report with these settings, even if there are newer answers."""
     wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
     return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
 
 
 def refresh_small(study: Study) -> None:
-    """Compute what is computed in a moment; counts no more scores than decide that."""
+    """Compute the reports that are quick to compute; count only as many scores as that decision needs."""
     if is_large(study):
         return
     scores = Score.objects.filter(assignment__task__study=study)[: SLOW_SCORES + 1].count()
@@ -87,7 +90,7 @@ def refresh_small(study: Study) -> None:
 
 
 def desk_figures_of(study: Study) -> DeskFigures:
-    """What is stored, in a few queries, none of them over scores."""
+    """Read the stored figures, in a few queries of which none reads scores."""
     agreement = newest(study, "agreement", {"criterion": "", "draws": DRAWS, "seed": 0})
     raters = newest(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
@@ -110,7 +113,7 @@ def desk_figures_of(study: Study) -> DeskFigures:
 
 
 def _last_answer(study: Study) -> datetime | None:
-    """When the study was last answered, as far as its kept counts know where it is large."""
+    """When the study was last answered; for a large study, according to its stored counts."""
     kept = DeskTally.objects.filter(study=study).first()
     if kept is None:
         found = Assignment.objects.filter(rater__study=study).aggregate(last=Max("submitted_at"))["last"]
@@ -120,12 +123,12 @@ def _last_answer(study: Study) -> datetime | None:
 
 
 def _named(report: Plain) -> list[tuple[str, str]]:
-    """Raters whose habits a lead should look at, with the reason."""
+    """List the raters whose behaviour needs a lead's attention, with the reason."""
     rows: list[tuple[str, str]] = []
     for row in _rows(report, "same_answers"):
         if row["tasks"] >= 10 and row["flat_tasks"] >= FLAT_FROM * row["tasks"]:
             share = {"n": row["flat_tasks"], "m": row["tasks"]}
-            rows.append((row["rater"], _("one answer to every item in %(n)d of %(m)d tasks") % share))
+            rows.append((row["rater"], _("gives every item the same answer in %(n)d of %(m)d tasks") % share))
     for row in _rows(report, "sides"):
         if row["p"] < FIRST_SIDE_P:
             rows.append(
@@ -139,13 +142,15 @@ def _named(report: Plain) -> list[tuple[str, str]]:
             rows.append(
                 (
                     row["rater"],
-                    _("reads %(share)d %% of tasks in under a quarter of the usual time")
+                    _("completes %(share)d %% of tasks in less than a quarter of the usual time")
                     % {"share": round(100 * row["fast"])},
                 )
             )
     for row in _rows(report, "controls"):
         if row["low"] is not None and row["low"] > 0.2:
-            rows.append((row["rater"], _("fails %(share)d %% of checks") % {"share": round(100 * row["value"])}))
+            rows.append(
+                (row["rater"], _("fails %(share)d %% of quality checks") % {"share": round(100 * row["value"])})
+            )
     return rows[: MOST_NAMED * 2]
 
 
@@ -155,7 +160,7 @@ def _rows(report: Plain, part: str) -> list[dict[str, Any]]:
 
 
 def ask_again(study: Study) -> None:
-    """Have a worker compute the reports, unless it was asked a moment ago."""
+    """Have a worker compute the reports, unless one was asked within AGAIN_AFTER."""
     if not cache.add(f"desk-figures:{study.pk}", timezone.now().isoformat(), AGAIN_AFTER.total_seconds()):
         return
     send_after_commit("calibration.report_agreement", study.pk, "")
@@ -166,7 +171,7 @@ def ask_again(study: Study) -> None:
 @results_page
 @never_cache
 def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
-    """Agreement, accuracy and consistency as last computed, and raters to look at."""
+    """Show agreement, accuracy and consistency as last computed, and the raters who need attention."""
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     found = desk_figures_of(study)

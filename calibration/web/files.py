@@ -1,4 +1,4 @@
-"""The figures and tables of the pages on weights and agreement as files: the same blocks that other pages are made of."""
+"""The figures and tables of the weights page and the agreement page as blocks that can be downloaded as files."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,20 @@ from calibration.web.weights.page import FitPage
 
 
 def panel_file(blocks: Sequence[Block], name: str, study: Study) -> HttpResponse:
-    """'<block>.svg', '.png' or '.csv' of these blocks; 404 where there is none."""
+    """Serve '<block>.svg', '.png' or '.csv' of these blocks; 404 if there is none."""
     return file_of(ResultPage("", "", blocks, []), name, study)
 
 
 def weights_blocks(page: FitPage) -> list[Block]:
-    """ "overview" and "weights-1", "weights-2", ... in the order of the page's categories."""
+    """Build "overview" and "weights-1", "weights-2", ... in the order of the page's categories."""
     overview = Table(
         [
             Column(gettext("Category")),
             Column("n", 0),
             Column(gettext("Instructions"), 0),
             Column("R²", 2),
-            Column(gettext("R² unseen"), 2),
-            Column(gettext("Equal weights, unseen"), 2),
+            Column(gettext("R², held out"), 2),
+            Column(gettext("Equal weights, held out"), 2),
             Column(gettext("At the floor"), 0),
         ],
         [
@@ -62,7 +62,7 @@ def weights_blocks(page: FitPage) -> list[Block]:
 
 
 def agreement_blocks(panel: AgreementPanel) -> list[Block]:
-    """ "judges", "criteria" and "matrix", those that the page has."""
+    """Build "judges", "criteria" and "matrix", as far as the page has them."""
     ends = Column(gettext("From"), 3), Column(gettext("To"), 3)
     judges = Table(
         [Column(gettext("Judge")), Column(gettext("Leave-one-out"), 3), *ends, Column(gettext("Tasks"), 0)],
@@ -90,7 +90,7 @@ def agreement_blocks(panel: AgreementPanel) -> list[Block]:
 
 
 def matrix_pairs(panel: AgreementPanel) -> list[list[object]]:
-    """Every two raters once, however many there are."""
+    """List every pair of raters once: names, Pearson, Spearman, number of tasks."""
     found = panel.report["matrix"]
     if not found:
         return []

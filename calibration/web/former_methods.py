@@ -1,4 +1,4 @@
-"""The names that method notes had in addresses before their files moved; each leads on to the present one."""
+"""Names that method notes had in addresses before their files moved; each redirects to the present one."""
 
 FORMER = {
     "calibration.agreement": "calibration.statistics.agreement.coefficients",

@@ -1,4 +1,4 @@
-"""The page behind 'computed by': the code of a method, as it runs here."""
+"""The page behind "Computed by": the source code of a method as it runs here."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,7 +13,7 @@ from calibration.web.method_source import method_source
 @require_safe
 @results_page
 def method(request: HttpRequest, module: str) -> HttpResponse:
-    """Show one of the files that may be shown; a former name leads to the present one, any other is a 404."""
+    """Show a file that may be shown; a former name redirects to the present one, any other name is a 404."""
     if module in FORMER:
         return redirect("calibration:method", FORMER[module], permanent=True)
     found = method_source(module)

@@ -1,4 +1,4 @@
-"""The source of the functions behind a number, as the method notes show it: what each file says and does."""
+"""The source of the functions that compute a number, as the method notes show it."""
 
 import ast
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from functools import cache
 from django.conf import settings
 
 PACKAGES = ("calibration.statistics", "generation.text_metrics", "judging.scores")
-"""All files of these packages may be shown: mathematics that reads neither settings nor rows."""
+"""Packages whose files may all be shown: they compute, and read neither settings nor rows."""
 FILES = ("judging.methods.canaries", "judging.methods.combining", "judging.methods.pairs.composite")
 """Files of other packages that may be shown."""
 
 
 @cache
 def shown() -> frozenset[str]:
-    """The modules whose source a page may show."""
+    """Return the modules whose source a page may show."""
     found = set(FILES)
     for package in PACKAGES:
         folder = settings.BASE_DIR.joinpath(*package.split("."))
@@ -25,7 +25,7 @@ def shown() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Part:
-    """A function or class of a file, or what stands between them ("name" empty); `line` is its first, from 1."""
+    """A function or class of a file, or the code between them (`name` is empty); `line` is its first line, from 1."""
 
     name: str
     signature: str
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True)
 class MethodSource:
-    """A file: what it says of itself, its parts in order, and which of the files shown it builds on."""
+    """A file: its docstring, its parts in order, and the shown modules that it imports."""
 
     module: str
     about: str
@@ -50,7 +50,7 @@ class MethodSource:
 
 @cache
 def method_source(module: str) -> MethodSource | None:
-    """None where the module is not one that is shown."""
+    """Read a module's source; None if the module may not be shown."""
     if module not in shown():
         return None
     path = settings.BASE_DIR.joinpath(*module.split(".")).with_suffix(".py")
@@ -66,7 +66,7 @@ def method_source(module: str) -> MethodSource | None:
 
 
 def _parts(tree: ast.Module, lines: list[str]) -> tuple[Part, ...]:
-    """The file cut into its definitions and the lines between them, its docstring left out; no line is lost."""
+    """Split the file, without its docstring, into definitions and the lines between them; no line is lost."""
     found: list[Part] = []
     done = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
     for node in tree.body:

@@ -1,4 +1,4 @@
-"""Serving a result page: the report from the cache or a worker, the page made of it, and its files."""
+"""The serving of result pages: the report comes from the cache or a worker, and becomes a page or one of its files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charse
 
 @dataclass(frozen=True)
 class PageKind:
-    """A page: its report, the settings that the address asks for, and how a report becomes a page.
+    """A page: its report, the settings that the address asks for, and the function that turns a report into a page.
 
-    `build` is the background task that computes the report where a worker must, by default calibration's; `links` are
-    addresses beside the page, (name of the address, words). A page `about_judges` says whose verdicts it leaves out.
+    `build` is the background task that computes a report that takes long; `links` are related pages as (URL name,
+    text). A page `about_judges` says whose verdicts it leaves out.
     """
 
     report: ReportKind
@@ -54,7 +54,7 @@ def result_view(kind: PageKind) -> Callable[..., HttpResponse]:
 
 
 def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
-    """The page of a study's report, one of its files with ?file=, or a note that a worker is at it."""
+    """Serve the page of a study's report, one of its files (?file=), or a note that it is being computed."""
     settings = kind.settings(study, request.GET.dict())
     report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
     page = kind.page(study, report) if report is not None else None
@@ -82,7 +82,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
 def ready_report(
     study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool, build: str = "calibration.build_report"
 ) -> Plain | None:
-    """The report, computed here where that is quick; None while a worker computes it."""
+    """Return the report, computing it here if that is quick; None while a worker computes it."""
     found = known(study, kind, settings)
     if found is not None:
         return found
@@ -94,7 +94,7 @@ def ready_report(
 
 
 def file_of(page: ResultPage, name: str, study: Study) -> HttpResponse:
-    """'<block>.svg', '.png' or '.csv' as a download; 404 where there is no such figure or table."""
+    """Serve '<block>.svg', '.png' or '.csv' as a download; 404 if there is no such figure or table."""
     key, _, suffix = name.rpartition(".")
     block = page.block(key)
     content = _content(block, suffix) if block and suffix in SUFFIXES else None

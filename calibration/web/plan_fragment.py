@@ -1,4 +1,4 @@
-"""What a draft study will be able to say, what it takes and what it costs: beside the form of its set-up page."""
+"""The plan of a draft study on its setup page: expected precision, hours and cost."""
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -26,7 +26,7 @@ MOST_ITEMS = 20
 
 @dataclass(frozen=True)
 class Width:
-    """One figure of the plan: what is expected and between which ends."""
+    """One figure of the plan: the expected value and the ends of its interval."""
 
     name: str
     value: float
@@ -35,16 +35,16 @@ class Width:
 
     @property
     def digits(self) -> int:
-        """Digits after the point, no finer than the interval warrants."""
+        """Number of decimals, no more than the interval justifies."""
         return 0 if self.high > 1.5 else 2
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The figures of the fragment; `widths` are empty where nothing of the kind can be said.
+    """The figures of the fragment; `widths` is empty if no interval can be predicted.
 
-    `expected` raters are what the lead said where they are fewer than the answers a task and so `raters` had to be
-    counted; 0 otherwise.
+    `expected` is the number of raters that the lead entered if it is below the overlap, so that the plan assumes
+    `raters` instead; otherwise 0. `short` is the number of ratings that the quota leaves unfilled.
     """
 
     size: StudySize
@@ -63,7 +63,7 @@ class StudyPlan:
 
 
 def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bool]:
-    """(raters, whether that is our guess): what the lead expects, else what the quota makes necessary, else overlap."""
+    """Return (raters, whether it is a guess): as the lead expects, else as the quota requires, else by the overlap."""
     expected = study.policies.get("plan", {}).get("raters")
     if expected:
         return max(int(expected), overlap), False
@@ -74,7 +74,7 @@ def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bo
 
 
 def plan_of_study(study: Study) -> StudyPlan | None:
-    """The plan of the study as it is saved; None where its choices make no task.
+    """Plan the study as it is saved; None if its choices yield no task.
 
     Raises BadPolicy, and NoStatistic for choices that no study can have.
     """
@@ -101,7 +101,7 @@ def plan_of_study(study: Study) -> StudyPlan | None:
 
 
 def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> PlannedStudy:
-    """The study as the planner knows one: every model answers every instruction."""
+    """Describe the study for the planner, which assumes that every model answers every instruction."""
     try:
         pay = Decimal(str(study.policies.get("plan", {}).get("hourly_pay", "0")))
     except InvalidOperation:
@@ -124,13 +124,13 @@ def _widths(study: Study, plan: Plan) -> list[Width]:
     def width(name: str, one: Expected) -> Width:
         return Width(name, one.value, one.low, one.high)
 
-    names = {"leave_one_out": _("Agreement of raters"), "alpha": _("Krippendorff's alpha")}
+    names = {"leave_one_out": _("Agreement between raters"), "alpha": _("Krippendorff's alpha")}
     found = [width(names[name], one) for name, one in plan.agreement.items()]
     found += [width(_("Consistency of the study"), one) for one in plan.consistency]
     found += [width(_("Consistency of one rater"), one) for one in plan.consistency_of_rater]
     if study.kind == Study.Kind.CHECKLIST and plan.weights:
         widest = max(plan.weights, key=lambda one: one.width)
-        found.append(width(_("Weight of an item, points of 100"), widest))
+        found.append(width(_("Weight of an item (out of 100)"), widest))
     return found
 
 
@@ -138,7 +138,7 @@ def _widths(study: Study, plan: Plan) -> list[Width]:
 @results_page
 @never_cache
 def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
-    """The plan of a study as it is saved now: tasks, hours, cost, and how wide its intervals will be."""
+    """Show the plan of a study as it is saved now: tasks, hours, cost and the expected width of its intervals."""
     study = study_read_by(cast(User, request.user), slug)
     context: dict[str, object] = {"study": study}
     try:
@@ -147,6 +147,6 @@ def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
         context["problem"] = for_reader(problem)
     except (NoStatistic, OutOfRange):
         context["problem"] = _(
-            "No plan can be made of these numbers; check the answers a task, the raters expected and the shares."
+            "The plan cannot be computed from these numbers; check the ratings per task, the expected raters and the shares."
         )
     return render(request, "calibration/_plan.html", context)

@@ -1,4 +1,4 @@
-"""The page that plans a study: what is asked, and what the planned study would show, take and cost."""
+"""The planner page: the form, and the precision, hours and cost to expect of the planned study."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -41,27 +41,24 @@ def _share(label: Any, help_text: Any = "") -> forms.FloatField:
 
 
 class PlannerForm(forms.Form):
-    """What a lead plans, and how ratings are assumed to vary."""
+    """The size of the planned study, and the assumed variation of its ratings."""
 
     instructions = _whole(gettext_lazy("Instructions"), 1, 5000)
     models = _whole(gettext_lazy("Models"), 1, 100)
-    raters = _whole(gettext_lazy("Raters"), 1, 5000, gettext_lazy("At least as many as the raters of each response."))
-    overlap = _whole(gettext_lazy("Raters of each response"), 1, 50)
+    raters = _whole(gettext_lazy("Raters"), 1, 5000, gettext_lazy("No fewer than the raters per response."))
+    overlap = _whole(gettext_lazy("Raters per response"), 1, 50)
     items = _whole(gettext_lazy("Checklist items"), 1, 40)
-    repeat_share = _share(gettext_lazy("Share of tasks asked again"), gettext_lazy("From 0 to 1."))
-    words_per_response = _whole(gettext_lazy("Words of a response"), 0, 100_000)
-    words_per_instruction = _whole(gettext_lazy("Words of an instruction"), 0, 100_000)
-    seconds_per_answer = forms.FloatField(
-        label=gettext_lazy("Seconds to answer one question"), min_value=0, max_value=600
-    )
-    hourly_pay = forms.DecimalField(
-        label=gettext_lazy("Pay for an hour"), min_value=0, max_value=10_000, decimal_places=2
-    )
+    repeat_share = _share(gettext_lazy("Share of repeated tasks"), gettext_lazy("From 0 to 1."))
+    words_per_response = _whole(gettext_lazy("Words per response"), 0, 100_000)
+    words_per_instruction = _whole(gettext_lazy("Words per instruction"), 0, 100_000)
+    seconds_per_answer = forms.FloatField(label=gettext_lazy("Seconds per question"), min_value=0, max_value=600)
+    hourly_pay = forms.DecimalField(label=gettext_lazy("Hourly pay"), min_value=0, max_value=10_000, decimal_places=2)
     agreement = _share(
-        gettext_lazy("Correlation of two raters"), gettext_lazy("Of their overall scores of the same response, 0 to 1.")
+        gettext_lazy("Correlation between two raters"),
+        gettext_lazy("Between their overall scores for the same response, from 0 to 1."),
     )
     repeat_agreement = _share(
-        gettext_lazy("Share of repeats answered alike"), gettext_lazy("By the same rater, from 0 to 1.")
+        gettext_lazy("Share of repeats with the same answer"), gettext_lazy("By the same rater, from 0 to 1.")
     )
 
     def clean(self) -> dict[str, Any]:
@@ -69,12 +66,14 @@ class PlannerForm(forms.Form):
         if self.errors:
             return values
         if values["overlap"] > values["raters"]:
-            self.add_error("overlap", gettext("There cannot be more raters of a response than raters in all."))
+            self.add_error("overlap", gettext("A response cannot have more raters than the study has."))
             return values
         total = values["instructions"] * values["models"] * values["overlap"]
         if total > MOST_RATINGS:
             raise forms.ValidationError(
-                gettext("This plan has %(n)d ratings; the planner simulates up to %(most)d. Plan a part of it.")
+                gettext(
+                    "This plan has %(n)d ratings, but the planner simulates at most %(most)d. Plan a part of the study."
+                )
                 % {"n": total, "most": MOST_RATINGS}
             )
         return values
@@ -91,7 +90,7 @@ class PlannerForm(forms.Form):
 
 
 def starting_values(study: Study) -> dict[str, Any]:
-    """The study as it stands: its sizes, and agreement as measured where it has been."""
+    """Return the form's initial values: the study's present size, and its agreement if that has been measured."""
     found: dict[str, Any] = {
         "instructions": 40,
         "models": 5,
@@ -126,7 +125,7 @@ def starting_values(study: Study) -> dict[str, Any]:
 
 
 def _measured(study: Study) -> dict[str, Any]:
-    """Agreement of two raters and of repeats, from reports that pages have already made."""
+    """Read the agreement between raters and of repeats from reports that are already stored."""
     measured: dict[str, Any] = {}
     for settings in ({"criterion": "", "draws": 1000, "seed": 0},):
         agreement = known_report(study, "agreement", settings)
@@ -141,13 +140,13 @@ def _measured(study: Study) -> dict[str, Any]:
 
 
 def plan_page(form: PlannerForm) -> ResultPage | str:
-    """The plan as a page, or why it cannot be made. Raises nothing."""
+    """Build the page of the plan, or return a sentence that says why there is none. Raises nothing."""
     study, assumed = form.planned(), form.assumed()
     try:
         plan = plan_study(study, assumed, simulations=SIMULATIONS)
         by_overlap = _by_overlap(study, assumed)
     except NoStatistic:
-        return gettext("This plan cannot be simulated; plan more responses or more raters of each.")
+        return gettext("This plan cannot be simulated; plan more responses or more raters per response.")
     return ResultPage(
         title=planner_title(),
         opening=_opening(plan),
@@ -160,7 +159,7 @@ def plan_page(form: PlannerForm) -> ResultPage | str:
 
 
 def planner_title() -> str:
-    return gettext("What would a study show, take and cost?")
+    return gettext("How precise would a study be, and what would it cost?")
 
 
 def _opening(plan: Plan) -> str:
@@ -170,15 +169,15 @@ def _opening(plan: Plan) -> str:
         "each": number(plan.hours_per_rater, 0.1),
         "cost": f"{plan.cost:,.2f}",
     }
-    said = gettext("%(assignments)d answers take %(hours)s hours, %(each)s for each rater, and cost %(cost)s.") % words
+    said = gettext("%(assignments)d ratings take %(hours)s hours, %(each)s per rater, and cost %(cost)s.") % words
     alpha = plan.agreement.get("alpha")
     if alpha is not None:
-        said += " " + gettext("Agreement (alpha) would be known as %(alpha)s.") % {"alpha": _said(alpha)}
+        said += " " + gettext("The expected agreement (alpha) is %(alpha)s.") % {"alpha": _said(alpha)}
     return said
 
 
 def _about(plan: Plan) -> str:
-    return gettext("Means over %(n)d simulated studies; %(repeats)d of the answers are repeats.") % {
+    return gettext("These are means over %(n)d simulated studies; %(repeats)d of the ratings are repeats.") % {
         "n": plan.simulations,
         "repeats": plan.repeats,
     }
@@ -189,25 +188,26 @@ def _said(one: Expected) -> str:
 
 
 def _intervals(plan: Plan) -> Block:
-    title = gettext("Intervals to expect")
+    title = gettext("Expected intervals")
     rows: list[tuple[str, Expected]] = []
     if "alpha" in plan.agreement:
         rows.append((gettext("Agreement, alpha"), plan.agreement["alpha"]))
         rows.append((gettext("Agreement, leave-one-out"), plan.agreement["leave_one_out"]))
-    rows += [(gettext("Repeats answered alike, all raters"), one) for one in plan.consistency]
-    rows += [(gettext("Repeats answered alike, one rater"), one) for one in plan.consistency_of_rater]
+    rows += [(gettext("Repeats with the same answer, all raters"), one) for one in plan.consistency]
+    rows += [(gettext("Repeats with the same answer, one rater"), one) for one in plan.consistency_of_rater]
     rows += [(gettext("R² of the weights"), one) for one in plan.r2]
     if not rows:
         return Block(
             "intervals",
             title,
-            reason=gettext("With one rater of each response and no repeats, nothing about agreement can be known."),
+            reason=gettext("With one rater per response and no repeats, agreement cannot be measured."),
         )
     return Block(
         "intervals",
         title,
         figure=interval_bars([Bar(name, *_ends(one)) for name, one in rows], title=title, x_title=gettext("Value")),
-        caption=gettext("Lines are the ends to expect, 95 %% intervals where there are 20 instructions or more.") % {},
+        caption=gettext("Lines show the expected intervals; with 20 instructions or more they are 95 %% intervals.")
+        % {},
         table=_table(gettext("Quantity"), rows),
     )
 
@@ -230,24 +230,28 @@ def _table(head: str, rows: list[tuple[str, Expected]]) -> Table:
 
 
 def _weights(plan: Plan) -> Block:
-    title = gettext("Checklist weights to expect")
+    title = gettext("Expected checklist weights")
     if not plan.weights:
-        return Block("weights", title, reason=gettext("Fewer ratings than items: no weights could be fitted."))
+        return Block(
+            "weights", title, reason=gettext("There are fewer ratings than items, so no weights could be fitted.")
+        )
     rows = [(gettext("Item %(n)d") % {"n": place}, one) for place, one in enumerate(plan.weights, start=1)]
     figure = interval_bars(
-        [Bar(name, *_ends(one)) for name, one in rows], title=title, x_title=gettext("Share of the weight, of 100")
+        [Bar(name, *_ends(one)) for name, one in rows],
+        title=title,
+        x_title=gettext("Share of the total weight (out of 100)"),
     )
     return Block("weights", title, figure=figure, table=_table(gettext("Item"), rows), folded=True)
 
 
 def _work(plan: Plan) -> Block:
     rows = [
-        [gettext("Answers in all"), plan.assignments],
-        [gettext("of them repeats"), plan.repeats],
-        [gettext("The most any rater gets"), plan.per_rater],
-        [gettext("Seconds for one"), round(plan.seconds)],
-        [gettext("Hours in all"), round(plan.hours, 1)],
-        [gettext("Hours for each rater"), round(plan.hours_per_rater, 1)],
+        [gettext("Total ratings"), plan.assignments],
+        [gettext("Repeats among them"), plan.repeats],
+        [gettext("Maximum ratings per rater"), plan.per_rater],
+        [gettext("Seconds per rating"), round(plan.seconds)],
+        [gettext("Total hours"), round(plan.hours, 1)],
+        [gettext("Hours per rater"), round(plan.hours_per_rater, 1)],
         [gettext("Cost"), float(plan.cost)],
     ]
     table = Table([Column(gettext("Work")), Column(gettext("Amount"), 1)], rows)
@@ -255,7 +259,7 @@ def _work(plan: Plan) -> Block:
 
 
 def _by_overlap(study: PlannedStudy, assumed: Assumptions) -> list[tuple[int, Plan]]:
-    """The same plan with other numbers of raters of each response, roughly simulated."""
+    """Simulate the same plan roughly with other numbers of raters per response: (raters per response, plan)."""
     found = []
     for overlap in OVERLAPS:
         one = replace(study, overlap=overlap, raters=max(study.raters, overlap))
@@ -265,11 +269,11 @@ def _by_overlap(study: PlannedStudy, assumed: Assumptions) -> list[tuple[int, Pl
 
 
 def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
-    """Widths and cost by raters of a response; says where that takes more raters than the `raters` planned."""
-    title = gettext("What more raters of each response buy")
+    """Show widths and cost by raters per response, and say where that takes more than the planned `raters`."""
+    title = gettext("Effect of more raters per response")
     known = [(overlap, plan) for overlap, plan in plans if "alpha" in plan.agreement]
     if not known:
-        return Block("overlap", title, reason=gettext("The plan is too large to be varied here."))
+        return Block("overlap", title, reason=gettext("The plan is too large to compare other numbers of raters here."))
     series = [
         Curve(gettext("agreement (alpha)"), [(overlap, plan.agreement["alpha"].width) for overlap, plan in known]),
         Curve(gettext("R² of the weights"), [(overlap, plan.r2[0].width) for overlap, plan in known if plan.r2]),
@@ -277,14 +281,14 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
     figure = curves(
         [one for one in series if one.points],
         title=title,
-        x_title=gettext("Raters of each response"),
-        y_title=gettext("Width of the interval to expect"),
+        x_title=gettext("Raters per response"),
+        y_title=gettext("Expected width of the interval"),
     )
     table = Table(
         [
-            Column(gettext("Raters of each response"), 0),
-            Column(gettext("Width for alpha"), 3),
-            Column(gettext("Width for R²"), 3),
+            Column(gettext("Raters per response"), 0),
+            Column(gettext("Interval width, alpha"), 3),
+            Column(gettext("Interval width, R²"), 3),
             Column(gettext("Hours"), 1),
             Column(gettext("Cost"), 2),
         ],
@@ -304,8 +308,8 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
     if more:
         notes.append(
             gettext(
-                "Each response is rated by different raters: from %(first)d a response on, that many raters are "
-                "counted and not the %(n)d planned."
+                "Each response is rated by different raters, so plans with %(first)d or more raters per response assume "
+                "that many raters instead of the %(n)d planned."
             )
             % {"first": more[0], "n": raters}
         )
@@ -315,12 +319,14 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
 def _method() -> list[str]:
     return [
         gettext(
-            "The study is simulated as planned, with raters who agree as assumed, and measured as a real one would be; "
-            "the ends are means over the simulations. Instructions, models and responses differ in quality; raters "
-            "see that quality with an error of their own that gives the assumed correlation."
+            "The study is simulated as planned, with raters who agree as assumed, and is analysed like a real study. The "
+            "ends of the intervals are means over the simulations. Instructions, models and responses differ in "
+            "quality; each rater perceives that quality with an error of their own, chosen to give the assumed "
+            "correlation."
         ),
         gettext(
-            "Reading takes 238 words a minute; answering takes the stated seconds for every item and the overall one."
+            "Reading speed is 238 words per minute; each checklist item and the overall score take the stated number of "
+            "seconds to answer."
         ),
     ]
 

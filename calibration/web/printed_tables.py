@@ -1,4 +1,4 @@
-"""Tables that a benchmark's paper printed about its own raters and weights, to stand beside ours."""
+"""Tables that a benchmark's paper printed about its raters and weights, shown for comparison with ours."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ PUBLISHED = settings.BASE_DIR / "fixtures" / "published"
 
 @dataclass(frozen=True)
 class PrintedFit:
-    """R2 and mean squared error of a category's published weights, on the annotations of their authors."""
+    """R2 and mean squared error of a category's published weights on the authors' own annotations."""
 
     r2: float
     mse: float
@@ -31,13 +31,13 @@ class PrintedMatrix:
 
 
 def printed_fits(benchmark: Benchmark | None) -> dict[str, PrintedFit]:
-    """By category key; empty where the benchmark's paper printed none (HelloBench, table 19, did)."""
+    """Map category keys to printed fits (HelloBench, table 19); empty if the benchmark's paper printed none."""
     found: Mapping[str, Mapping[str, float]] = _printed(benchmark).get("table_19", {})
     return {key: PrintedFit(row["r2"], row["mse"]) for key, row in found.items()}
 
 
 def printed_matrix(benchmark: Benchmark | None) -> PrintedMatrix | None:
-    """The rater-by-rater table that the benchmark's paper printed (HelloBench, table 18), or None."""
+    """Return the rater-by-rater table that the benchmark's paper printed (HelloBench, table 18), or None."""
     printed = _printed(benchmark)
     if "table_18" not in printed:
         return None

@@ -1,4 +1,4 @@
-"""Result pages of a study: the weights and what they are worth, and how far raters and judges agree."""
+"""Result pages of a study: its weights, and the agreement of its raters and judges."""
 
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -31,13 +31,13 @@ from core.background import send_after_commit
 from core.web.access import visible_or_404
 
 LONGEST_WRITTEN = 1000
-"""Characters of a form's field that become a name in addresses; many marks on one letter take long to be read."""
+"""Most characters of a form field that is turned into a slug; a letter with many combining marks is slow to normalise."""
 
 
 @require_safe
 @results_page
 def weights(request: HttpRequest, slug: str) -> HttpResponse:
-    """The newest fit, or the one asked for with ?fit=; while one is being made, the page asks again by itself."""
+    """Show the newest fit, or the one named by ?fit=; while a fit is being computed, the page reloads itself."""
     study = study_read_by(cast(User, request.user), slug)
     fits = earlier_fits(study)
     asked = request.GET.get("fit", "")
@@ -73,7 +73,7 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _can_be_fitted(study: Study) -> bool:
-    """Whether the study asks for items and an overall score beside them; true as long as it has no tasks."""
+    """Whether the study collects checklist items and an overall score; true as long as it has no tasks."""
     asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric"))
     roles = set(asked.order_by().values_list("role", flat=True).distinct())
     return not roles or {Criterion.Role.ITEM, Criterion.Role.OVERALL} <= roles
@@ -82,7 +82,7 @@ def _can_be_fitted(study: Study) -> bool:
 @require_POST
 @results_page
 def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
-    """Fit the answers as they are now: at once where that is quick, else by a worker."""
+    """Fit the answers collected so far: at once if that is quick, otherwise in the background."""
     study = study_led_by(cast(User, request.user), slug)
     pool, skip_small = "pool" in request.POST, "skip_small" in request.POST
     try:
@@ -115,7 +115,7 @@ def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     fit = _fit_of(study, public_id)
     name = slugify(request.POST.get("name", "")[:LONGEST_WRITTEN])
     if not name:
-        messages.error(request, gettext("Write a name of letters and digits for the weights."))
+        messages.error(request, gettext("Enter a name of letters and digits for the weights."))
     else:
         assert isinstance(request.user, User)
         try:
@@ -130,7 +130,7 @@ def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @require_safe
 @results_page
 def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """The fit with its rows: fit_weights --from repeats it from this file alone."""
+    """Download the fit with its rows; fit_weights --from repeats it from this file alone."""
     study = study_read_by(cast(User, request.user), slug)
     fit = _fit_of(study, public_id)
     response = JsonResponse(fit_to_json(fit), json_dumps_params={"ensure_ascii": False})
@@ -141,7 +141,7 @@ def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpRespons
 @require_safe
 @results_page
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
-    """Agreement on one criterion, ?criterion=; a large study is computed by a worker while the page waits."""
+    """Show agreement on one criterion, ?criterion=; a large study is computed in the background while the page waits."""
     study = study_read_by(cast(User, request.user), slug)
     criterion = request.GET.get("criterion", "")
     query = urlencode({"criterion": criterion}) if criterion else ""
@@ -171,7 +171,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @results_page
 def summary(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two lines for the desk: how far raters agree, and whether the newest weights hold."""
+    """Show two lines on the study dashboard: how far raters agree, and whether the newest weights hold up."""
     study = study_read_by(cast(User, request.user), slug)
     report = known_agreement_report(study)
     if report is None and not is_slow(study):
@@ -203,7 +203,7 @@ def _shared(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 def _refusal(study: Study, fits: Any) -> str:
-    """Why the last fit a worker tried was refused, unless a fit has been made since."""
+    """Why the last background fit was refused, unless a later fit succeeded."""
     event = Event.objects.filter(
         workspace=study.workspace, verb=FIT_REFUSED, object_type="study", object_id=study.public_id
     ).first()

@@ -350,5 +350,5 @@ def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch
     with django_capture_on_commit_callbacks(execute=True):
         html = markup(as_lead.get(address, headers=HTMX))
         as_lead.get(address, headers=HTMX)
-    assert "Being computed by a worker" in html
+    assert "The figures are being computed" in html
     assert len(sent) == 2

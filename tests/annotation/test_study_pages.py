@@ -220,13 +220,13 @@ def test_the_plan_is_a_part_of_the_page(as_lead, study):
     assert address in html
     plan = markup(as_lead.get(address, headers=HTMX))
     assert "<html" not in plan
-    assert "Tasks" in plan and "Hours in all" in plan and "alpha" in plan
+    assert "Tasks" in plan and "Total hours" in plan and "alpha" in plan
 
 
 def test_the_plan_of_choices_that_make_no_task_says_so(as_lead, study):
     study.policies = {**study.policies, "selection": {"models": [10**9]}}
     study.save()
-    assert "make no task" in markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
+    assert "yield no tasks" in markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
 
 
 def test_a_rater_gets_no_plan(client, study):

@@ -228,7 +228,7 @@ def test_an_altered_export_does_not_pass(tmp_path):
     payload = json.loads(path.read_text())
     payload["categories"][0]["rows"]["overall"][0] = 0.5
     path.write_text(json.dumps(payload))
-    with pytest.raises(CommandError, match=r"does not repeat.*essay: weights.*numpy"):
+    with pytest.raises(CommandError, match=r"repeated fit is different.*essay: weights.*numpy"):
         run("fit_weights", "--from", str(path))
 
 
@@ -237,8 +237,8 @@ def test_an_altered_export_does_not_pass(tmp_path):
     [
         (b"{}", "not an exported fit"),
         (b"[]", "not an exported fit"),
-        (b"\xff\xfe", "not JSON in UTF-8"),
-        (b"{", "not JSON"),
+        (b"\xff\xfe", "not UTF-8 encoded JSON"),
+        (b"{", "not UTF-8 encoded JSON"),
         (b'{"format": "plumbline-fit-1"}', "incomplete"),
     ],
 )
@@ -281,7 +281,7 @@ def test_small_categories_are_left_out_when_asked():
     assert [one["category"] for one in payload["categories"]] == ["essay"]
     assert payload["settings"]["skipped"] == {"letter": 3}
     said = run("fit_weights", "essays", "--skip-small", "--draws", "0")
-    assert "letter: left out, 3 complete answers are fewer than its items." in said
+    assert "letter: left out because 3 complete answers are fewer than its items." in said
 
 
 @pytest.mark.parametrize(
@@ -289,12 +289,12 @@ def test_small_categories_are_left_out_when_asked():
     [
         (["fit_weights", "novels"], "There is no study 'novels' in workspace 'lab'; there are: essays"),
         (["report_agreement", "novels"], "There is no study 'novels'"),
-        (["fit_weights"], "Name either a study"),
-        (["fit_weights", "essays", "--from", "x.json"], "Name either a study"),
+        (["fit_weights"], "Give either a study"),
+        (["fit_weights", "essays", "--from", "x.json"], "Give either a study"),
         (["fit_weights", "essays", "--floor", "11"], "not between 0 and 10"),
         (["fit_weights", "essays", "--floor", "nan"], "not between 0 and 10"),
-        (["fit_weights", "essays", "--draws", "-1"], "from 0 up"),
-        (["fit_weights", "essays", "--draws", "999999999"], "20,000 at most"),
+        (["fit_weights", "essays", "--draws", "-1"], "at least 0"),
+        (["fit_weights", "essays", "--draws", "999999999"], "at most 20,000"),
         (["fit_weights", "essays", "--workspace", "elsewhere"], "no workspace 'elsewhere'"),
         (["fit_weights", "essays"], "'essays' cannot be fitted"),
         (["report_agreement", "essays"], "nobody has rated anything"),

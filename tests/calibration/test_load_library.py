@@ -96,10 +96,10 @@ def test_a_workspace_must_be_one_there_is():
     ("weights", "message"),
     [
         ({"moon": [1.0]}, "here: benchmark b has no category 'moon'; load its taxonomy."),
-        ({"a": [1.0, -1.0]}, "here: the weights of 'a' are not numbers from 0 up; check the file."),
-        ({"a": [float("nan")]}, "here: the weights of 'a' are not numbers from 0 up; check the file."),
-        ({"a": []}, "here: the weights of 'a' are not numbers from 0 up; check the file."),
-        ({"a": [0.0, 0.0]}, "here: the weights of 'a' are not numbers from 0 up; check the file."),
+        ({"a": [1.0, -1.0]}, "here: the weights of 'a' must be numbers of at least 0; check the file."),
+        ({"a": [float("nan")]}, "here: the weights of 'a' must be numbers of at least 0; check the file."),
+        ({"a": []}, "here: the weights of 'a' must be numbers of at least 0; check the file."),
+        ({"a": [0.0, 0.0]}, "here: the weights of 'a' must be numbers of at least 0; check the file."),
     ],
 )
 def test_weights_that_make_no_sense(weights, message):

@@ -38,7 +38,7 @@ def test_hours_and_cost_by_hand():
     # 22 instructions x 2 models x 2 raters = 88, a tenth again: 97 answers of one minute each (238 words at 238 a
     # minute, no time to answer) = 1.617 hours, 0.4 for each of 4 raters, at 12.50 an hour 20.21.
     page = page_of(make_checklist_study(), SMALL)
-    assert answer_of(page).startswith("97 answers take 1.6 hours, 0.4 for each rater, and cost 20.21.")
+    assert answer_of(page).startswith("97 ratings take 1.6 hours, 0.4 per rater, and cost 20.21.")
     assert "95 % interval" in answer_of(page)
 
 
@@ -61,8 +61,8 @@ def test_it_starts_from_the_study_and_its_measured_agreement():
     [
         ("?instructions=0", "greater than or equal to 1"),
         ("?instructions=many", "whole number"),
-        ("?overlap=6&raters=2", "more raters of a response than raters"),
-        ("?instructions=5000&models=100", "simulates up to 200000"),
+        ("?overlap=6&raters=2", "cannot have more raters than the study has"),
+        ("?instructions=5000&models=100", "simulates at most 200000"),
         ("?agreement=2", "less than or equal to 1"),
     ],
 )
@@ -80,16 +80,19 @@ def test_one_rater_and_no_repeats_is_a_sentence():
 def test_it_says_where_overlap_takes_more_raters_than_are_planned():
     study = make_checklist_study()
     few = text_of(page_of(study, SMALL))  # 4 raters; overlaps of 5 and more are shown beside
-    assert "from 5 a response on, that many raters are counted and not the 4 planned" in few
+    assert "plans with 5 or more raters per response assume that many raters instead of the 4 planned" in few
     many = text_of(page_of(study, SMALL.replace("raters=4", "raters=10")))
-    assert "that many raters are counted" not in many
+    assert "assume that many raters" not in many
 
 
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        ({"raters": 2}, "You expect 2 raters, but 3 answers a task come from as many different raters: 3 are counted"),
-        ({"raters": 1}, "You expect 1 rater, but 3 answers"),
+        (
+            {"raters": 2},
+            "You expect 2 raters, but 3 ratings per task take that many different raters. The plan assumes 3.",
+        ),
+        ({"raters": 1}, "You expect 1 rater, but 3 ratings"),
         ({"raters": 3}, ""),
         ({}, ""),
     ],
@@ -100,6 +103,6 @@ def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(
     study.save()
     address = reverse("calibration:plan_fragment", args=[study.slug])
     page = text_of(markup(signed_in("lead", study.workspace).get(address)))
-    assert "Hours in all" in page
+    assert "Total hours" in page
     assert ("You expect" in page) == bool(said)
     assert said in page

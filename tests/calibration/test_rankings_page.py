@@ -63,7 +63,9 @@ def test_both_of_elos_spreads_stand_in_one_figure():
     study = pair_study(models=3, instructions=25)
     page = page_of(study)
     figure = page[page.index('id="elo"') : page.index('id="points"')]
-    assert "over the last 100 games" in figure and "over 200 shuffled orders" in figure and "Bradley-Terry" in figure
+    assert (
+        "over the last 100 comparisons" in figure and "over 200 shuffled orders" in figure and "Bradley-Terry" in figure
+    )
 
 
 def test_points_and_elo_of_a_hand_calculation():
@@ -89,7 +91,7 @@ def test_all_ties_put_every_model_on_the_same_strength():
     assert found["davidson"]["why"] == "NoTieModel" and found["position"]["why"] == "TooFewRatings"
     page = page_of(study)
     never_nan(page)
-    assert "3 models share the first place: model0, model1, model2, each with a strength of 1,500" in answer_of(page)
+    assert "3 models share first place: model0, model1, model2, each with a strength of 1,500" in answer_of(page)
 
 
 def test_a_first_place_that_may_be_chance_is_no_lead():
@@ -169,7 +171,7 @@ def test_degenerate_scores_give_sentences(answers):
     if answers == "one model":
         assert "Only one model has been rated" in answer_of(page)
     if answers == "constant":
-        assert "2 models share the first place: model0, model1, each with a mean score of 5.00" in answer_of(page)
+        assert "2 models share first place: model0, model1, each with a mean score of 5.00" in answer_of(page)
 
 
 def test_means_that_instructions_leave_open_name_no_leader():
@@ -250,7 +252,7 @@ def test_recipes_rank_each_model_by_its_own_items(shared_data):
     assert answer_of(page).startswith("original has the highest mean score, 5.07 (5.02 to 5.14 when one item")
     blocks = text_of(page[page.index('<p class="answer">') :])
     assert "one cluster" not in said and "instruction" not in blocks
-    assert "Too few items for any interval: " in said and "coherence (1)" in said
+    assert "These models have too few items for any interval: " in said and "coherence (1)" in said
     table = page[page.index('id="means"') : page.index('id="ahead"')]
     filler = text_of(table[table.index('<th scope="row">coherence') :].split("</tr>")[0]).split()
     mean, rank = rows["coherence"]["mean"], rows["coherence"]["rank"]

@@ -173,7 +173,7 @@ def test_a_large_study_is_left_to_a_worker(django_capture_on_commit_callbacks):
     try:
         with django_capture_on_commit_callbacks(execute=False) as callbacks:
             first = client.get(address(study))
-        assert "a worker is computing this page" in markup(first) and len(callbacks) == 1
+        assert "its figures are computed in the background" in markup(first) and len(callbacks) == 1
         with django_capture_on_commit_callbacks(execute=False) as again:
             client.get(address(study, "?waiting=1"))
         assert again == []

@@ -130,7 +130,7 @@ def test_without_answers_the_weights_page_says_what_to_do():
 def test_a_study_of_pairs_is_offered_its_rankings_and_no_fit():
     pairs = pair_study(models=2, instructions=2)
     page = markup(signed_in("lead", pairs.workspace).get(address("weights", "duels")))
-    assert "No weights here" in page
+    assert "No weights for this study" in page
     assert reverse("calibration:rankings", args=["duels"]) in page
     assert "fit the weights below" not in page and "Fit now" not in page
 
@@ -140,7 +140,7 @@ def test_verdicts_of_judges_alone_are_nothing_to_fit():
     judge = make_judge_rater(study.workspace, "gpt-4o")
     make_answer(study.tasks.first(), judge, {"item0": 1.0, "overall": 7})
     page = markup(signed_in("lead", study.workspace).get(address("weights")))
-    assert "Let raters complete the checklist" in page
+    assert "Fit them once raters have completed the checklist" in page
     assert "Fit now" not in page
 
 
@@ -207,7 +207,7 @@ def test_what_the_paper_printed_stands_beside_a_study_of_its_benchmark(study, le
     for position in range(4):
         FittedWeight.objects.create(category_fit=category, criterion_key=f"i{position}", position=position, weight=25)
     page = markup(lead.get(address("weights")))
-    assert "Published weights, on their authors' answers" in html.unescape(page)
+    assert "Published weights, on the authors' data" in html.unescape(page)
     assert '<td class="num">0.79</td><td class="num">0.18</td>' in page  # HelloBench, table 19, science
     page = markup(lead.get(address("agreement")))
     assert "table 18" in page
@@ -247,7 +247,7 @@ def test_publishing_from_the_page_names_the_fit_once(study, lead):
     page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "other"}, follow=True))
     assert "already published" in page
     page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "!!"}, follow=True))
-    assert "Write a name" in page
+    assert "Enter a name" in page
 
 
 @pytest.mark.parametrize("floor", ["-1", "11", "nan", "a lot", ""])

@@ -68,7 +68,7 @@ def test_a_family_has_its_pooling_path_drawn():
     assert len(found["families"][0]["path"]) == 9 and found["families"][0]["path"][-1][0] == "inf"
     page = page_of(study)
     never_nan(page.replace("∞", ""))
-    assert "The best strength is" in text_of(page) and "Of 2 categories" in answer_of(page)
+    assert "The best strength is" in text_of(page) and "Recommended weights for the 2 categories" in answer_of(page)
 
 
 def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
@@ -111,11 +111,11 @@ def test_two_fits_are_compared_on_the_same_answers():
     other = found["categories"][0]["other"]
     assert other["mse"][0] < other["mse"][1] and other["shift"] > 0
     page = page_of(study, f"?fit={first.public_id}&with={second.public_id}")
-    assert "predicts the scores of the same instructions without" in text_of(page)
+    assert "predicts the scores of the same held-out instructions" in text_of(page)
     study.policies = {**study.policies, "clusters": "items"}
     study.save(update_fields=["policies"])
     of_items = text_of(page_of(study, f"?fit={first.public_id}&with={second.public_id}"))
-    assert "predicts the scores of the same items without" in of_items
+    assert "predicts the scores of the same held-out items" in of_items
     assert "fitted to all items but one" in of_items and "whole instructions" not in of_items
 
 

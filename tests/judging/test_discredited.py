@@ -158,7 +158,7 @@ def test_pages_on_judges_mark_them_and_count_none(client, name):
     study, _run = misled()
     honest(study)
     shown = " ".join(page(client, study, name, study.slug).split())
-    assert "8 verdicts come from a run that " + MARK in shown
+    assert "8 verdicts come from a run that failed its canary texts" in shown
     assert shown.count("gullible") == 1  # in that note alone: no row, no figure, no sentence of a best judge
     assert "honest" in shown
 
@@ -166,7 +166,7 @@ def test_pages_on_judges_mark_them_and_count_none(client, name):
 def test_a_study_only_the_misled_judge_has_answered_says_so(client):
     study, _run = misled()
     shown = " ".join(page(client, study, "judging:judges", study.slug).split())
-    assert "8 verdicts come from a run that " + MARK in shown
+    assert "8 verdicts come from a run that failed its canary texts" in shown
     assert "Ask a judge" in shown or "Ask another judge" in shown
 
 

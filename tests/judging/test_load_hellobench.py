@@ -269,7 +269,7 @@ def test_other_weights_under_the_same_name_are_refused(clone):
     load(clone.root)
     (clone.root / "weighted_scores.txt").write_text("W = {'story_writing': [1, 1, 1, 1, 1]}\n")
     before = everything()
-    with pytest.raises(CommandError, match=r"the fit 'hellobench-repository' is there already with other weights;"):
+    with pytest.raises(CommandError, match=r"the fit 'hellobench-repository' already exists with other weights"):
         load(clone.root)
     assert everything() == before
 

@@ -112,7 +112,7 @@ OF_CHECKS = r"(2 raters stopped )|(Paused )|(4 / 4|–) (–|\d{4}-\d\d-\d\d)"
 SPEAKS_OF_THEM = {
     "annotation:desk": OF_CHECKS,
     "annotation:live_raters": OF_CHECKS,
-    "calibration:desk_figures": r"Consistency [\d.]+ \([^)]*\)|Look at:|person \d: fails \d+ % of checks",
+    "calibration:desk_figures": r"Consistency [\d.]+ \([^)]*\)|Needs attention|person \d: fails \d+ % of quality checks",
     "judging:leaderboards": r"\d+ judges?",
 }
 """Pages that are the same but for what rightly speaks of checks, probes, reviews and the judge of checks."""

@@ -250,7 +250,7 @@ def test_a_board_weighed_by_simulated_raters_says_so(client, study, run):
 
 def test_pages_say_where_each_item_is_its_own_cluster(client, study, run):
     client.force_login(make_user("lead"))
-    said = "each item is its own cluster"
+    said = "each item is treated as its own cluster"
     for name in ("calibration:weights", "calibration:agreement", "judging:judges"):
         study.policies = {"clusters": "instructions"}
         study.save()

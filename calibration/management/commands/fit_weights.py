@@ -1,4 +1,4 @@
-"""Fit checklist weights to the people's answers of a study, or repeat a fit from its export."""
+"""Fit checklist weights to the raters' answers in a study, or repeat a fit from its export."""
 
 import json
 import math
@@ -18,32 +18,40 @@ MOST_DRAWS = 20_000
 
 
 class Command(StudyCommand):
-    help = "Fit checklist weights to a study's answers, with their certificate; or repeat a fit from its JSON."
+    help = "Fit checklist weights to a study's answers and print their certificate, or repeat an exported fit."
     study_optional = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--floor", type=float, default=0.5, help="The smallest raw weight (default 0.5).")
-        parser.add_argument("--pool", action="store_true", help="Draw each category's weights toward its parent's.")
-        parser.add_argument("--draws", type=int, default=1000, help="Draws of the cluster bootstrap (default 1000).")
+        parser.add_argument("--pool", action="store_true", help="Pool each category's weights toward its parent's.")
+        parser.add_argument(
+            "--draws", type=int, default=1000, help="Number of bootstrap resamples of clusters (default 1000)."
+        )
         parser.add_argument("--seed", type=int, default=0, help="Seed of the bootstrap and of the folds (default 0).")
-        parser.add_argument("--skip-small", action="store_true", help="Leave out categories with too few answers.")
+        parser.add_argument(
+            "--skip-small", action="store_true", help="Leave out categories with fewer answers than items."
+        )
         parser.add_argument("--publish", metavar="NAME", help="Publish the fit under this name.")
-        parser.add_argument("--export", metavar="FILE", help="Write the fit with its rows, so that it can be repeated.")
-        parser.add_argument("--from", dest="source", metavar="FILE", help="Repeat an exported fit and compare.")
+        parser.add_argument(
+            "--export", metavar="FILE", help="Write the fit and its rows to FILE, so that it can be repeated."
+        )
+        parser.add_argument(
+            "--from", dest="source", metavar="FILE", help="Repeat the fit exported to FILE and compare the results."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["source"]) == bool(options["study"]):
-            raise CommandError("Name either a study to fit or, with --from, an exported fit to repeat.")
+            raise CommandError("Give either a study to fit, or --from with an exported fit to repeat.")
         if options["source"]:
             self._repeat(Path(options["source"]), options["json"])
             return
         if not 0 <= options["floor"] <= 10 or not math.isfinite(options["floor"]):
             raise CommandError(f"--floor {options['floor']:g} is not between 0 and 10.")
         if options["draws"] < 0 or options["seed"] < 0:
-            raise CommandError("--draws and --seed take whole numbers from 0 up.")
+            raise CommandError("--draws and --seed must be whole numbers of at least 0.")
         if options["draws"] > MOST_DRAWS:
-            raise CommandError(f"--draws takes {MOST_DRAWS:,} at most; more no longer move an interval's ends.")
+            raise CommandError(f"--draws must be at most {MOST_DRAWS:,}; more draws no longer change an interval.")
         study = self.study_of(options)
         try:
             fit = run_fit(
@@ -73,7 +81,7 @@ class Command(StudyCommand):
         try:
             path.write_text(json.dumps(payload, ensure_ascii=False) + "\n", encoding="utf-8")
         except OSError as error:
-            raise CommandError(f"Cannot write {path}: {error.strerror}; name another file.") from error
+            raise CommandError(f"Cannot write {path}: {error.strerror}. Choose another file.") from error
 
     def _repeat(self, path: Path, as_json: bool) -> None:
         try:
@@ -81,7 +89,7 @@ class Command(StudyCommand):
         except OSError as error:
             raise CommandError(f"Cannot read {path}: {error.strerror}.") from error
         except ValueError as error:
-            raise CommandError(f"{path} is not JSON in UTF-8: {error}.") from error
+            raise CommandError(f"{path} is not UTF-8 encoded JSON: {error}.") from error
         try:
             again = refit_from_json(payload if isinstance(payload, dict) else {})
         except FitRefused as error:
@@ -89,8 +97,8 @@ class Command(StudyCommand):
         if again.differences:
             made = ", ".join(f"{name} {number}" for name, number in payload["versions"].items())
             raise CommandError(
-                f"{path}: the fit does not repeat, {len(again.differences)} figures differ "
-                f"({', '.join(again.differences[:5])}); it was made with {made}."
+                f"{path}: the repeated fit is different; {len(again.differences)} figures differ "
+                f"({', '.join(again.differences[:5])}). The original was computed with {made}."
             )
         self._print({**again.payload, "repeated": True}, as_json)
 
@@ -103,13 +111,13 @@ class Command(StudyCommand):
         for one in payload["categories"]:
             unseen = one["r2_leave_one_instruction_out"]
             said = "not defined" if unseen is None else f"{unseen:.3f}"
-            self.stdout.write(f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on unseen instructions {said}")
+            self.stdout.write(f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on held-out instructions {said}")
             for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
                 floored = "  at the floor" if item in one["at_floor"] else ""
                 self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")
             for code in one["warnings"]:
                 self.stdout.write(f"  {warning_sentence(code)}")
         for category, answers in payload["settings"].get("skipped", {}).items():
-            self.stdout.write(f"\n{category}: left out, {answers} complete answers are fewer than its items.")
+            self.stdout.write(f"\n{category}: left out because {answers} complete answers are fewer than its items.")
         if payload.get("repeated"):
-            self.stdout.write("\nEvery figure came out the same, to the last digit.")
+            self.stdout.write("\nEvery figure is the same, to the last digit.")

@@ -1,4 +1,4 @@
-"""Load what comes with the program: taxonomies, rubrics, the raters' guideline and published weights."""
+"""Load the library that comes with the program: taxonomies, rubrics, the raters' guideline and published weights."""
 
 import json
 from pathlib import Path
@@ -21,10 +21,10 @@ PUBLISHED_SOURCE = "Haoran Que, Feiyu Duan, Liqun He et al., HelloBench, arXiv 2
 
 
 class Command(BaseCommand):
-    help = "Load the benchmarks' categories, the rubrics, the guideline and the published weights of this program."
+    help = "Load the categories, rubrics, guideline and published weights that come with this program."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--workspace", default="", metavar="SLUG")
+        parser.add_argument("--workspace", default="", metavar="SLUG", help="The workspace to load them into.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
 
 def load_library(workspace: Workspace) -> dict[str, Counts]:
-    """All of fixtures/ but the demo -> rows; a second time changes nothing."""
+    """Store everything in fixtures/ except the demo as rows; a second call changes nothing."""
     counts = {name: Counts() for name in ("Categories", "Rubrics", "Guidelines", "Published weights")}
     for path in sorted((FIXTURES / "taxonomies").glob("*.json")):
         counts["Categories"] += load_taxonomy(workspace, _read(path))[1]
@@ -45,7 +45,7 @@ def load_library(workspace: Workspace) -> dict[str, Counts]:
     for path in sorted((FIXTURES / "rubrics").glob("*.json")):
         rubrics = _read(path)
         slug = rubrics["benchmark"]
-        # The demo's benchmark is there only where the demo has been set up.
+        # The demo's benchmark exists only if the demo has been set up.
         if slug is None or slug in benchmarks:
             counts["Rubrics"] += load_rubrics(workspace, benchmarks.get(slug), rubrics)
     texts: dict[str, dict[str, str]] = {}

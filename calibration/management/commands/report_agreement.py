@@ -1,4 +1,4 @@
-"""How far a study's raters agree with each other, and its judges with them."""
+"""Report the agreement among a study's raters, and between its judges and them."""
 
 import json
 from typing import Any
@@ -12,11 +12,13 @@ from calibration.statistics.errors import NoStatistic
 
 
 class Command(StudyCommand):
-    help = "Report leave-one-out agreement and Krippendorff's alpha of a study's raters, and its judges' agreement."
+    help = "Report a study's leave-one-out agreement, Krippendorff's alpha, and its judges' agreement with its raters."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--criterion", default="", metavar="KEY", help="The criterion (default: the overall one).")
+        parser.add_argument(
+            "--criterion", default="", metavar="KEY", help="The criterion (default: the overall score)."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = self.study_of(options)
@@ -31,7 +33,7 @@ class Command(StudyCommand):
             return
         self._print(report)
         if study.policies.get("clusters") == "items":
-            self.stdout.write("Each item is its own cluster: the table named no instructions.")
+            self.stdout.write("Each item is its own cluster because the table named no instructions.")
 
     def _print(self, report: dict[str, Any]) -> None:
         ends = report["loo_interval"]
@@ -48,7 +50,7 @@ class Command(StudyCommand):
 
 
 def shown(report: dict[str, Any]) -> dict[str, Any]:
-    """The report as the command prints it: alphas as numbers, each judge with its rate, n and unscored."""
+    """Return the report as the command prints it: alphas as numbers, each judge with its rate, n and unscored."""
     return {
         "study": report["study"],
         "criterion": report["criterion"],

@@ -1,7 +1,7 @@
-"""What a planned study will be able to say, what it takes and what it costs. PURE.
+"""The precision, hours and cost to expect of a planned study. PURE.
 
-The study is simulated some times with calibration.simulation and measured as a real one would be; the intervals'
-mean ends are what to expect. Cost is reading time and answering time.
+The study is simulated several times with calibration.statistics.design.simulation and analysed like a real one; the
+expected interval has the mean ends over the simulations. Cost is computed from reading time and answering time.
 """
 
 from collections.abc import Mapping
@@ -128,7 +128,7 @@ def plan_study(
     draws: int = 200,
     seed: int = 0,
 ) -> Plan:
-    """Simulate a planned study and say what it would show, in under a second. Raises OutOfRange, NoStatistic."""
+    """Simulate a planned study and return the results to expect. Raises OutOfRange, NoStatistic."""
     assumed = assumptions or Assumptions()
     _check(study, assumed)
     first = study.instructions * study.models * study.overlap
@@ -223,7 +223,7 @@ def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generato
 def _measured(
     rows: _PlannedRows, study: PlannedStudy, draws: int, seed: int
 ) -> dict[str, tuple[FloatArray, PlannedInterval]]:
-    """Value, low and high of every quantity that this study defines, with the kind of its ends."""
+    """Return value, low and high of every quantity that this study defines, with the kind of its ends."""
     found: dict[str, tuple[FloatArray, PlannedInterval]] = {}
     if np.ptp(rows.overall) == 0:
         return found
@@ -248,7 +248,7 @@ def _measured(
 
 
 def _consistency(share: float, repeats: int) -> tuple[Expected, ...]:
-    """Wilson's interval at the whole number of equal answers nearest to the share."""
+    """Compute Wilson's interval at the whole number of equal answers that is nearest to the share."""
     if repeats < 1:
         return ()
     found = plain_proportion(round(share * repeats), repeats)

@@ -1,7 +1,7 @@
-"""Bradley-Terry strengths by maximum likelihood, their intervals over whole clusters, and what they say of ranks. PURE.
+"""Bradley-Terry strengths by maximum likelihood, their intervals over whole clusters, and the ranks that follow. PURE.
 
-P(i beats j) = 1/(1 + exp(strength_j - strength_i)) (Bradley and Terry 1952); a tie counts as half a win each way.
-Own computation: win counts by pair, Newton steps on all bootstrap samples together.
+P(i beats j) = 1/(1 + exp(strength_j - strength_i)) (Bradley and Terry 1952); a tie counts as half a win for each.
+The computation is our own: win counts by pair, and Newton steps on all bootstrap samples together.
 """
 
 from collections.abc import Hashable
@@ -34,8 +34,8 @@ class BradleyTerry:
     """Strengths of `models`, arrays in their order.
 
     `strength` (k,) is in natural log-odds with mean 0; `rank` (k,) is 1 + the number of models that are stronger;
-    `beats` (k, k) is the chance that the line's model is preferred to the column's, 0.5 on the diagonal. `games` were
-    counted; to every pair `virtual_ties` tied games were added (0: plain maximum likelihood).
+    `beats` (k, k) is the probability that the row's model is preferred to the column's, 0.5 on the diagonal. `games` is the
+    number of comparisons; `virtual_ties` ties were added to every pair (0: plain maximum likelihood).
     """
 
     models: tuple[Hashable, ...]
@@ -71,10 +71,10 @@ class BradleyTerryIntervals:
     seed: int
 
     def ahead(self) -> FloatArray:
-        """Probability (k, k) that the line's model is truly ahead of the column's, 0.5 on the diagonal.
+        """Estimate the probability (k, k) that the row's model is truly ahead of the column's, 0.5 on the diagonal.
 
-        The share of bootstrap samples in which it is, (hits + 1/2)/(draws + 1), so never quite 0 or 1. Raises
-        TooFewRatings where there are too few clusters for a bootstrap.
+        It is the share of bootstrap samples in which the model is ahead, (hits + 1/2)/(draws + 1), so never quite 0 or 1.
+        Raises TooFewRatings if there are too few clusters for a bootstrap.
         """
         if self.interval_kind != "bootstrap95":
             raise TooFewRatings(self.clusters, MIN_CLUSTERS, "clusters with usable draws")
@@ -82,10 +82,10 @@ class BradleyTerryIntervals:
 
 
 def bradley_terry(games: Games, *, virtual_ties: float = 0.0) -> BradleyTerry:
-    """Strengths by maximum likelihood; each of `virtual_ties` is one more tied game between every two models.
+    """Estimate strengths by maximum likelihood; each of `virtual_ties` adds one tie between every two models.
 
-    Without virtual ties raises DisconnectedComparisons and UnboundedStrength where no finite maximum exists (Ford
-    1957). Raises NotConverged where the likelihood's gradient is not zero in the end.
+    Without virtual ties, raises DisconnectedComparisons or UnboundedStrength if no finite maximum exists (Ford 1957).
+    Raises NotConverged if the gradient of the likelihood is not zero in the end.
     """
     return _fit(games, pair_tables(games).total, virtual_ties)
 
@@ -93,10 +93,10 @@ def bradley_terry(games: Games, *, virtual_ties: float = 0.0) -> BradleyTerry:
 def bradley_terry_intervals(
     games: Games, *, virtual_ties: float = 0.0, draws: int = 1000, seed: int = 0, min_clusters: int = MIN_CLUSTERS
 ) -> BradleyTerryIntervals:
-    """Strengths, differences, ranks, with intervals from `draws` samples of whole clusters of `games`.
+    """Estimate strengths, differences and ranks, with intervals from `draws` samples of whole clusters of `games`.
 
-    A sample without a finite maximum (a model undefeated in it) is left out of `draws`; virtual ties avoid that. Where
-    more than half are left out the kind is "none". Raises what bradley_terry raises.
+    A sample without a finite maximum (in which a model is undefeated) is not counted in `draws`; virtual ties avoid that.
+    If more than half are left out, the kind is "none". Raises what bradley_terry raises.
     """
     tables = pair_tables(games, draws=draws, seed=seed, min_clusters=min_clusters)
     fit = _fit(games, tables.total, virtual_ties)
@@ -129,12 +129,12 @@ def bradley_terry_intervals(
 
 
 def on_elo_scale(strength: FloatArray, *, centre: float = 1500.0) -> FloatArray:
-    """Natural log-odds as Elo points: 400/ln 10 points a unit, so that Elo's Eq. 3 gives the same chances."""
+    """Convert natural log-odds to Elo points: 400/ln 10 points per unit, so that Elo's Eq. 3 gives the same chances."""
     return np.asarray(centre + ELO_POINTS * strength, dtype=np.float64)
 
 
 def strengths(wins: FloatArray, losses: FloatArray, start: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Maximum-likelihood strengths (b, k) with mean 0 and whether reached (b,), from wins and losses (b, pairs)."""
+    """Find maximum-likelihood strengths (b, k) with mean 0, and which converged (b,), from wins and losses (b, pairs)."""
     k = start.shape[1]
     design = incidence(k)
     played = wins + losses
@@ -183,7 +183,7 @@ def strongly_connected(wins: FloatArray, losses: FloatArray, models: int) -> Boo
 
 
 def chains(wins: FloatArray, losses: FloatArray, models: int) -> BoolArray:
-    """Whether a chain of won games leads from each model to each other or back to itself: (b, k, k)."""
+    """Whether a chain of wins leads from each model to each other one, or back to itself: (b, k, k)."""
     i, j = pair_indices(models)
     beat = np.zeros((len(wins), models, models))
     beat[:, i, j] = wins > 0
@@ -220,7 +220,7 @@ def check_finite(games: Games, wins: FloatArray, losses: FloatArray) -> None:
 
 def _fit(games: Games, total: FloatArray, virtual_ties: float) -> BradleyTerry:
     if not 0 <= virtual_ties < np.inf:
-        raise ValueError(f"Virtual ties are a finite number from 0 up, found {virtual_ties:g}.")
+        raise ValueError(f"The number of virtual ties must be finite and at least 0, found {virtual_ties:g}.")
     wins, losses = _wins(total, virtual_ties)
     check_finite(games, wins, losses)
     k = len(games.models)

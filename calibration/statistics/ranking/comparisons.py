@@ -1,7 +1,7 @@
-"""Games between two models: who met whom, how it ended, and whole clusters of games drawn again. PURE.
+"""Comparisons between two models: the models, the outcomes, and the resampling of whole clusters. PURE.
 
-A game is one preference of one rater between two responses to one instruction. Every ranking is computed from how
-often each pair of models had each ending, so a resampled ranking needs only the resampled counts.
+A comparison (in code a "game") is one preference of one rater between two responses to one instruction. Every ranking is
+computed from the counts of outcomes of each pair of models, so a resampled ranking needs only the resampled counts.
 """
 
 from collections.abc import Hashable, Sequence
@@ -26,14 +26,14 @@ from calibration.statistics.resampling import (
 )
 
 SCORE_OF_FIRST = {"first": 1.0, "second": 0.0, "tie": 0.5, "both_bad": 0.5}
-"""A game's ending as points of the side shown first; "both bad" separates the two no more than a tie does."""
+"""Points of the side shown first by outcome; "both bad" separates the two sides no more than a tie does."""
 
 MERGE_FROM = 1000
 MERGE_FACTOR = 8
 
 
 class DisconnectedComparisons(NoStatistic):
-    """Some models never meet the others, not even through a third one; `groups` are those that do meet."""
+    """Some models are not compared with the others, not even through a third one; `groups` are those that are linked."""
 
     def __init__(self, groups: tuple[tuple[Hashable, ...], ...]) -> None:
         self.groups = groups
@@ -45,7 +45,7 @@ class DisconnectedComparisons(NoStatistic):
 
 
 class UnboundedStrength(NoStatistic):
-    """`models` lost no game to any other model, so that no finite strength is large enough for them."""
+    """No other model won against or tied with `models`, so that no finite strength is large enough for them."""
 
     def __init__(self, models: tuple[Hashable, ...]) -> None:
         self.models = models
@@ -57,10 +57,10 @@ class UnboundedStrength(NoStatistic):
 
 @dataclass(frozen=True)
 class Games:
-    """Games in the order they were played; arrays (n,).
+    """Comparisons in the order in which they were made; arrays (n,).
 
-    `first` and `second` index `models`, which are sorted; `score` is the first side's points, 0, 0.5 or 1;
-    `cluster` is 0..clusters-1, the task, instruction or rater whose games are drawn together.
+    `first` and `second` index `models`, which are sorted; `score` is the points of the first side, 0, 0.5 or 1;
+    `cluster` is 0..clusters-1, the task, instruction or rater whose comparisons are resampled together.
     """
 
     models: tuple[Hashable, ...]
@@ -76,10 +76,10 @@ class Games:
 
 @dataclass(frozen=True)
 class PairTables:
-    """Endings counted by pair: `total` (pairs, 3) and `resampled` (draws, pairs, 3).
+    """Counts of outcomes by pair: `total` (pairs, 3) and `resampled` (draws, pairs, 3).
 
-    Pair p is models i < j of `pair_indices`; its endings are i won, tied, j won. `kind` says what was drawn: whole
-    clusters with replacement, each cluster left out once (under 20 clusters), or nothing.
+    Pair p is models i < j of `pair_indices`; its outcomes are i won, tie, j won. `kind` says how the counts were
+    resampled: whole clusters with replacement, each cluster left out once (under 20 clusters), or not at all.
     """
 
     total: FloatArray
@@ -89,10 +89,10 @@ class PairTables:
 
 
 def as_games(first: Labels, second: Labels, score: FloatArray, *, clusters: Labels | None = None) -> Games:
-    """Games from each one's two models, the first side's points and its cluster (without: each game its own).
+    """Build comparisons from their two models, the first side's points and their clusters (default: one each).
 
-    Model labels must be sortable (pks or names). Raises TooFewRatings without games, ValueError for a score other than
-    0, 0.5 and 1, for a model against itself, and for lengths that differ.
+    Model labels must be sortable (pks or names). Raises TooFewRatings if there are none, ValueError for a score other
+    than 0, 0.5 and 1, for a model compared with itself, and for lengths that differ.
     """
     points = np.asarray(score, dtype=np.float64)
     n = points.size
@@ -101,32 +101,34 @@ def as_games(first: Labels, second: Labels, score: FloatArray, *, clusters: Labe
     if len(first) != n or len(second) != n or (clusters is not None and len(clusters) != n):
         raise ValueError(f"{n} scores need {n} first models, second models and clusters.")
     if not np.isin(points, (0.0, 0.5, 1.0)).all():
-        raise ValueError("A game's score is 1, 0.5 or 0 for the first side; map preferences onto these first.")
+        raise ValueError(
+            "A comparison's score is 1, 0.5 or 0 for the first side; map preferences to these values first."
+        )
     models, codes = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]), return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if (codes[:n] == codes[n:]).any():
         same = models[codes[:n][codes[:n] == codes[n:]][0]]
-        raise ValueError(f"Model {same} meets itself; leave such games out of a ranking.")
+        raise ValueError(f"Model {same} is compared with itself; leave such comparisons out of a ranking.")
     cluster, k = (np.arange(n), n) if clusters is None else cluster_codes(clusters)
     return Games(tuple(models.tolist()), codes[:n], codes[n:], points, cluster, k)
 
 
 def scores_of_first(endings: Sequence[str]) -> FloatArray:
-    """Points of the first side for "first", "second", "tie" and "both_bad". LLMEval (arXiv 2312.07398), Eq. 2."""
+    """Convert "first", "second", "tie" and "both_bad" to points of the first side. LLMEval (arXiv 2312.07398), Eq. 2."""
     unknown = sorted(set(endings) - SCORE_OF_FIRST.keys())
     if unknown:
-        raise ValueError(f"Unknown ending {unknown[0]!r}; a game ends as one of {', '.join(SCORE_OF_FIRST)}.")
+        raise ValueError(f"Unknown outcome {unknown[0]!r}; an outcome is one of {', '.join(SCORE_OF_FIRST)}.")
     return np.asarray([SCORE_OF_FIRST[ending] for ending in endings], dtype=np.float64)
 
 
 def pair_indices(models: int) -> tuple[IntArray, IntArray]:
-    """The two models i < j of every pair, in the order of PairTables."""
+    """Return the models i < j of every pair, in the order of PairTables."""
     lower, upper = np.triu_indices(models, 1)
     return lower.astype(np.int64), upper.astype(np.int64)
 
 
 def cells(games: Games) -> IntArray:
-    """The cell (pair * 3 + ending) of a PairTables row that each game counts in."""
+    """Return the cell (pair * 3 + outcome) of a PairTables row in which each comparison is counted."""
     k = len(games.models)
     low, high = np.minimum(games.first, games.second), np.maximum(games.first, games.second)
     pair = low * (2 * k - low - 1) // 2 + high - low - 1
@@ -136,9 +138,9 @@ def cells(games: Games) -> IntArray:
 
 
 def pair_tables(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS) -> PairTables:
-    """Count endings by pair, and again for `draws` bootstrap samples of whole clusters.
+    """Count outcomes by pair, and again for `draws` bootstrap samples of whole clusters.
 
-    Under `min_clusters` clusters the samples are the data without each cluster; without draws there are none.
+    With fewer than `min_clusters` clusters, the samples are the data without each cluster; with draws=0 there are none.
     """
     k = len(games.models)
     width = 3 * (k * (k - 1) // 2)
@@ -153,7 +155,7 @@ def pair_tables(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: in
     else:
         kind = "bootstrap95"
         counts = _pattern_counts(pattern, patterns, draws, np.random.default_rng(seed))
-    # One cluster of each pattern stands for all of them.
+    # One cluster of each pattern represents all of them.
     example = np.full(patterns, -1)
     example[pattern[::-1]] = np.arange(games.clusters)[::-1]
     chosen = example[pattern[games.cluster]] == games.cluster
@@ -165,15 +167,15 @@ def pair_tables(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: in
 
 
 def half_tie_wins(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Wins of i and of j in each pair, a tie as half a win each way: two (..., pairs) from (..., pairs, 3)."""
+    """Return wins of i and of j in each pair, with a tie as half a win for each: two (..., pairs) from (..., pairs, 3)."""
     half = tables[..., 1] / 2
     return tables[..., 0] + half, tables[..., 2] + half
 
 
 def sample_ends(point: FloatArray, sample: FloatArray, tables: PairTables, usable: BoolArray) -> Intervals:
-    """Ends for each quantity (q,) from its resampled values (draws, q), of which `usable` (draws,) are defined.
+    """Compute the ends of each quantity (q,) from its resampled values (draws, q); `usable` (draws,) are defined.
 
-    Where fewer than half the bootstrap draws are usable no interval is stated: the kind is "none".
+    If fewer than half of the bootstrap draws are usable, no interval is stated: the kind is "none".
     """
     kept = sample[usable]
     if tables.kind == "bootstrap95" and len(kept) >= len(sample) / 2:
@@ -185,10 +187,10 @@ def sample_ends(point: FloatArray, sample: FloatArray, tables: PairTables, usabl
 
 
 def _patterns(cluster: IntArray, where: IntArray, clusters: int) -> tuple[IntArray, int]:
-    """Number clusters so that those with the same games share a number: (clusters,) and how many numbers.
+    """Number clusters so that those with the same comparisons share a number: (clusters,) and the count of numbers.
 
-    Thousands of clusters of one or two games hold only a few hundred different ones, and a draw then needs no more
-    random numbers than that. Clusters of the same size are compared as sorted rows of cells.
+    Thousands of clusters of one or two comparisons have only a few hundred different patterns, and a draw needs no more
+    random numbers than there are patterns. Clusters of the same size are compared as sorted rows of cells.
     """
     if clusters < MERGE_FROM:
         return np.arange(clusters), clusters
@@ -209,7 +211,7 @@ def _patterns(cluster: IntArray, where: IntArray, clusters: int) -> tuple[IntArr
 
 
 def _pattern_counts(pattern: IntArray, patterns: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    """How often each pattern enters each draw of as many clusters as there are, with replacement."""
+    """Count how often each pattern enters each draw, which takes all clusters with replacement: (draws, patterns)."""
     clusters = pattern.size
     if patterns * MERGE_FACTOR <= clusters:
         shares = np.bincount(pattern, minlength=patterns) / clusters

@@ -1,7 +1,7 @@
-"""Davidson's model of paired comparisons with ties: strengths and how readily raters call a tie. PURE.
+"""Davidson's model of paired comparisons with ties: the models' strengths and the raters' tendency to tie. PURE.
 
-With strengths s and tie parameter v, of i and j: i wins, tie, j wins have odds exp(s_i) : v exp((s_i + s_j)/2) :
-exp(s_j) (Davidson 1970, JASA 65). v = 0 is Bradley-Terry without ties. Own computation.
+With strengths s and tie parameter v, the outcomes "i wins", "tie" and "j wins" have odds exp(s_i) : v exp((s_i + s_j)/2) :
+exp(s_j) (Davidson 1970, JASA 65). v = 0 is Bradley-Terry without ties. The computation is our own.
 """
 
 from collections.abc import Hashable
@@ -26,9 +26,9 @@ STEPS_OF_FIRST = np.array([0.5, 0.0, -0.5])
 
 
 class NoTieModel(NoStatistic):
-    """The tie parameter may have no finite estimate: no game was tied, or no chain of wins leads back to its start.
+    """The tie parameter may have no finite estimate: there are no ties, or no chain of wins leads back to its start.
 
-    Without such a chain, ever stronger models with ever more ties may fit ever better.
+    Without such a chain, larger and larger strengths with more and more ties may fit better and better.
     """
 
     def __init__(self, ties: int, games: int) -> None:
@@ -44,10 +44,10 @@ class NoTieModel(NoStatistic):
 class Davidson:
     """Strengths and tie parameter, intervals over whole clusters as `interval_kind` says.
 
-    `strength` (k,) is in natural log-odds of winning among decided games, mean 0, `rank` (k,) as in BradleyTerry.
-    `tie_parameter` v is the odds of a tie against a win of one given side between equal models, which
-    tie with chance v/(2 + v), `equal_tie`. `wins` and `ties` (k, k) are the modelled chances of line against
-    column (a model against itself as against an equal). `loglikelihood` leaves out the binomial coefficients.
+    `strength` (k,) is in natural log-odds of winning a decided comparison, with mean 0; `rank` (k,) as in BradleyTerry.
+    `tie_parameter` v is the odds of a tie against a win of one given side between equal models, which tie with
+    probability v/(2 + v), `equal_tie`. `wins` and `ties` (k, k) are the modelled probabilities of row against column
+    (a model against itself is a model against an equal one). `loglikelihood` omits the binomial coefficients.
     """
 
     models: tuple[Hashable, ...]
@@ -70,7 +70,7 @@ class Davidson:
 
 
 def davidson(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS) -> Davidson:
-    """Maximum-likelihood strengths and tie parameter. Raises NoTieModel, DisconnectedComparisons, UnboundedStrength."""
+    """Estimate strengths and tie parameter. Raises NoTieModel, DisconnectedComparisons, UnboundedStrength."""
     tables = pair_tables(games, draws=draws, seed=seed, min_clusters=min_clusters)
     k = len(games.models)
     check_finite(games, *half_tie_wins(tables.total))

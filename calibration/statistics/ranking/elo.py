@@ -1,6 +1,6 @@
-"""Elo ratings, and how much of them is the order in which the games came. PURE. LLMEval (arXiv 2312.07398), Eq. 3, 4.
+"""Elo ratings and their dependence on the order of comparisons. PURE. LLMEval (arXiv 2312.07398), Eq. 3, 4.
 
-Expected points E_a = 1/(1 + 10^((R_b - R_a)/400)); after a game R_a grows by K (S_a - E_a) and R_b shrinks by as much.
+Expected points E_a = 1/(1 + 10^((R_b - R_a)/400)); a comparison raises R_a by K (S_a - E_a) and lowers R_b by as much.
 """
 
 from collections.abc import Hashable
@@ -31,8 +31,8 @@ GAMES_AT_ONCE = 512
 class Elo:
     """Ratings after one pass in the given order; arrays (k,) in the order of `models`.
 
-    Over the states before and after each of the last `last_games` games, ratings lay in `last_low`..`last_high` and
-    ranks (1 + number of higher ratings) in `last_rank_low`..`last_rank_high`.
+    Before and after each of the last `last_games` comparisons, ratings were in `last_low`..`last_high` and ranks (1 +
+    number of higher ratings) in `last_rank_low`..`last_rank_high`.
     """
 
     models: tuple[Hashable, ...]
@@ -50,7 +50,7 @@ class Elo:
 
 @dataclass(frozen=True)
 class EloOrders:
-    """Final ratings (orders, k) of the same games in `orders` random orders; summaries (k,) over the orders."""
+    """Final ratings (orders, k) of the same comparisons in `orders` random orders; summaries (k,) over the orders."""
 
     models: tuple[Hashable, ...]
     ratings: FloatArray
@@ -68,7 +68,7 @@ class EloOrders:
 
 
 def elo(games: Games, *, start: float = START, k: float = K, last_games: int = LAST_GAMES) -> Elo:
-    """One pass over the games in their order. `last_games` beyond the number of games means all of them."""
+    """Process the comparisons once, in their order. `last_games` above their number means all of them."""
     watched = min(last_games, len(games))
     rating = [start / HALF_UNIT] * len(games.models)
     step = k / HALF_UNIT
@@ -100,7 +100,7 @@ def elo(games: Games, *, start: float = START, k: float = K, last_games: int = L
 
 
 def elo_orders(games: Games, *, orders: int = 200, seed: int = 0, start: float = START, k: float = K) -> EloOrders:
-    """Elo over `orders` shuffles of the games, all orders stepped together. Raises TooFewRatings without orders."""
+    """Compute Elo over `orders` shuffles of the comparisons, stepping all of them together. Raises TooFewRatings if 0."""
     if orders < 1:
         raise TooFewRatings(orders, 1, "orders")
     models = len(games.models)
@@ -135,18 +135,18 @@ def elo_orders(games: Games, *, orders: int = 200, seed: int = 0, start: float =
 
 
 def elo_variance_law(accuracy: float) -> float:
-    """Variance of a rating in Elo points squared by LLMEval's linear law, 7222.3 p (1 - p).
+    """Compute the variance of a rating, in squared Elo points, by LLMEval's linear law, 7222.3 p (1 - p).
 
-    The stronger of two models wins each game with chance p = `accuracy`. The law takes the logistic curve for a line
-    and holds near p = 0.7 only: simulated variances at 0.5, 0.7, 0.9 are 1517, 1490, 1409 where it says 1806, 1517,
-    650.
+    The stronger of two models wins each comparison with probability p = `accuracy`. The law approximates the logistic
+    curve by a line and holds only near p = 0.7: simulated variances at 0.5, 0.7, 0.9 are 1517, 1490, 1409, whereas the
+    law gives 1806, 1517, 650.
     """
     _check_share(accuracy)
     return VARIANCE_FACTOR * accuracy * (1 - accuracy)
 
 
 def simulate_elo_variance(accuracy: float, *, games: int, chains: int, seed: int) -> float:
-    """Variance over `chains` independent runs of the stronger model's rating after `games` games of two models."""
+    """Simulate the variance, over `chains` runs, of the stronger model's rating after `games` comparisons of two models."""
     _check_share(accuracy)
     rng = np.random.default_rng(seed)
     rating = np.full(chains, START)
@@ -157,9 +157,9 @@ def simulate_elo_variance(accuracy: float, *, games: int, chains: int, seed: int
 
 
 def _play(rating: FloatArray, codes: IntArray, models: int, step: float) -> None:
-    """Play the games of codes (games, orders) one after another, in place, in every order at once.
+    """Process the comparisons in codes (games, orders) one after another, in place, in every order at once.
 
-    Ratings are in half natural units, in which E_a = (1 + tanh(R_a - R_b))/2, and tanh is the fastest way there.
+    Ratings are in half natural units, in which E_a = (1 + tanh(R_a - R_b))/2, because tanh is fastest.
     """
     kinds = np.arange(3 * models**2)
     orders = codes.shape[1]

@@ -1,8 +1,8 @@
-"""Bradley-Terry with covariates: how far being shown first or being longer wins games, models being equal. PURE.
+"""Bradley-Terry with covariates: the effects of being shown first or being longer between equal models. PURE.
 
 The log-odds that the first side is preferred are strength of first - strength of second + the sum of effect x
-covariate; the position effect's covariate is 1 in every game. A tie counts as half a win each way. Own computation
-by Newton steps.
+covariate; the covariate of the position effect is always 1. A tie counts as half a win for each. The computation is our
+own, by Newton steps.
 """
 
 from collections.abc import Hashable, Mapping
@@ -24,11 +24,11 @@ EffectIntervalKind: TypeAlias = Literal["cluster_robust95", "none"]
 POSITION = "position"
 SINGULAR = 1e-10
 LARGEST = 12.0
-"""Odds of 160,000 to 1: something decides every game and has no finite estimate."""
+"""Odds of 160,000 to 1: such an effect decides every comparison and has no finite estimate."""
 
 
 class EffectNotIdentified(NoStatistic):
-    """The games cannot tell the covariates' effects from the models' strengths."""
+    """The comparisons cannot separate the effects of the covariates from the strengths of the models."""
 
     def __init__(self, effects: tuple[str, ...]) -> None:
         self.effects = effects
@@ -40,12 +40,12 @@ class EffectNotIdentified(NoStatistic):
 
 @dataclass(frozen=True)
 class PairedEffects:
-    """Strengths net of the effects, and the effects net of the strengths.
+    """Strengths without the effects, and the effects without the strengths.
 
-    `strength` (k,), `low`, `high`, `rank` (k,): as in BradleyTerry, for responses alike in every covariate.
-    `effects` names the covariates; `effect` (q,) is the change of the log-odds of preferring the first side for one
-    `unit` (q,) of each covariate: 1 for position, the root mean square of the others. `first_wins` is the chance
-    that the first of two equal models is preferred. Intervals of the kind "cluster_robust95" are sandwich standard
+    `strength` (k,), `low`, `high`, `rank` (k,): as in BradleyTerry, for responses with equal covariates. `effects`
+    names the covariates; `effect` (q,) is the change in the log-odds of preferring the first side for one `unit` (q,) of
+    each covariate: 1 for position, the root mean square of the others. `first_wins` is the probability that the first of
+    two equal models is preferred. Intervals of the kind "cluster_robust95" are sandwich standard
     errors over whole clusters times t(clusters - 1); under 20 clusters the kind is "none" and the ends repeat the
     value.
     """
@@ -142,8 +142,8 @@ def _columns(
     for name, values in covariates.items():
         column = np.asarray(values, dtype=np.float64)
         if column.shape != (n,) or not np.isfinite(column).all():
-            raise ValueError(f"The covariate {name} needs one finite number for each of {n} games.")
-        # Not centred: a difference of 0 must stay no advantage to either side.
+            raise ValueError(f"The covariate {name} needs one finite number for each of {n} comparisons.")
+        # Not centred, because a difference of 0 must remain an advantage to neither side.
         unit = float(np.sqrt((column**2).mean()))
         if unit == 0:
             raise ConstantScores(f"values of the covariate {name}", 0.0)

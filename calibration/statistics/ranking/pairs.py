@@ -1,4 +1,4 @@
-"""Rankings of models from pairwise preferences: points, and the doors to Elo, Bradley-Terry and Davidson. PURE."""
+"""Rankings of models from pairwise preferences: points, and the imports of Elo, Bradley-Terry and Davidson. PURE."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -65,10 +65,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Points:
-    """Points of each model, arrays (k,) in the order of `models`: 1 a win, 0.5 a tie, 0 a loss.
+    """Points of each model, arrays (k,) in the order of `models`: a win counts 1, a tie 0.5, a loss 0.
 
     `total` is their sum and `per_game` their mean, with ends over whole clusters as `interval_kind` says; `rank` is by
-    `total`, as the source ranks, and `rank_per_game` by `per_game`, which is fair where models played unequally often.
+    `total`, as in the source, and `rank_per_game` by `per_game`, which is fair if models were compared unequally often.
     """
 
     models: tuple[Hashable, ...]
@@ -88,7 +88,7 @@ class Points:
 
 
 def points(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS) -> Points:
-    """Points of every model. LLMEval (arXiv 2312.07398), Eq. 1 and 2; "both bad" is a tie."""
+    """Compute the points of every model. LLMEval (arXiv 2312.07398), Eq. 1 and 2; "both bad" is a tie."""
     tables = pair_tables(games, draws=draws, seed=seed, min_clusters=min_clusters)
     k = len(games.models)
     ended = _by_model(tables.total[None], k)[0]
@@ -118,7 +118,7 @@ def points(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = M
 
 
 def _by_model(tables: FloatArray, models: int) -> FloatArray:
-    """Wins, ties and losses of each model, (b, k, 3), from tables (b, pairs, 3)."""
+    """Count wins, ties and losses of each model, (b, k, 3), from tables (b, pairs, 3)."""
     i, j = pair_indices(models)
     of_first = np.zeros((len(i), models))
     of_first[np.arange(len(i)), i] = 1.0

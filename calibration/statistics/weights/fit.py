@@ -77,7 +77,7 @@ class WeightFit:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A simpler rival of the weights, fitted to the same rows: raw weights (p,), intercept, R2 (centred), MSE."""
+    """A simpler alternative to the weights, fitted to the same rows: raw weights (p,), intercept, R2 (centred), MSE."""
 
     raw_weights: FloatArray
     intercept: float
@@ -89,9 +89,9 @@ class Baseline:
 class OutOfSample:
     """Prediction of each cluster's rows by weights fitted without that cluster.
 
-    R2 = 1 - SSE/SST with the errors of all left-out rows and SST around the mean of all rows, so that it compares
-    with the R2 of the fit; it is negative where predicting that mean would do better. `equal_r2` and
-    `equal_mse` are those of equal weights whose one scale is refitted on the same training rows.
+    R2 = 1 - SSE/SST with the errors of all held-out rows and SST around the mean of all rows, so that it is comparable
+    with the R2 of the fit; it is negative if predicting that mean would do better. `equal_r2` and `equal_mse` are those
+    of equal weights whose scale is refitted on the same training rows.
     `underdetermined` counts the folds with fewer training rows than items.
     """
 
@@ -205,7 +205,7 @@ def certify_weights(
     seed: int = 0,
     min_clusters: int = MIN_CLUSTERS,
 ) -> WeightCertificate:
-    """Fit weights and measure them: baselines, prediction of unseen clusters, intervals, warnings.
+    """Fit weights and measure them: baselines, prediction of held-out clusters, intervals, warnings.
 
     instructions, raters, models (n,) label each row's clusters. Raises what fit_weights raises.
     """

@@ -1,7 +1,7 @@
-"""Which weights to use: a category's own, its family's, or equal ones, by what they predict unseen. PURE.
+"""The choice of weights: a category's own, its family's, or equal ones, by their prediction of held-out data. PURE.
 
-Every rival is fitted without an instruction and predicts its overall scores; a gain is the mean squared error one
-rival saves over another, with an interval over whole instructions.
+Every candidate is fitted without an instruction and predicts its overall scores; a gain is the reduction of the mean
+squared error of one candidate by another, with an interval over whole instructions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ FamilyRows: TypeAlias = tuple[FloatArray, FloatArray, Sequence[str], Labels]
 
 @dataclass(frozen=True)
 class Gain:
-    """Mean squared error saved on unseen instructions (squared points of 0..10), with its ends over instructions.
+    """Reduction of the mean squared error on held-out instructions (squared points of 0..10), with ends over instructions.
 
     `share` is the same as a share of the variance of the overall scores, a difference of R2.
     """
@@ -45,10 +45,10 @@ class Gain:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`use` the scheme that has earned it; `mse` and `r2` of each scheme on unseen instructions.
+    """The recommended scheme `use`; `mse` and `r2` of each scheme on held-out instructions.
 
     `own_over_equal`, `parent_over_equal` and `own_over_parent` are the gains behind it; those with the parent are empty
-    where the category has no family. `sure` where the deciding interval is a 95 % one and leaves 0 out.
+    if the category has no family. `sure` says that the deciding interval is a 95 % interval and excludes 0.
     """
 
     use: Scheme
@@ -74,10 +74,10 @@ class LeftOutErrors:
 def weigh_verdict(
     rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float = 0.5, draws: int = 1000, seed: int = 0
 ) -> Verdict:
-    """The verdict for a category; `family` holds the rows of its siblings (it is not in it itself).
+    """Recommend weights for a category; `family` holds the rows of its siblings, without its own.
 
-    A scheme must beat equal weights, and own weights must beat the family's too, with an interval above 0 throughout;
-    otherwise the simpler scheme is used. Raises TooFewRatings under two instructions.
+    A scheme must be better than equal weights, and own weights also better than the family's, with the whole interval
+    above 0; otherwise the simpler scheme is used. Raises TooFewRatings with fewer than two instructions.
     """
     found = left_out_errors(rows, family, floor=floor)
     errors = found.errors
@@ -105,7 +105,7 @@ def weigh_verdict(
 
 
 def left_out_errors(rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float) -> LeftOutErrors:
-    """Errors of every scheme on each instruction, fitted without it."""
+    """Compute the errors of every scheme on each instruction, fitted without it."""
     answers, overall = check_rows(rows[0], rows[1], floor)
     codes, k = cluster_codes(rows[3])
     if k < 2:

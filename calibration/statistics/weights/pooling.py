@@ -3,7 +3,7 @@
 A small category's weights are noisy; the parent's, fitted to every category's rows at once, are steadier but not its
 own. Each category minimises SSE(w) + strength * |w - parent|^2 with w >= floor: a strength of s weighs like s rows
 answered on one item alone. One strength is chosen for all categories, by cross-validation that leaves whole
-instructions out of the category and of the parent alike. The method is ours.
+instructions out of both the category and the parent. The method is our own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class PooledCategory:
     """One category at the chosen strength. Weights sum to 100; raw weights (p,) are in points of overall score.
 
     `plain_raw_weights` are those at strength 0, `parent_raw_weights` the parent's for the same keys. `cv_mse` and
-    `cv_mse_plain` are mean squared errors on left-out instructions; `gain` is what pooling saves of it. `r2`
+    `cv_mse_plain` are mean squared errors on held-out instructions; `gain` is the reduction by pooling. `r2`
     (centred) and `mse` are on the `n` rows fitted.
     """
 
@@ -90,10 +90,10 @@ def pool_weights(
     folds: int = 10,
     seed: int = 0,
 ) -> PooledFits:
-    """Weights of every category, drawn toward the parent's by the strength that predicts unseen instructions best.
+    """Fit every category's weights, drawn toward the parent's with the strength that predicts held-out instructions best.
 
-    0 and infinity are always among the strengths tried. Of equally good strengths the strongest is taken. A category
-    may have fewer rows than items. Raises TooFewRatings with fewer than two instructions in all, ConstantScores
+    0 and infinity are always among the strengths tried. Of equally good strengths, the largest is chosen. A category
+    may have fewer rows than items. Raises TooFewRatings with fewer than two instructions in total, ConstantScores
     for a category whose overall scores are all the same, OutOfRange, NotConverged.
     """
     tried = tuple(sorted({0.0, inf, *(float(s) for s in strengths)}))

@@ -1,4 +1,4 @@
-"""How weights change with what is asked of them: another floor, one rater or model less, another fit. PURE."""
+"""The sensitivity of weights: to another floor, to leaving out a rater or a model, and compared with another fit. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class FloorStep:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Weights (k, p) of 100 without each of `labels`; `shift` (k,) is half the summed change, 0..100.
+    """Weights (k, p) of 100 without each of `labels`; `shift` (k,) is half the sum of absolute changes, 0..100.
 
-    `rows` (k,) were left. A label without which nothing can be fitted is in `impossible` and not in the others.
+    `rows` (k,) remain. A label without which nothing can be fitted is in `impossible` and not in the others.
     """
 
     labels: tuple[str, ...]
@@ -47,8 +47,9 @@ class Dropped:
 class FitsCompared:
     """Two fits on the same rows, paired by instruction, each refitted without the instruction it predicts.
 
-    `gain` is the mean squared error that the first saves over the second, with ends over instructions; `mse` of both;
-    `correlation` of the points that their final weights give the rows; `shift` half the summed change of the weights.
+    `gain` is the mean squared error of the second less that of the first, with ends over instructions; `mse` is of both;
+    `correlation` is of the points that their final weights give the rows; `shift` is half the sum of the absolute changes
+    of the weights.
     """
 
     gain: float
@@ -65,7 +66,7 @@ class FitsCompared:
 def floor_path(
     answers: FloatArray, overall: FloatArray, instructions: Labels, *, floors: Sequence[float] = FLOORS
 ) -> tuple[FloorStep, ...]:
-    """The fit at each floor. Raises what fit_weights raises."""
+    """Fit the weights at each floor. Raises what fit_weights raises."""
     codes, k = cluster_codes(instructions)
     x, y = check_rows(answers, overall, max(floors))
     sums = cluster_sums(x, y, codes, k)
@@ -78,7 +79,7 @@ def floor_path(
 
 
 def without_each(answers: FloatArray, overall: FloatArray, labels: Sequence[str], *, floor: float) -> Dropped:
-    """Weights when each rater or model is left out. Raises TooFewRatings under two labels."""
+    """Fit the weights without each rater or model. Raises TooFewRatings with fewer than two labels."""
     x, y = check_rows(answers, overall, floor)
     codes, k = cluster_codes(labels)
     if k < 2:
@@ -109,8 +110,8 @@ def compare_fits(
 ) -> FitsCompared:
     """Two fits of the same items, each (answers (n, p), overall (n,), instruction labels (n,)), on the first's rows.
 
-    Where the second fit knows an instruction too, it is refitted without it. Raises TooFewRatings under two
-    instructions, ConstantScores where one fit gives every row the same points.
+    If the second fit was also fitted to an instruction, it is refitted without it. Raises TooFewRatings with fewer than
+    two instructions, ConstantScores if one fit gives every row the same points.
     """
     x, y = check_rows(rows[0], rows[1], floors[0])
     codes, k = cluster_codes(rows[2])

@@ -1,4 +1,4 @@
-"""The page "which model is better?": the answer, what it rests on, and where to find pairs' and scores' blocks."""
+"""The rankings page: which model is better, and the evidence for it, from pairs or from scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,9 +20,9 @@ from calibration.web.rankings.pairs import pair_blocks
 from calibration.web.rankings.scores import score_blocks
 
 EVEN = 1e-6
-"""Strengths and means closer than this are equal: they differ by rounding only."""
+"""Strengths and means that differ by less than this are equal: only rounding separates them."""
 NAMED = 4
-"""Of more models than this that share a place, only so many are named."""
+"""Most models that are named when more of them share a place."""
 
 
 def rankings_title() -> str:
@@ -70,9 +70,11 @@ def _pairs_opening(report: Plain, *, items: bool) -> str:
     rows, lead = found["models"], found["lead"]
     level = _level(rows, "strength")
     if len(level) > 1:
-        return gettext(
-            "%(n)d models share the first place: %(models)s, each with a strength of %(value)s Elo points."
-        ) % {"n": len(level), "models": _named(level), "value": number(rows[0]["strength"], 1)}
+        return gettext("%(n)d models share first place: %(models)s, each with a strength of %(value)s Elo points.") % {
+            "n": len(level),
+            "models": _named(level),
+            "value": number(rows[0]["strength"], 1),
+        }
     clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
     unclear = gettext("No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
     said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
@@ -84,7 +86,7 @@ def _pairs_opening(report: Plain, *, items: bool) -> str:
 
 
 def _level(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
-    """The first and those that are exactly even with it."""
+    """Return the first model and those that are exactly level with it."""
     return [row for row in rows if abs(rows[0][name] - row[name]) <= EVEN]
 
 
@@ -94,7 +96,7 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
-    """How sure the first place is, from the chance of being ahead of the second and the possible ranks."""
+    """State how certain first place is: the probability of being ahead of the second model, and the possible ranks."""
     if missing(found["ahead"]) or found["ahead"][0][1] is None:
         return ""
     chance = found["ahead"][0][1]
@@ -116,14 +118,14 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
     rows = found["models"]
     level = _level(rows, "mean")
     if len(level) > 1:
-        return gettext("%(n)d models share the first place: %(models)s, each with a mean score of %(value)s.") % {
+        return gettext("%(n)d models share first place: %(models)s, each with a mean score of %(value)s.") % {
             "n": len(level),
             "models": _named(level),
             "value": number(rows[0]["mean"]),
         }
-    clear = gettext("%(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s.")
+    clear = gettext("%(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s.")
     unclear = gettext(
-        "No model clearly leads: %(first)s has the highest mean score, %(mean)s, before %(second)s with %(other)s."
+        "No model clearly leads: %(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s."
     )
     said = (clear if _leads(rows) else unclear) % {
         "first": rows[0]["model"],
@@ -135,7 +137,7 @@ def _scores_opening(report: Plain, *, items: bool) -> str:
 
 
 def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the first is ahead of every model of whose mean anything is known; the others stand in a note."""
+    """Whether the first model is ahead of every model whose mean has an interval; a note names the others."""
     unknown = sum(row["interval_kind"] == "none" for row in rows[1:])
     ahead = bool(rows[0]["rank_high"] - unknown <= 1)
     return rows[0]["interval_kind"] != "none" and unknown < max(1, len(rows) - 1) and ahead
@@ -144,15 +146,17 @@ def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _about(report: Plain) -> str:
     judge = next((name for public, name in report["judges"] if public == report["by"]), "")
     if report["kind"] == "pairs":
-        by_people = gettext("%(games)d comparisons by %(raters)d raters.")
-        by_judge = gettext("%(games)d comparisons by the judge %(judge)s.")
+        by_people = gettext("%(n)d comparisons by %(raters)d raters.")
+        by_judge = gettext("%(n)d comparisons by the judge %(judge)s.")
         said = (by_judge if judge else by_people) % {
-            "games": report["n_games"],
+            "n": report["n_games"],
             "raters": report["n_raters"],
             "judge": judge,
         }
         if report["n_left_out"]:
-            said += " " + gettext("%(n)d without two different models are left out.") % {"n": report["n_left_out"]}
+            said += " " + gettext("%(n)d more are left out because they do not compare two different models.") % {
+                "n": report["n_left_out"]
+            }
         return said
     low, high = report["scale"]
     by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
@@ -183,23 +187,24 @@ def _choices(study: Study, report: Plain) -> list[Choice]:
 def _pairs_method(clusters: str) -> list[str]:
     return [
         gettext(
-            "Points: 1 for a win, 0.5 for a tie (also where both are bad), 0 for a loss. Bradley-Terry: strengths of "
-            "most likelihood, a tie as half a win each way, on the scale of Elo points (400 points are odds of 10 to "
-            "1) around 1500. Davidson: the same with ties as an ending of their own."
+            "Points: a win counts 1, a tie 0.5 (also if both are bad) and a loss 0. Bradley-Terry: maximum-likelihood "
+            "strengths, with a tie as half a win for each side, on the scale of Elo points (400 points are odds of 10 "
+            "to 1) around 1500. Davidson: the same model, with ties as an outcome of their own."
         ),
         gettext(
-            "Intervals draw whole %(of)s with replacement. True ranks: models count as ahead or behind where "
-            "their difference leaves 0 outside an interval that is simultaneous over all rivals. The probability of "
-            "being truly ahead is the share of draws."
+            "Intervals resample whole %(of)s with replacement. True ranks: a model counts as ahead or behind if the "
+            "interval of the difference, simultaneous over all rivals, excludes 0. The probability of being truly "
+            "ahead is the share of resamples in which the model is ahead."
         )
         % {"of": clusters},
         gettext(
-            "Elo: every model starts at 1500, K is 32, one pass over the games in the order played. What it says "
-            "depends on that order: the figure shows the spread over 200 shuffled orders and over its last 100 games."
+            "Elo: every model starts at 1500, K is 32, and the comparisons are processed once, in the order in which "
+            "they were made. The ratings depend on that order: the figure shows their spread over 200 shuffled orders "
+            "and over the last 100 comparisons."
         ),
         gettext(
-            "Effects of position and length are covariates of the Bradley-Terry model: what being shown first, or "
-            "being longer, adds to the log-odds when the models are equal."
+            "Effects of position and length are covariates of the Bradley-Terry model: they are what being shown first, "
+            "or being longer, adds to the log-odds if the models are equal."
         ),
     ]
 
@@ -207,15 +212,15 @@ def _pairs_method(clusters: str) -> list[str]:
 def _scores_method(clusters: str) -> list[str]:
     return [
         gettext(
-            "A model's score is the mean of all its answers on the criterion. Intervals draw whole %(of)s with "
-            "replacement, all models together, so that a hard one moves them all; how much is stated of a model depends "
-            "on how many it has itself: an interval from %(least)d on, a range from 2 on, else nothing."
+            "A model's score is the mean of all its ratings on the criterion. Intervals resample whole %(of)s with "
+            "replacement, for all models together, so that a hard one affects them all. What is stated about a model "
+            "depends on its own number of %(of)s: a 95 %% interval from %(least)d, a range from 2, otherwise neither."
         )
         % {"of": clusters, "least": MIN_CLUSTERS},
         gettext(
-            "Shared ranks: going down the means, a model shares its leader's rank while their paired t test over "
-            "%(of)s has p of 0.05 or more. Power: the same tests over all pairs of models at growing numbers of %(of)s, "
-            "averaged over 20 random orders."
+            "Shared ranks: going down the list of means, a model shares the rank of its leader as long as their paired t "
+            "test over %(of)s has p of 0.05 or more. Power: the same tests for all pairs of models with growing numbers "
+            "of %(of)s, averaged over 20 random orders."
         )
         % {"of": clusters},
     ]

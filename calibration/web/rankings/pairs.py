@@ -1,4 +1,4 @@
-"""Pairs' rankings as blocks: strengths and ranks, who is ahead of whom, Elo's spread, points, position and length."""
+"""Blocks of rankings from pairs: strengths and ranks, who is ahead, the spread of Elo, points, position and length."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from calibration.web.messages.reasons import reason_of
 
 
 def pair_blocks(report: Plain, clusters: str) -> list[Block]:
-    """`clusters` is what the intervals draw whole, in the reader's language."""
+    """Build the blocks; `clusters` names what the intervals resample whole, in the reader's language."""
     return [
         _strength(report["strength"], clusters),
         ahead_block(report["strength"], clusters),
@@ -72,7 +72,7 @@ def _strength(found: Mapping[str, Any], clusters: str) -> Block:
 
 
 def rank_words(row: Mapping[str, Any], kind: str) -> str:
-    """The ranks that are possible; '' where nothing is known of them."""
+    """State the possible ranks; '' if nothing is known about them."""
     low, high = row["rank_low"], row["rank_high"]
     if kind == "none":
         return ""
@@ -82,8 +82,8 @@ def rank_words(row: Mapping[str, Any], kind: str) -> str:
 
 
 def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
-    """The probability that one model is truly ahead of another, for every two of which it can be stated."""
-    title = gettext("Probability that one is truly ahead")
+    """Show the probability that one model is truly ahead of another, for each pair for which it can be stated."""
+    title = gettext("Probability of being truly ahead")
     if missing(found):
         return Block("ahead", title, reason=reason_of(found))
     if missing(found["ahead"]):
@@ -91,7 +91,8 @@ def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
             "ahead",
             title,
             reason=gettext(
-                "Too few %(of)s stand behind any two models, so no probability is stated. Compare on more %(of)s."
+                "No probability is stated because every pair of models has too few %(of)s. Compare the models on more "
+                "%(of)s."
             )
             % {"of": clusters},
         )
@@ -105,19 +106,21 @@ def ahead_block(found: Mapping[str, Any], clusters: str) -> Block:
         [Column(gettext("Model")), Column(gettext("Other model")), Column(gettext("Probability ahead"), 3)],
         [[names[i], names[j], shown[i][j]] for i in range(count) for j in range(i + 1, count)],
     )
-    caption = gettext("Each cell: the probability that the row's model is truly better than the column's.")
+    caption = gettext(
+        "Each cell shows the probability that the model of the row is truly better than that of the column."
+    )
     return Block("ahead", title, figure=figure, caption=caption, table=table, folded=True)
 
 
 def _elo(found: Mapping[str, Any], strength: Mapping[str, Any]) -> Block:
-    title = gettext("Elo, and how far it depends on the order of games")
+    title = gettext("Elo and its dependence on the order of comparisons")
     if missing(found):
         return Block("elo", title, reason=reason_of(found))
     rows = found["models"]
     beside = {} if missing(strength) else {row["model"]: row for row in strength["models"]}
     series = [
-        gettext("over the last %(n)d games, mark: final rating") % {"n": found["last_games"]},
-        gettext("over %(n)d shuffled orders, mark: mean") % {"n": found["orders"]},
+        gettext("over the last %(n)d comparisons (mark: final rating)") % {"n": found["last_games"]},
+        gettext("over %(n)d shuffled orders (mark: mean)") % {"n": found["orders"]},
         *([gettext("Bradley-Terry, 95 %% interval") % {}] if beside else []),
     ]
     figure = ranges(
@@ -131,7 +134,7 @@ def _elo(found: Mapping[str, Any], strength: Mapping[str, Any]) -> Block:
             Column(gettext("Model")),
             Column(gettext("Elo"), 1),
             Column(gettext("Rank"), 0),
-            Column(gettext("Last games, from"), 1),
+            Column(gettext("Last comparisons, from"), 1),
             Column(gettext("to"), 1),
             Column(gettext("Ranks, from"), 0),
             Column(gettext("to"), 0),
@@ -163,8 +166,8 @@ def _elo(found: Mapping[str, Any], strength: Mapping[str, Any]) -> Block:
     )
     moving = sum(row["rank_low"] != row["rank_high"] for row in rows)
     answer = gettext(
-        "Shuffling the games changes the rank of %(moving)d of %(all)d models; a model's rating varies by a standard "
-        "deviation of up to %(sd)s points."
+        "Shuffling the comparisons changes the rank of %(moving)d of %(all)d models; the standard deviation of a "
+        "model's rating is up to %(sd)s points."
     ) % {"moving": moving, "all": len(rows), "sd": number(max(row["deviation"] for row in rows), 1)}
     return Block("elo", title, answer=answer, figure=figure, table=table, folded=True)
 
@@ -195,9 +198,9 @@ def _points(found: Mapping[str, Any], clusters: str) -> Block:
             for i in order
         ],
         title=title,
-        x_title=gettext("Points per game"),
+        x_title=gettext("Points per comparison"),
         rule=0.5,
-        rule_label=gettext("as many as its rivals"),
+        rule_label=gettext("level with its rivals"),
     )
     table = Table(
         [
@@ -207,10 +210,10 @@ def _points(found: Mapping[str, Any], clusters: str) -> Block:
             Column(gettext("Wins"), 0),
             Column(gettext("Ties"), 0),
             Column(gettext("Losses"), 0),
-            Column(gettext("Per game"), 3),
+            Column(gettext("Per comparison"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
-            Column(gettext("Rank per game"), 0),
+            Column(gettext("Rank by points per comparison"), 0),
         ],
         [
             [
@@ -232,7 +235,7 @@ def _points(found: Mapping[str, Any], clusters: str) -> Block:
 
 
 def _davidson(found: Mapping[str, Any]) -> Block:
-    title = gettext("With ties as an ending of their own (Davidson)")
+    title = gettext("Strength with ties as an outcome (Davidson)")
     if missing(found):
         return Block("davidson", title, reason=reason_of(found))
     order = descending(np.array(found["strength"])).tolist()
@@ -253,7 +256,7 @@ def _davidson(found: Mapping[str, Any]) -> Block:
         ],
         [[found["models"][i], found["strength"][i], *_ends(found, i, kind), found["rank"][i]] for i in order],
     )
-    answer = gettext("Two equal models would tie %(share)s of their games (tie parameter %(tie)s).") % {
+    answer = gettext("Two equal models would tie in %(share)s of their comparisons (tie parameter %(tie)s).") % {
         "share": number(found["equal_tie"]),
         "tie": ends_words(found["tie_parameter"], found["tie_low"], found["tie_high"], kind),
     }
@@ -265,10 +268,10 @@ def _ends(found: Mapping[str, Any], place: int, kind: str) -> Sequence[float | N
 
 
 def _effects(found: Mapping[str, Any], clusters: str) -> Block:
-    title = gettext("Position and length, models being equal")
+    title = gettext("Effects of position and length between equal models")
     if missing(found):
         return Block("effects", title, reason=reason_of(found))
-    names = {"position": gettext("being shown first"), "length": gettext("being longer, per typical contrast")}
+    names = {"position": gettext("being shown first"), "length": gettext("being longer by the typical difference")}
     rows = [
         [names.get(name, name), found["effect"][i], *_effect_ends(found, i), found["unit"][i]]
         for i, name in enumerate(found["effects"])
@@ -282,7 +285,7 @@ def _effects(found: Mapping[str, Any], clusters: str) -> Block:
             for row in rows
         ],
         title=title,
-        x_title=gettext("Change of the log-odds of being preferred"),
+        x_title=gettext("Change in the log-odds of being preferred"),
         series=[gettext("effect")],
         step=0.01,
         rule=0.0,
@@ -304,7 +307,7 @@ def _effects(found: Mapping[str, Any], clusters: str) -> Block:
         }
     order = [found["models"][place] for place in descending(np.array(found["strength"]))]
     notes = [
-        gettext("Net of these effects the order is: %(order)s.") % {"order": ", ".join(order)},
+        gettext("Without these effects, the order is: %(order)s.") % {"order": ", ".join(order)},
         ends_meaning(found["interval_kind"], found["clusters"], clusters),
     ]
     return Block("effects", title, answer=answer, figure=figure, table=table, notes=notes)
@@ -321,7 +324,7 @@ def position_block(found: Mapping[str, Any]) -> Block:
     if missing(found):
         return Block("position", title, reason=reason_of(found))
     wins, own = found["first_wins"], found["first_points"]
-    answer = gettext("The side shown first wins %(wins)s of the %(n)d games that were not tied.") % {
+    answer = gettext("The side shown first wins %(wins)s of the %(n)d comparisons that were not tied.") % {
         "wins": ends_words(wins["value"], wins["low"], wins["high"], wins["interval_kind"]),
         "n": found["n_decided"],
     }
@@ -331,11 +334,11 @@ def position_block(found: Mapping[str, Any]) -> Block:
             Column(gettext("Value"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
-            Column(gettext("Games"), 0),
+            Column(gettext("Comparisons"), 0),
         ],
         [
-            [gettext("Wins among decided games"), wins["value"], *stated(wins), found["n_decided"]],
-            [gettext("Mean points, a tie as half"), own["value"], *stated(own), found["n"]],
+            [gettext("Wins among decided comparisons"), wins["value"], *stated(wins), found["n_decided"]],
+            [gettext("Mean points (a tie counts half)"), own["value"], *stated(own), found["n"]],
         ],
     )
     return Block("position", title, answer=answer, table=table)
@@ -349,8 +352,8 @@ def length_block(rows: Any) -> Block:
         return Block("length", title, reason=reason_of(rows[0]))
     table = Table(
         [
-            Column(gettext("Length difference of at least")),
-            Column(gettext("Games"), 0),
+            Column(gettext("Minimum length difference")),
+            Column(gettext("Comparisons"), 0),
             Column(gettext("Longer wins"), 3),
             Column(gettext("Tie"), 3),
             Column(gettext("Longer loses"), 3),
@@ -372,9 +375,9 @@ def length_block(rows: Any) -> Block:
         ],
     )
     rate = known[0]["rate"]
-    answer = gettext("The longer response is preferred over the shorter one by a margin of %(rate)s of the games.") % {
-        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"])
-    }
+    answer = gettext(
+        "The longer response is preferred to the shorter one by a margin of %(rate)s of the comparisons."
+    ) % {"rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"])}
     return Block("length", title, answer=answer, table=table)
 
 
@@ -384,9 +387,9 @@ def _categories(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     names = category_names(rows)
     models = sorted({model for row in rows if "models" in row for model in row["models"]})
     table = Table(
-        [Column(gettext("Category")), Column(gettext("Games"), 0), *(Column(model, 3) for model in models)],
+        [Column(gettext("Category")), Column(gettext("Comparisons"), 0), *(Column(model, 3) for model in models)],
         [[names[row["category_pk"]], row["n"], *_by_model(row, models)] for row in rows],
-        caption=gettext("Points per game"),
+        caption=gettext("Points per comparison"),
     )
     return [Block("categories", gettext("By category"), table=table)]
 

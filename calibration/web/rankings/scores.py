@@ -1,4 +1,4 @@
-"""Mean scores as blocks: means with ranks, who is ahead of whom, shared ranks, and how many tasks separate models."""
+"""Blocks of rankings from scores: means and ranks, who is ahead, shared ranks, and the tasks that separate models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ KINDS = ("bootstrap95", "leave_one_out_range", "none")
 
 
 def score_blocks(report: Plain, clusters: str, *, items: bool) -> list[Block]:
-    """`clusters` is what the intervals draw whole, in the reader's language."""
+    """Build the blocks; `clusters` names what the intervals resample whole, in the reader's language."""
     return [
         _means(report["scores"], clusters),
         ahead_block(report["scores"], clusters),
@@ -69,7 +69,7 @@ def _means(found: Mapping[str, Any], clusters: str) -> Block:
 
 
 def means_notes(rows: Sequence[Mapping[str, Any]], clusters: str) -> list[str]:
-    """What the lines mean, kind by kind, of models that may each stand on another number of clusters."""
+    """Explain the lines by kind of interval, because each model may have another number of clusters."""
     by_kind = {kind: [row for row in rows if row["interval_kind"] == kind] for kind in KINDS}
     counts = {row["clusters"] for row in rows}
     if len(counts) == 1 and len([own for own in by_kind.values() if own]) == 1:
@@ -78,7 +78,7 @@ def means_notes(rows: Sequence[Mapping[str, Any]], clusters: str) -> list[str]:
     if by_kind["bootstrap95"]:
         said.append(
             gettext(
-                "Of models with %(least)d %(of)s or more, lines are 95 %% intervals by a bootstrap over the model's own "
+                "For models with %(least)d %(of)s or more, lines are 95 %% intervals from a bootstrap over the model's own "
                 "%(of)s."
             )
             % of
@@ -86,26 +86,28 @@ def means_notes(rows: Sequence[Mapping[str, Any]], clusters: str) -> list[str]:
     if by_kind["leave_one_out_range"]:
         said.append(
             gettext(
-                "Too few %(of)s for a 95 %% interval: %(models)s. Their lines, and their best and worst ranks, span what "
-                "comes out when any one is left out."
+                "These models have too few %(of)s for a 95 %% interval: %(models)s. Their lines, and their best and worst "
+                "ranks, span the values found when each one is left out in turn."
             )
             % {**of, "models": _counted(by_kind["leave_one_out_range"])}
         )
     if by_kind["none"]:
         said.append(
             gettext(
-                "Too few %(of)s for any interval: %(models)s. They may stand at any rank, and the ranks of the others "
-                "leave room for them."
+                "These models have too few %(of)s for any interval: %(models)s. They may have any rank, and the ranks of "
+                "the other models allow for that."
             )
             % {**of, "models": _counted(by_kind["none"])}
         )
     if by_kind["bootstrap95"] and by_kind["leave_one_out_range"]:
-        said.append(gettext("The ranks of models with an interval leave room for those that have only a range."))
+        said.append(
+            gettext("The ranks of models with an interval allow for any rank of the models that have only a range.")
+        )
     return said
 
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
-    """'model1 (10), model2 (1)': each with its number of clusters."""
+    """List models with their numbers of clusters: 'model1 (10), model2 (1)'."""
     return ", ".join(f"{row['model']} ({row['clusters']})" for row in rows)
 
 
@@ -126,15 +128,15 @@ def _shared(found: Mapping[str, Any], clusters: str, *, items: bool) -> Block:
     leaders = [row[0] for row in rows if row[2] == 1]
     if items:
         answer = (
-            gettext("%(models)s share the first rank (%(n)d items that every model answered).")
+            gettext("%(models)s share first rank (over the %(n)d items that every model answered).")
             if (len(leaders) > 1)
-            else gettext("%(models)s holds the first rank alone (%(n)d items that every model answered).")
+            else gettext("%(models)s alone holds first rank (over the %(n)d items that every model answered).")
         )
     else:
         answer = (
-            gettext("%(models)s share the first rank (%(n)d instructions that every model answered).")
+            gettext("%(models)s share first rank (over the %(n)d instructions that every model answered).")
             if (len(leaders) > 1)
-            else gettext("%(models)s holds the first rank alone (%(n)d instructions that every model answered).")
+            else gettext("%(models)s alone holds first rank (over the %(n)d instructions that every model answered).")
         )
     return Block(
         "shared-ranks", title, answer=answer % {"models": ", ".join(leaders), "n": found["tasks"]}, table=table
@@ -145,20 +147,20 @@ def _nothing_shared(found: Mapping[str, Any], clusters: str) -> str:
     if found["why"] != "NoSharedTasks":
         return reason_of(found)
     return gettext(
-        "Fewer than two %(of)s have an answer of every model, so models cannot be compared on the same ones."
+        "Fewer than two %(of)s were answered by every model, so the models cannot be compared on the same %(of)s."
     ) % {"of": clusters}
 
 
 def power_block(found: Mapping[str, Any], clusters: str) -> Block:
-    """HREF's figure 4 for any study: quantiles of p over all pairs of models, by number of clusters."""
-    title = gettext("How many %(of)s separate the models") % {"of": clusters}
+    """Draw HREF's figure 4 for a study: quantiles of p over all pairs of models, by number of clusters."""
+    title = gettext("Number of %(of)s needed to separate the models") % {"of": clusters}
     if missing(found):
         return Block("power", title, reason=_nothing_shared(found, clusters))
     shares = found["shares"]
     series = [Curve(gettext("mean p"), list(zip(found["sizes"], found["mean"], strict=True)))]
     series += [
         Curve(
-            gettext("p that %(share)d %% of the pairs stay below") % {"share": round(100 * share)},
+            gettext("p below which %(share)d %% of the pairs lie") % {"share": round(100 * share)},
             [(size, line[column]) for size, line in zip(found["sizes"], found["quantiles"], strict=True)],
         )
         for column, share in enumerate(shares)
@@ -189,7 +191,9 @@ def power_block(found: Mapping[str, Any], clusters: str) -> Block:
         figure=figure,
         table=table,
         folded=True,
-        caption=gettext("%(pairs)d pairs of %(models)d models; each size averages %(repeats)d random choices.")
+        caption=gettext(
+            "%(pairs)d pairs of %(models)d models; values are means over %(repeats)d random subsets of each size."
+        )
         % {"pairs": found["pairs"], "models": found["models"], "repeats": found["repeats"]},
     )
 
@@ -203,12 +207,12 @@ def _separation(found: Mapping[str, Any], clusters: str) -> str:
             said.append(gettext("%(n)d %(of)s separate %(share)d %% of the pairs.") % {**words, "n": here})
         elif later is not None:
             said.append(
-                gettext("To separate %(share)d %% of the pairs, about %(n)d %(of)s would be needed.")
-                % {**words, "n": later}
+                gettext("Separating %(share)d %% of the pairs would take about %(n)d %(of)s.") % {**words, "n": later}
             )
         else:
             said.append(
-                gettext("No number of %(of)s separates %(share)d %% of the pairs: some models do not differ.") % words
+                gettext("No number of %(of)s separates %(share)d %% of the pairs because some models do not differ.")
+                % words
             )
     return " ".join(said)
 
@@ -236,5 +240,9 @@ def _categories(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
         caption=gettext("Mean score"),
     )
     silent = [names[row["category_pk"]] for row in rows if "models" not in row]
-    notes = [gettext("Only one model has been rated in: %(names)s.") % {"names": ", ".join(silent)}] if silent else []
+    notes = (
+        [gettext("Only one model has been rated in these categories: %(names)s.") % {"names": ", ".join(silent)}]
+        if silent
+        else []
+    )
     return [Block("categories", gettext("By category"), table=table, notes=notes)]

@@ -1,4 +1,4 @@
-"""The page behind the weights: which to use, in words, and what the verdict rests on."""
+"""The detail page of the weights: which weights to use, and the evidence for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ MOST_FIGURES = 12
 
 
 def depth_title() -> str:
-    return gettext("Do the weights hold?")
+    return gettext("Do the weights hold up?")
 
 
 def depth_page(study: Study, report: Plain) -> ResultPage:
@@ -79,7 +79,7 @@ def _choices(study: Study, report: Plain) -> list[Choice]:
     others = [one for one in fits if one[0] != report["fit"]]
     return [
         Choice("fit", gettext("Fit"), fits, report["fit"]),
-        Choice("with", gettext("Compared with"), [none, *others], report["with"]),
+        Choice("with", gettext("Compare with"), [none, *others], report["with"]),
     ]
 
 
@@ -92,13 +92,13 @@ def scheme_words(scheme: str) -> str:
 
 
 def names_in(study: Study, report: Plain) -> dict[str, str]:
-    """Names of the fit's categories and families by key; none where the fit is gone."""
+    """Map keys of the fit's categories and families to names; empty if the fit no longer exists."""
     fit = study.fits.filter(public_id=report["fit"]).first()
     return category_names_of(fit) if fit else {}
 
 
 def category_words(key: str, names: Mapping[str, str]) -> str:
-    """A category's name in the reader's language; its key where it has none."""
+    """Return a category's name in the reader's language, or its key if it has no name."""
     return names.get(key) or (gettext("All answers") if key == "all" else key)
 
 
@@ -111,8 +111,8 @@ def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
     counts = {scheme: sum(one["use"] == scheme for one in known) for scheme in ("own", "parent", "equal")}
     return (
         gettext(
-            "Of %(all)d categories, use their own weights in %(own)d, the weights of their family in %(parent)d, and equal "
-            "weights in %(equal)d."
+            "Recommended weights for the %(all)d categories: their own in %(own)d, those of their family in %(parent)d, "
+            "and equal weights in %(equal)d."
         )
         % {"all": len(rows), **counts}
         + " "
@@ -121,12 +121,12 @@ def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
 
 
 def _middle(known: Sequence[Mapping[str, Any]], *, items: bool) -> str:
-    """The gain of the middle category, with its interval."""
+    """State the gain of the median category with its interval."""
     gains = sorted((one["own_over_equal"] for one in known), key=lambda gain: gain["value"])
     one = gains[len(gains) // 2]
-    return gettext("In the middle category their own weights save %(gain)s of mean squared error over equal ones.") % {
-        "gain": ends_words(one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items)
-    }
+    return gettext(
+        "In the median category, its own weights reduce the mean squared error of equal weights by %(gain)s."
+    ) % {"gain": ends_words(one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items)}
 
 
 def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
@@ -134,20 +134,24 @@ def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
     said = ends_words(gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items)
     values = {"gain": said, "of": gettext("items") if items else gettext("instructions")}
     if verdict["use"] == "own":
-        text = gettext("Use these weights: on unseen %(of)s they save %(gain)s of mean squared error over equal ones.")
+        text = gettext(
+            "Use these weights: on held-out %(of)s they reduce the mean squared error of equal weights by %(gain)s."
+        )
     elif verdict["use"] == "parent":
         text = gettext(
-            "Use the weights of the whole family: they predict unseen %(of)s better than equal ones, and these do not "
-            "beat them (these over equal: %(gain)s of mean squared error)."
+            "Use the weights of the whole family: they predict held-out %(of)s better than equal weights do, and these "
+            "weights are no better (they reduce the mean squared error of equal weights by %(gain)s)."
         )
     else:
-        text = gettext("Use equal weights: these save %(gain)s of mean squared error, which may well be nothing.")
+        text = gettext(
+            "Use equal weights: the fitted weights reduce the mean squared error by %(gain)s, which may be chance."
+        )
     return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict, values["of"]))
 
 
 def _unsure(verdict: Mapping[str, Any], of: str) -> str:
     if verdict["instructions"] < 20:
-        return gettext("With %(n)d %(of)s no 95 %% interval can be stated; rate more to be sure.") % {
+        return gettext("With only %(n)d %(of)s, no 95 %% interval can be stated; rate more of them to be sure.") % {
             "n": verdict["instructions"],
             "of": of,
         }
@@ -166,7 +170,7 @@ def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             for one in [row["verdict"]["own_over_equal"]]
         ],
         title=title,
-        x_title=gettext("Mean squared error saved over equal weights, unseen %(of)s") % {"of": of},
+        x_title=gettext("Reduction of the mean squared error of equal weights, held-out %(of)s") % {"of": of},
         rule=0.0,
         rule_label=gettext("as good as equal weights"),
     )
@@ -176,13 +180,13 @@ def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             Column(gettext("Verdict")),
             Column("n", 0),
             Column(gettext("Clusters (%(of)s)") % {"of": of}, 0),
-            Column(gettext("R² unseen"), 3),
-            Column(gettext("Family's"), 3),
-            Column(gettext("Equal"), 3),
-            Column(gettext("Saved over equal"), 3),
+            Column(gettext("R², held out"), 3),
+            Column(gettext("R² of the family"), 3),
+            Column(gettext("R² of equal weights"), 3),
+            Column(gettext("Gain over equal weights"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
-            Column(gettext("Saved over family's"), 3),
+            Column(gettext("Gain over the family"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
         ],
@@ -212,7 +216,7 @@ def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
-    title = gettext("Compared with the other fit")
+    title = gettext("Comparison with the other fit")
     known = [row for row in rows if not missing(row["other"])]
     if not known:
         return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
@@ -220,7 +224,7 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
     figure = interval_bars(
         bars,
         title=title,
-        x_title=gettext("Mean squared error this fit saves over the other, unseen %(of)s") % {"of": of},
+        x_title=gettext("Reduction of the mean squared error of the other fit, held-out %(of)s") % {"of": of},
     )
     table = Table(
         [
@@ -228,7 +232,7 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             Column("n", 0),
             Column(gettext("MSE, this fit"), 3),
             Column(gettext("MSE, other fit"), 3),
-            Column(gettext("Saved"), 3),
+            Column(gettext("Gain"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("Correlation of points"), 4),
@@ -247,12 +251,14 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             for row in known
         ],
     )
-    caption = gettext("Paired: each fit predicts the scores of the same %(of)s without having seen them.") % {"of": of}
+    caption = gettext("The comparison is paired: each fit predicts the scores of the same held-out %(of)s.") % {
+        "of": of
+    }
     return Block("compared", title, figure=figure, caption=caption, table=table)
 
 
 def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> list[Block]:
-    """The pooling path of each family; those of one category are left out where there are several families."""
+    """Show the pooling path of each family; if there are several, those of a single category are left out."""
     blocks = []
     rows = [row for row in rows if "path" in row or len(rows) == 1]
     for place, row in enumerate(rows, start=1):
@@ -271,19 +277,20 @@ def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             [Curve(gettext("mean squared error"), list(enumerate(errors)))],
             title=title,
             x_labels=labels,
-            x_title=gettext("Strength of pooling: 0 each category alone, ∞ all alike"),
-            y_title=gettext("Mean squared error on unseen %(of)s") % {"of": of},
+            x_title=gettext("Pooling strength (0: each category alone, ∞: all categories alike)"),
+            y_title=gettext("Mean squared error on held-out %(of)s") % {"of": of},
             from_zero=False,
             step=0.0001,
             chosen=chosen,
         )
         table = Table(
-            [Column(gettext("Strength")), Column(gettext("MSE unseen"), 4)],
+            [Column(gettext("Strength")), Column(gettext("MSE, held out"), 4)],
             [list(one) for one in zip(labels, errors, strict=True)],
         )
-        answer = gettext(
-            "The best strength is %(strength)s; it saves %(gain)s of mean squared error over no pooling."
-        ) % {"strength": labels[chosen], "gain": number(row["gain"], 0.001)}
+        answer = gettext("The best strength is %(strength)s; pooling reduces the mean squared error by %(gain)s.") % {
+            "strength": labels[chosen],
+            "gain": number(row["gain"], 0.001),
+        }
         blocks.append(Block(key, title, answer=answer, figure=figure, table=table, folded=True))
     return blocks
 
@@ -305,17 +312,17 @@ def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str
     found = row["floors"]
     if missing(found):
         return Block(f"floors-{place}", title, reason=reason_of(found))
-    series = [Curve(gettext("R² on the answers fitted"), [(one["floor"], one["r2"]) for one in found])]
+    series = [Curve(gettext("R² on the fitted answers"), [(one["floor"], one["r2"]) for one in found])]
     if all(one["unseen_r2"] for one in found):
         series.append(
-            Curve(gettext("R² on unseen %(of)s") % {"of": of}, [(one["floor"], one["unseen_r2"][0]) for one in found])
+            Curve(gettext("R² on held-out %(of)s") % {"of": of}, [(one["floor"], one["unseen_r2"][0]) for one in found])
         )
     figure = curves(series, title=title, x_title=gettext("Floor"), y_title="R²", from_zero=False, step=0.001)
     table = Table(
         [
             Column(gettext("Floor"), 2),
             Column("R²", 3),
-            Column(gettext("R² unseen"), 3),
+            Column(gettext("R², held out"), 3),
             Column(gettext("At the floor"), 0),
             *(Column(label, 1) for label in labels),
         ],
@@ -351,14 +358,14 @@ def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[st
             for item, label in enumerate(labels)
         ],
         title=title,
-        x_title=gettext("Share of the weight, of 100"),
+        x_title=gettext("Share of the total weight (out of 100)"),
         series=[gettext("range")],
         step=0.1,
     )
     table = Table(
         [
             Column(gettext("Left out")),
-            Column(gettext("Answers left"), 0),
+            Column(gettext("Answers remaining"), 0),
             Column(gettext("Weight moved"), 1),
             *(Column(label, 1) for label in labels),
         ],
@@ -375,7 +382,7 @@ def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[st
         figure=figure,
         table=table,
         folded=True,
-        caption=gettext("Each item's weight, and the range over leaving each one out."),
+        caption=gettext("Marks show each item's weight; lines span its weights when each one is left out in turn."),
     )
 
 
@@ -390,9 +397,9 @@ def _range(values: Sequence[float], row: Mapping[str, Any], item: int) -> Span:
 
 def _no_labels(found: Mapping[str, Any], kind: str) -> str:
     if kind == "raters":
-        return gettext("Raters are not told apart here, or there is only one.")
+        return gettext("The data do not tell raters apart, or there is only one rater.")
     return (
-        gettext("Models are not named here, or there is only one.")
+        gettext("The data do not name the models, or there is only one model.")
         if found["why"] == "TooFewRatings"
         else (reason_of(found))
     )
@@ -410,7 +417,7 @@ def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: st
             for item, label in enumerate(labels)
         ],
         title=title,
-        x_title=gettext("Share of the weight, of 100"),
+        x_title=gettext("Share of the total weight (out of 100)"),
         series=[one["cohort"] for one in known],
         step=0.1,
     )
@@ -430,14 +437,18 @@ def _method(of: str) -> list[str]:
     return [
         gettext(
             "Verdict: these weights, those of the whole family of categories, and equal weights with one fitted scale "
-            "are each fitted to all %(of)s but one and predict the overall scores of that one. Weights are used where "
-            "what they save over the simpler rival lies above 0 with its whole interval, which draws whole %(of)s."
+            "are each fitted to all %(of)s but one and predict the overall scores of the one left out. Weights are "
+            "recommended if the whole interval of their gain over the simpler alternative lies above 0; the intervals "
+            "resample whole %(of)s. A gain is a reduction of the mean squared error."
         )
         % {"of": of},
         gettext(
-            "Partial pooling draws a category's weights toward those of its family; the strength is the one that "
-            "predicts unseen %(of)s best, and the curve shows all that were tried."
+            "Partial pooling draws a category's weights toward those of its family. The strength that predicts held-out "
+            "%(of)s best is used; the curve shows every strength that was tried."
         )
         % {"of": of},
-        gettext("“Weight moved” is half the summed change of the weights: 0 none of it, 100 all of it."),
+        gettext(
+            "“Weight moved” is half the sum of the absolute changes of the weights: 0 means that nothing moved, 100 that "
+            "everything did."
+        ),
     ]

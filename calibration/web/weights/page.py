@@ -1,4 +1,4 @@
-"""What the weights page shows of a fit: per category a figure, its certificate in words, and rows for tables."""
+"""The content of the weights page: for each category of a fit a figure, its certificate in words, and table rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from calibration.web.printed_tables import PrintedFit, printed_fits
 
 @dataclass(frozen=True)
 class WeightRow:
-    """One item's weight beside the published one, where there is one."""
+    """An item's fitted weight and, if there is one, its published weight."""
 
     label: str
     weight: float
@@ -43,7 +43,7 @@ class WeightRow:
 
 @dataclass(frozen=True)
 class RivalRow:
-    """A way to weigh the items, with its R2 and mean squared error on the rows fitted."""
+    """A weighting of the items, with its R2 and mean squared error on the rows that were fitted."""
 
     label: str
     r2: float
@@ -52,7 +52,7 @@ class RivalRow:
 
 @dataclass(frozen=True)
 class UnseenRow:
-    """Prediction of what was left out, beside equal weights."""
+    """The prediction of held-out data, compared with equal weights."""
 
     label: str
     result: OutOfSample
@@ -85,7 +85,7 @@ class CategoryPanel:
 
     @property
     def holds(self) -> bool:
-        """Whether the weights beat equal ones on unseen instructions."""
+        """Whether the weights predict held-out instructions better than equal weights do."""
         return self.by_instruction is not None and self.by_instruction.r2 > self.by_instruction.equal_r2
 
     @property
@@ -95,8 +95,10 @@ class CategoryPanel:
 
 @dataclass(frozen=True)
 class FitPage:
-    """The sections of a fit in order, the warnings that hold for every one of several categories, and whether its clusters
-    are `items`, not instructions."""
+    """The sections of a fit in order and the warnings that all of its categories share.
+
+    `items` says that the clusters are items instead of instructions.
+    """
 
     panels: Sequence[CategoryPanel]
     warnings: Sequence[str]
@@ -112,7 +114,7 @@ class FitPage:
 
 
 def fit_page(fit: Fit) -> FitPage:
-    """What there is to show of a fitted (not a published) fit."""
+    """Build the page of a fit that was computed here (not of published weights)."""
     categories = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
     published = published_beside(fit.workspace, categories)
     assert fit.study is not None
@@ -132,7 +134,7 @@ def fit_page(fit: Fit) -> FitPage:
 
 
 def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) -> dict[int, CategoryFit]:
-    """By CategoryFit pk, the weights published elsewhere for the same subcategory and number of items."""
+    """Map CategoryFit pks to the weights published elsewhere for the same subcategory and number of items."""
     known = CategoryFit.objects.filter(fit__workspace=workspace, fit__kind=Fit.Kind.PUBLISHED).select_related("fit")
     candidates = list(known.prefetch_related("weights").order_by("fit__created_at", "pk"))
     found: dict[int, CategoryFit] = {}
@@ -150,7 +152,7 @@ def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) ->
 
 
 def criterion_questions(study: Study) -> dict[str, str]:
-    """Each criterion's question in the reader's language, by key; of several rubrics the first one's."""
+    """Map criterion keys to their questions in the reader's language; if rubrics share a key, the first one's counts."""
     rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
     criteria = Criterion.objects.filter(rubric__in=rubrics).order_by("rubric_id", "position")
     found: dict[str, str] = {}
@@ -215,7 +217,7 @@ def _rows(one: CategoryFit, published: CategoryFit | None, questions: Mapping[st
 
 
 def _matched(own: Sequence[FittedWeight], others: Sequence[FittedWeight]) -> dict[int, float]:
-    """Published weights by our position: by criterion key where the keys are the same, else by checklist index."""
+    """Map our positions to published weights: by criterion key if the keys are the same, else by checklist index."""
     by_key = {weight.criterion_key: weight.weight for weight in others}
     if set(by_key) == {weight.criterion_key for weight in own}:
         return {weight.position: by_key[weight.criterion_key] for weight in own}
@@ -231,14 +233,14 @@ def _figure(name: str, rows: Sequence[WeightRow], published: CategoryFit | None)
     return interval_bars(
         bars,
         title=gettext("Weights of the items: %(category)s") % {"category": name},
-        x_title=gettext("Share of the weight, of 100"),
+        x_title=gettext("Share of the total weight (out of 100)"),
         reference=reference,
         series=(gettext("Fitted here"), gettext("Published")) if published else ("", ""),
     )
 
 
 def _distinct(rows: Sequence[WeightRow]) -> list[WeightRow]:
-    """Rows whose labels differ, since a figure tells its bars apart by them."""
+    """Number repeated labels, because a figure tells its bars apart by their labels."""
     seen: dict[str, int] = {}
     distinct = []
     for row in rows:
@@ -252,7 +254,7 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
     said = []
     intervals = certificate.intervals.get("instruction")
     if one.diagnostics["pooled"]:
-        said.append(gettext("Weights drawn toward those of the whole family of categories carry no interval."))
+        said.append(gettext("Weights pooled toward those of the whole family of categories have no interval."))
     elif intervals is None:
         said.append(interval_meaning("none", 1, ""))
     else:
@@ -261,16 +263,16 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
         said.append(interval_meaning(intervals.interval_kind, intervals.clusters, drawn))
     if published:
         source = published.fit.source or published.fit.published_name
-        said.append(gettext("Diamonds are published weights of the same items (%(source)s).") % {"source": source})
+        said.append(gettext("Diamonds show the published weights of the same items (%(source)s).") % {"source": source})
     return " ".join(said)
 
 
 def _rivals(certificate: WeightCertificate) -> list[RivalRow]:
     return [
         RivalRow(gettext("These weights"), certificate.fit.r2, certificate.fit.mse),
-        RivalRow(gettext("Equal weights, one fitted scale"), certificate.equal_fitted.r2, certificate.equal_fitted.mse),
+        RivalRow(gettext("Equal weights, fitted scale"), certificate.equal_fitted.r2, certificate.equal_fitted.mse),
         RivalRow(gettext("Mean answer times 10"), certificate.equal_plain.r2, certificate.equal_plain.mse),
-        RivalRow(gettext("Least squares without limits"), certificate.ols.r2, certificate.ols.mse),
+        RivalRow(gettext("Unconstrained least squares"), certificate.ols.r2, certificate.ols.mse),
     ]
 
 
@@ -287,13 +289,13 @@ def _pooling(one: CategoryFit) -> str:
     pooled = pooled_from_dict(one.diagnostics["pooled"])
     strength = gettext("infinite") if pooled.strength == float("inf") else f"{pooled.strength:g}"
     return gettext(
-        "Drawn toward the weights of all categories of its family with strength %(strength)s, chosen by prediction of "
-        "unseen instructions; this saves %(gain)s of the mean squared error."
+        "These weights are pooled toward those of all categories of the family. The strength, %(strength)s, was chosen "
+        "by predicting held-out instructions; pooling reduces the mean squared error by %(gain)s."
     ) % {"strength": strength, "gain": f"{pooled.categories[one.key].gain:.3f}"}
 
 
 def overview_figure(panels: Sequence[CategoryPanel]) -> str:
-    """R2 on unseen instructions by category, beside equal weights; '' for a single category."""
+    """Draw R2 on held-out instructions by category, with that of equal weights; '' for a single category."""
     known = [(panel, panel.by_instruction) for panel in panels if panel.by_instruction is not None]
     if len(panels) < 2 or not known:
         return ""
@@ -302,8 +304,8 @@ def overview_figure(panels: Sequence[CategoryPanel]) -> str:
     equal = [Bar(name, unseen.equal_r2) for name, (_, unseen) in zip(names, known, strict=True)]
     return interval_bars(
         bars,
-        title=gettext("How well the weights predict unseen instructions"),
-        x_title=gettext("R² on instructions left out"),
+        title=gettext("How well the weights predict held-out instructions"),
+        x_title=gettext("R² on held-out instructions"),
         reference=equal,
         series=(gettext("Fitted weights"), gettext("Equal weights")),
     )
@@ -315,7 +317,7 @@ def _unique_names(panels: Sequence[CategoryPanel]) -> list[str]:
 
 
 def category_names_of(fit: Fit) -> dict[str, str]:
-    """By a category's key its name in the reader's language, a family's too; a key where two share a name."""
+    """Map keys of categories and families to names in the reader's language; where two share a name, to the key."""
     rows = list(fit.categories.select_related("category__parent"))
     named = {one.key: category_name(one) for one in rows}
     shown = {key: name if list(named.values()).count(name) == 1 else key for key, name in named.items()}
