@@ -11,7 +11,7 @@ from annotation.rubrics.checks import YES_NO
 from annotation.rubrics.library import CRITERION_FIELDS
 from annotation.rubrics.offered_scales import OFFERS, offer_of, scale_named
 from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers, write_numbers
-from annotation.web.study.forms import texts_of
+from annotation.web.study.texts import texts_of
 
 AS_IT_IS = "as-it-is"
 MOST_QUESTIONS = 60

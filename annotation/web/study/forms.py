@@ -5,21 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy
 
-from accounts.models import Workspace
 from annotation.models import Guideline, Rubric, Study
 from annotation.policies.quality_checks import RATES, SLOWEST_LIMIT, USUAL_GAP, PaceRule
 from annotation.rubrics.checks import PREFIX as CHECK_PREFIX
 from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
 from annotation.studies.selection import Selection, judges_to_review, with_roles
+from annotation.web.study.texts import text_field, texts_of
 from core.web.row_choices import RowsField
-from generation.models import Benchmark, Category, LanguageModel
+from generation.models import Category, LanguageModel
 
 Label = str | Promise
-KINDS = Study.Kind.choices
 LANGUAGES = ("en", "zh-hans")
 ORDERS = [
     ("spread", gettext_lazy("Spread: rate every task once before any task a second time")),
@@ -56,62 +55,8 @@ KEPT_AFTER_LAUNCH = {
 }
 
 
-class NewStudyForm(forms.Form):
-    """Name, type and benchmark of a new study; everything else is chosen on the setup page."""
-
-    workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
-    name_en = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in English"))
-    name_zh = forms.CharField(max_length=150, required=False, label=gettext_lazy("Name in Chinese"))
-    kind = forms.ChoiceField(choices=KINDS, widget=forms.RadioSelect, label=gettext_lazy("Type of study"))
-    benchmark = forms.ModelChoiceField(Benchmark.objects.none(), label=gettext_lazy("Benchmark"))
-
-    def __init__(self, workspaces: QuerySet[Workspace], *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
-        benchmarks = Benchmark.objects.filter(workspace__in=workspaces).annotate(
-            responses=Count("instructions__responses", filter=Q(instructions__responses__text__isnull=False))
-        )
-        self.fields["benchmark"].queryset = benchmarks.order_by("-responses", "slug")  # type: ignore[attr-defined]
-        self.fields["benchmark"].label_from_instance = _benchmark_name  # type: ignore[attr-defined]
-        if len(benchmarks) == 1:
-            self.initial["benchmark"] = benchmarks[0].pk
-        if len(workspaces) == 1:
-            self.fields["workspace"].widget = forms.HiddenInput()
-            self.initial["workspace"] = workspaces[0].pk
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        if not data.get("name_en") and not data.get("name_zh"):
-            self.add_error("name_en", _("Enter a name in at least one language."))
-        benchmark, workspace = data.get("benchmark"), data.get("workspace")
-        if benchmark and workspace and benchmark.workspace_id != workspace.pk:
-            self.add_error(
-                "benchmark", _("This benchmark belongs to another workspace. Choose one from this workspace.")
-            )
-        return data
-
-    def names(self) -> dict[str, str]:
-        return texts_of(self.cleaned_data, "name")
-
-
-def _benchmark_name(benchmark: Any) -> str:
-    counted = ngettext("%(n)s response", "%(n)s responses", benchmark.responses) % {"n": benchmark.responses}
-    return f"{benchmark.name} ({counted})"
-
-
-def texts_of(data: dict[str, Any], stem: str) -> dict[str, str]:
-    """The texts entered as <stem>_en and <stem>_zh, by language, without empty ones."""
-    pairs = (("en", data.get(f"{stem}_en", "")), ("zh-hans", data.get(f"{stem}_zh", "")))
-    return {language: text.strip() for language, text in pairs if text and text.strip()}
-
-
 def _share_field(label: Any, help_text: Any = "") -> forms.FloatField:
     return forms.FloatField(min_value=0, max_value=25, required=False, label=label, help_text=help_text)
-
-
-def _text_field(label: Any, help_text: Any = "", rows: int = 4) -> forms.CharField:
-    widget = forms.Textarea(attrs={"rows": rows})
-    return forms.CharField(max_length=20_000, required=False, widget=widget, label=label, help_text=help_text)
 
 
 @dataclass(frozen=True)
@@ -277,13 +222,13 @@ class StudyForm(forms.Form):
     guideline = forms.ModelChoiceField(
         Guideline.objects.none(), required=False, label=gettext_lazy("Guideline"), empty_label=gettext_lazy("None")
     )
-    consent_en = _text_field(
+    consent_en = text_field(
         gettext_lazy("Consent text in English"),
         gettext_lazy("Shown to anyone who joins by link. You can use Markdown. A cohort can have its own text."),
     )
-    consent_zh = _text_field(gettext_lazy("Consent text in Chinese"))
-    payment_en = _text_field(gettext_lazy("Note on payment in English"), rows=2)
-    payment_zh = _text_field(gettext_lazy("Note on payment in Chinese"), rows=2)
+    consent_zh = text_field(gettext_lazy("Consent text in Chinese"))
+    payment_en = text_field(gettext_lazy("Note on payment in English"), rows=2)
+    payment_zh = text_field(gettext_lazy("Note on payment in Chinese"), rows=2)
     raters = forms.IntegerField(
         min_value=1,
         max_value=100_000,
@@ -532,19 +477,3 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
         ("raters", "hourly_pay", "currency"),
     ),
 ]
-
-
-class GuidelineForm(forms.Form):
-    """A guideline's text in each language. It is saved as a new version."""
-
-    text_en = _text_field(gettext_lazy("English"), rows=18)
-    text_zh = _text_field(gettext_lazy("Chinese"), rows=18)
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        if not texts_of(data, "text"):
-            self.add_error("text_en", _("Write the guideline in at least one language."))
-        return data
-
-    def texts(self) -> dict[str, str]:
-        return texts_of(self.cleaned_data, "text")

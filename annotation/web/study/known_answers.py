@@ -26,7 +26,7 @@ from annotation.studies.life_cycle import LARGE, StudyRefused, is_large, log_eve
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
 from annotation.web.rating.screens import part_shown
-from annotation.web.study.forms import texts_of
+from annotation.web.study.texts import texts_of
 from core.messages.localized import localized
 from core.messages.reader_language import for_reader
 

@@ -31,7 +31,9 @@ from annotation.studies.life_cycle import (
 )
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
-from annotation.web.study.forms import GuidelineForm, NewStudyForm, StudyForm
+from annotation.web.study.forms import StudyForm
+from annotation.web.study.new_study import NewStudyForm
+from annotation.web.study.texts import GuidelineForm
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 
