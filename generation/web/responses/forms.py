@@ -18,13 +18,13 @@ class BudgetForm(forms.Form):
     """The most that a run may spend; empty is no limit."""
 
     budget_calls = forms.IntegerField(
-        label=_("At most so many calls"), min_value=1, max_value=MOST_COUNTED, required=False
+        label=_("Maximum number of calls"), min_value=1, max_value=MOST_COUNTED, required=False
     )
     budget_tokens = forms.IntegerField(
-        label=_("At most so many tokens"), min_value=1, max_value=MOST_COUNTED, required=False
+        label=_("Maximum number of tokens"), min_value=1, max_value=MOST_COUNTED, required=False
     )
     budget_money = forms.DecimalField(
-        label=_("At most so much money"),
+        label=_("Maximum cost"),
         help_text=_("In the currency of the endpoint's prices."),
         min_value=Decimal("0.000001"),
         max_digits=12,
@@ -66,7 +66,7 @@ class GenerationForm(BudgetForm):
         label=_("Responses of each model to each instruction"), min_value=1, max_value=100, initial=1
     )
     limit = forms.IntegerField(
-        label=_("At most so many instructions"),
+        label=_("Maximum number of instructions"),
         help_text=_("Empty takes all."),
         min_value=1,
         max_value=MOST_COUNTED,
