@@ -67,7 +67,7 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
         _membership, made = Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
         if not made:
             raise PeopleRefused(
-                _("%(name)s belongs to this workspace already; change the role instead.") % {"name": username}
+                _("%(name)s is already a member of this workspace. Change their role instead.") % {"name": username}
             )
         log(workspace, None, "person added", user, after={"role": role, "account_made": bool(password)})
     return user, password
@@ -83,11 +83,12 @@ def make_accounts(
     """
     check_role(by, workspace, role)
     if role in LEADING:
-        raise PeopleRefused(_("Owners and leads choose their own password; invite them by a link instead."))
+        raise PeopleRefused(_("Owners and leads choose their own passwords. Invite them with a link instead."))
     wanted = list(dict.fromkeys(names))
     if len(wanted) > MOST_ACCOUNTS_AT_ONCE:
         raise PeopleRefused(
-            _("At most %(n)s accounts can be made at once; make the others afterwards.") % {"n": MOST_ACCOUNTS_AT_ONCE}
+            _("You can create at most %(n)s accounts at once. Create the others afterwards.")
+            % {"n": MOST_ACCOUNTS_AT_ONCE}
         )
     for name in wanted:
         check_name(sign_in_name(name, workspace))
@@ -115,7 +116,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
     stem = sign_in_name(name, workspace).rpartition("@")[0]
     if len(stem) > longest:
         raise PeopleRefused(
-            _("A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one.")
+            _("A sign-in name can have at most %(n)s characters before @%(workspace)s. Choose a shorter one.")
             % {"n": longest, "workspace": workspace.slug}
         )
     for number in range(1, NAME_ATTEMPTS):
@@ -127,7 +128,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
                 return User.objects.create_user(username, password=password, made_in=workspace, password_given=given)
         except IntegrityError:  # taken at the same moment
             continue
-    raise PeopleRefused(_("This name is taken too often; choose another."))
+    raise PeopleRefused(_("Too many accounts already have this name. Choose another."))
 
 
 def sign_in_name(name: str, workspace: Workspace) -> str:
@@ -146,8 +147,8 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
         if by is not None and role in LEADING and locked.role not in LEADING and locked.user.password_given:
             raise PeopleRefused(
                 _(
-                    "%(name)s still signs in with a password that was handed out, which others may know; "
-                    "ask them to change it on the page My account before they get this role."
+                    "%(name)s still signs in with a password that somebody else handed out and may know. Ask them to "
+                    "change it on the page My account before you give them this role."
                 )
                 % {"name": locked.user.username}
             )
@@ -183,8 +184,8 @@ def new_password(*, membership: Membership, by: User | None) -> str:
         if by is not None and not renewable(locked.workspace, [locked]):
             raise PeopleRefused(
                 _(
-                    "The account of %(name)s was not made in this workspace or opens more than it; only whoever "
-                    "runs this server gives it a new password, with manage.py add_person."
+                    "The account of %(name)s was not created in this workspace, or it gives access to more than this "
+                    "workspace. Only the server administrator can give it a new password, with manage.py add_person."
                 )
                 % {"name": user.username}
             )
@@ -242,31 +243,31 @@ def check_name(username: str) -> None:
         UnicodeUsernameValidator()(username)
     except ValidationError as error:
         raise PeopleRefused(
-            _("A name to sign in with has letters, digits and @ . + - _ only, without spaces.")
+            _("A sign-in name can contain only letters, digits and @ . + - _, and no spaces.")
         ) from error
     if len(username) > LONGEST_NAME:
-        raise PeopleRefused(_("A name to sign in with has at most %(n)s characters.") % {"n": LONGEST_NAME})
+        raise PeopleRefused(_("A sign-in name can have at most %(n)s characters.") % {"n": LONGEST_NAME})
 
 
 def check_role(by: User | None, workspace: Workspace, role: str) -> None:
     if role not in roles_granted_by(by, workspace):
-        raise PeopleRefused(_("This role is not yours to give; ask an owner of the workspace."))
+        raise PeopleRefused(_("You cannot give this role. Ask an owner of the workspace."))
 
 
 def _locked(membership: Membership, by: User | None) -> Membership:
     found = Membership.objects.select_for_update(of=("self",)).select_related("user", "workspace")
     locked = found.filter(pk=membership.pk).first()
     if locked is None:
-        raise PeopleRefused(_("This person does not belong to the workspace any more."))
+        raise PeopleRefused(_("This person is no longer a member of the workspace."))
     if locked.role not in roles_granted_by(by, locked.workspace):
-        raise PeopleRefused(_("Only an owner of the workspace changes anything about its owners and leads."))
+        raise PeopleRefused(_("Only an owner of the workspace can change its owners and leads."))
     return locked
 
 
 def _keep_an_owner(membership: Membership) -> None:
     owners = Membership.objects.select_for_update().filter(workspace=membership.workspace, role=Membership.Role.OWNER)
     if membership.role == Membership.Role.OWNER and len(owners) == 1:
-        raise PeopleRefused(_("A workspace keeps at least one owner; make somebody else an owner first."))
+        raise PeopleRefused(_("A workspace needs at least one owner. Make somebody else an owner first."))
 
 
 def log(

@@ -47,14 +47,17 @@ def open_invitations(workspace: Workspace, *, clock: Clock) -> QuerySet[Invitati
 def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock) -> None:
     """Raises InvitationClosed where the link lets nobody in any more, or the user is a member already."""
     if invitation.accepted_at is not None:
-        raise InvitationClosed(_("This invitation has been used. Ask for another if it was not you."))
+        raise InvitationClosed(_("This invitation has already been used. If it was not you, ask for a new one."))
     if invitation.withdrawn_at is not None or not _still_granted(invitation):
-        raise InvitationClosed(_("This invitation was withdrawn. Ask whoever sent it for another."))
+        raise InvitationClosed(_("This invitation has been withdrawn. Ask the person who sent it for a new one."))
     if invitation.expires_at <= clock():
-        raise InvitationClosed(_("This invitation has expired. Ask whoever sent it for another."))
+        raise InvitationClosed(_("This invitation has expired. Ask the person who sent it for a new one."))
     if user is not None and invitation.workspace.memberships.filter(user=user).exists():
         raise InvitationClosed(
-            _("You belong to %(workspace)s already, so nothing changes; an owner or lead changes roles.")
+            _(
+                "You are already a member of %(workspace)s, so nothing has changed. An owner or a lead can change "
+                "your role."
+            )
             % {"workspace": invitation.workspace.name}
         )
 

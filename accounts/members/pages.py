@@ -47,7 +47,7 @@ class AccountsForm(RoleForm):
     """Names of accounts to make, one a line."""
 
     names = forms.CharField(
-        label=gettext_lazy("Names, one a line"), max_length=10_000, widget=forms.Textarea(attrs={"rows": 5})
+        label=gettext_lazy("Names, one per line"), max_length=10_000, widget=forms.Textarea(attrs={"rows": 5})
     )
     field_order = ["names", "role"]
 
@@ -59,9 +59,9 @@ class AccountsForm(RoleForm):
 
 class InvitationForm(RoleForm):
     note = forms.CharField(
-        label=gettext_lazy("For whom"),
+        label=gettext_lazy("Recipient"),
         max_length=100,
-        help_text=gettext_lazy("Shown to owners and leads only, so that you can tell your invitations apart."),
+        help_text=gettext_lazy("Only owners and leads see this. It helps you tell your invitations apart."),
     )
     days = forms.IntegerField(label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7)
     field_order = ["note", "role", "days"]
@@ -127,13 +127,13 @@ def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) ->
     try:
         if verb == "role":
             change_role(membership=membership, role=request.POST.get("role", ""), by=user)
-            messages.success(request, _("The role of %(name)s is changed.") % {"name": name})
+            messages.success(request, _("The role of %(name)s has been changed.") % {"name": name})
         elif verb == "password":
             account = NewAccount(name, new_password(membership=membership, by=user))
             return _page(request, workspace, result=Result(made=[account], renewed=True))
         else:
             remove_person(membership=membership, by=user)
-            messages.success(request, _("%(name)s does not belong to this workspace any more.") % {"name": name})
+            messages.success(request, _("%(name)s is no longer a member of this workspace.") % {"name": name})
     except PeopleRefused as error:
         messages.error(request, str(error))
     return redirect("accounts:people_of", workspace.slug)
@@ -150,7 +150,7 @@ def withdraw_invitation(request: HttpRequest, slug: str, public_id: str) -> Http
     except PeopleRefused as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The invitation is withdrawn."))
+        messages.success(request, _("The invitation has been withdrawn."))
     return redirect("accounts:people_of", workspace.slug)
 
 

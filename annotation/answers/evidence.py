@@ -50,12 +50,12 @@ class Quotations:
             pieces = json.loads(written)
             if len(pieces) > MOST_QUOTATIONS:
                 limit = {"most": MOST_QUOTATIONS}
-                raise UnreadableQuotation(_("At most %(most)s quotations can carry one answer.") % limit)
+                raise UnreadableQuotation(_("An answer can have at most %(most)s quotations.") % limit)
             found = [_located(piece, texts) for piece in pieces]
         except UnreadableQuotation:
             raise
         except (*NO_QUOTATION, NotInText) as problem:
-            raise UnreadableQuotation(_("A quotation does not lie in the text; select it again.")) from problem
+            raise UnreadableQuotation(_("A quotation was not found in the text. Select it again.")) from problem
         return cls(tuple(dict.fromkeys(found)), tuple(texts))
 
     @classmethod

@@ -113,7 +113,7 @@ def problems_with(criteria: Iterable[Criterion], answers: Mapping[str, Answer]) 
             if not criterion.may_not_apply:
                 problems[key] = _("This question always applies; choose a level.")
             elif answer.value is not None:
-                problems[key] = _("A question that does not apply has no value.")
+                problems[key] = _("A question that does not apply cannot have a value.")
         elif not _is_on_scale(criterion, answer):
             problems[key] = _("This value is not on the question's scale.")
     for key in answers.keys() - known.keys():
@@ -413,7 +413,7 @@ def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | 
     Raises AnswerRefused without a reason, NotOpen where an answer was already given.
     """
     if not reason.strip():
-        raise AnswerRefused({"reason": _("Choose why you skip this task.")})
+        raise AnswerRefused({"reason": _("Choose a reason for skipping this task.")})
     now = clock()
     spent = _spent(assignment, timing or Timing(), now)
     with transaction.atomic():

@@ -77,12 +77,12 @@ def mark_gold(
         told = _("Task %(task)s: %(purpose)s is not one of gold, training, qualification.")
         raise NotMarkable(told % {"task": task.key, "purpose": repr(purpose)})
     if not expected:
-        told = _("Task %(task)s: say which answer is expected for at least one criterion.")
+        told = _("Task %(task)s: give the expected answer for at least one criterion.")
         raise NotMarkable(told % {"task": task.key})
     _sound(task, expected)
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
-            told = _("Task %(task)s was already given to a rater; make another task for this response.")
+            told = _("Task %(task)s has already been given to a rater. Create another task for this response.")
             raise NotMarkable(told % {"task": task.key})
         Seat.objects.filter(task=task).delete()
         task.gold = {"purpose": purpose, "expected": dict(expected), "why": dict(why or {})}

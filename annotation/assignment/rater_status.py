@@ -54,7 +54,7 @@ def cause_words(standing: Standing | None) -> str:
         Cause.CHECKS: _("too many failed checks"),
         Cause.QUALIFICATION: _("qualification not passed"),
         Cause.LEAD: _("paused by a lead"),
-        Cause.PACE: _("answers sooner than the texts can be read"),
+        Cause.PACE: _("answered faster than the texts can be read"),
     }.get(Cause(standing.cause), standing.cause)
 
 
@@ -286,11 +286,11 @@ def _log(rater: Rater, by: User | None, verb: str, before: dict[str, str], after
 def appeal(rater: Rater, text: str) -> Flag:
     """Tell the lead why the rater should go on; one open appeal a rater. Raises CannotAppeal."""
     if not is_stopped(rater):
-        raise CannotAppeal(_("You can go on rating; there is nothing to appeal against."))
+        raise CannotAppeal(_("You can continue rating, so there is nothing to appeal."))
     latest = Assignment.objects.filter(rater=rater).order_by("-pk").select_related("task").first()
     task = latest.task if latest else Task.objects.filter(study=rater.study_id).order_by("pk").first()
     if task is None:
-        raise CannotAppeal(_("The study has no tasks yet; write to its lead."))
+        raise CannotAppeal(_("The study has no tasks yet. Contact its lead."))
     with transaction.atomic():
         Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).delete()
         return Flag.objects.create(task=task, rater=rater, kind=APPEAL, text=text.strip()[:LONGEST_APPEAL])
@@ -306,19 +306,19 @@ def why_stopped(rater: Rater) -> str:
     match standing.state, standing.cause:
         case Standing.State.SCREENED_OUT, _cause:
             return _(
-                "You did not take part in this study. What is kept is your participant id in an unreadable form, so that "
-                "you are not invited twice."
+                "You did not take part in this study. Only your participant ID is kept, in an unreadable form, so "
+                "that you are not invited twice."
             )
         case Standing.State.FAILED, _cause:
-            return _("Your answers to the qualification were too often not the ones agreed on for those texts.")
+            return _("Too many of your answers in the qualification differed from the agreed answers.")
         case _state, Cause.PACE:
             return _(
-                "Several of your answers came sooner than their texts can be read, also after you were told. Read each "
-                "text before you answer, and tell the lead if something else was the reason."
+                "You gave several answers faster than their texts can be read, even after a warning. Read each text "
+                "before you answer. If there was another reason, tell the lead."
             )
         case _state, Cause.CHECKS:
             return _(
-                "Among your latest tasks were some whose answer is known, and several of your answers differed from "
-                "it. This happens to careful people too. Read the guideline once more and tell the lead what you think."
+                "Some of your latest tasks had known answers, and several of your answers differed from them. This "
+                "happens to careful people too. Read the guideline again and tell the lead what you think."
             )
     return _("The lead has paused your work in this study.")

@@ -76,11 +76,9 @@ def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
             continue
         given = {name: parameters[name] for name in others if parameters.get(name)}
         if any(not CROWD_ID.fullmatch(value) for value in (named, *given.values())):
-            raise NoCrowdId(_("The link from your platform is garbled. Open the study from the platform's page again."))
+            raise NoCrowdId(_("The link from your platform is damaged. Open the study again from the platform's page."))
         return CrowdId(platform, f"{platform}:{named}", given)
-    raise NoCrowdId(
-        _("The link lacks the number by which your platform knows you. Open the study from the platform's page.")
-    )
+    raise NoCrowdId(_("The link does not contain your participant ID. Open the study from the platform's page."))
 
 
 def new_codes() -> dict[str, str]:
@@ -122,14 +120,16 @@ def make_cohort(
 def check_not_revoked(cohort: Cohort) -> None:
     """Raises LinkClosed where the lead took the link back: it answers nobody, who is in no more than who is new."""
     if cohort.revoked_at is not None:
-        raise LinkClosed(_("This invitation was taken back. If you expected to take part, ask whoever sent it."))
+        raise LinkClosed(
+            _("This invitation has been withdrawn. If you expected to take part, ask the person who sent it.")
+        )
 
 
 def check_link(cohort: Cohort, *, clock: Clock) -> None:
     """Raises LinkClosed where the cohort's link takes nobody any more."""
     check_not_revoked(cohort)
     if cohort.expires_at is not None and cohort.expires_at <= clock():
-        raise LinkClosed(_("This invitation has run out. If you expected to take part, ask whoever sent it."))
+        raise LinkClosed(_("This invitation has expired. If you expected to take part, ask the person who sent it."))
 
 
 def revoke_link(cohort: Cohort, *, clock: Clock, by: User | None) -> None:

@@ -58,10 +58,10 @@ def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
     again = (latest[-1] if latest else now) + timedelta(hours=1)
     raise TooManyFromAddress(
         ngettext(
-            "%(limit)s person joined from your network within the past hour, the most that the study's lead "
-            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
-            "%(limit)s people joined from your network within the past hour, the most that the study's lead "
-            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            "%(limit)s person has joined from your network in the past hour, which is the limit that the study's lead "
+            "has set. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            "%(limit)s people have joined from your network in the past hour, which is the limit that the study's "
+            "lead has set. Try again after %(time)s UTC, or ask the lead to raise the limit.",
             limit,
         )
         % {"limit": limit, "time": date_format(again, "H:i")},

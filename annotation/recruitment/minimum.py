@@ -107,18 +107,19 @@ def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
         counts = {"n": part.answered, "skipped": part.skipped, "wanted": wanted}
         if minimum.answers is None:
             lacking.append(
-                _("You answered %(n)s and skipped %(skipped)s: answer at least as many as you skip.") % counts
+                _("You answered %(n)s tasks and skipped %(skipped)s. Answer at least as many as you skip.") % counts
             )
         else:
-            lacking.append(_("You answered %(n)s of the %(wanted)s tasks asked for, and skipped %(skipped)s.") % counts)
+            lacking.append(_("You answered %(n)s of the %(wanted)s required tasks and skipped %(skipped)s.") % counts)
     right, of = part.checks
     if minimum.checks is not None and of and 100 * right < minimum.checks * of:
         lacking.append(
-            _("You answered fewer than %(n)s %% of the texts with a known answer as expected.") % {"n": minimum.checks}
+            _("You gave the expected answer to fewer than %(n)s %% of the texts with a known answer.")
+            % {"n": minimum.checks}
         )
     if minimum.minutes is not None and part.minutes < minimum.minutes:
         figures = {"n": int(part.minutes), "wanted": minimum.minutes}
-        lacking.append(_("You worked %(n)s of the %(wanted)s minutes asked for.") % figures)
+        lacking.append(_("You worked %(n)s of the %(wanted)s required minutes.") % figures)
     return lacking
 
 
@@ -133,10 +134,12 @@ def minimum_words(study: Study) -> list[str]:
     else:
         words.append(_("At least one answer, and no more tasks skipped than answered."))
     if minimum.checks is not None:
-        words.append(_("%(n)s %% of the texts with a known answer answered as expected.") % {"n": minimum.checks})
+        words.append(
+            _("The expected answer to at least %(n)s %% of the texts with a known answer.") % {"n": minimum.checks}
+        )
     if minimum.minutes is not None:
         words.append(
-            ngettext("At least %(n)s minute at work.", "At least %(n)s minutes at work.", minimum.minutes)
+            ngettext("At least %(n)s minute of work.", "At least %(n)s minutes of work.", minimum.minutes)
             % {"n": minimum.minutes}
         )
     return words

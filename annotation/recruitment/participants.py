@@ -184,11 +184,15 @@ def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
     mine = Participant.objects.filter(pk=participant.pk)
     live = mine.exclude(code="").filter(code_until__gt=clock(), code_tries__lt=MOST_TRIES)
     if not live.update(code_tries=F("code_tries") + 1):
-        raise CodeRefused(_("No code is waiting, or it ran out. Ask for a new one in the browser in which you began."))
+        raise CodeRefused(
+            _("There is no valid code, or it has expired. Get a new one in the browser in which you began.")
+        )
     typed = "".join(letter for letter in entered.upper() if letter in CODE_LETTERS)[:100]
     given = keyed_hash(participant.study, "code", typed)
     if not given or not mine.filter(code=given, code_until__gt=clock()).update(code="", code_until=None):
-        raise CodeRefused(_("This is not the code. After %(n)s wrong tries you need a new one.") % {"n": MOST_TRIES})
+        raise CodeRefused(
+            _("This code is incorrect. After %(n)s wrong attempts you need a new one.") % {"n": MOST_TRIES}
+        )
 
 
 def request_of(participant: Participant, browser: str) -> BrowserRequest | None:
@@ -207,7 +211,7 @@ def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> Browser
     ).delete()
     if participant.requests.filter(state=BrowserRequest.State.WAITING).count() >= MOST_REQUESTS:
         raise TooManyRequests(
-            _("Several requests for this participant wait for the lead. Write to the lead on your platform.")
+            _("Several requests for this participant are waiting for the lead. Contact the lead on your platform.")
         )
     try:
         with transaction.atomic():

@@ -94,7 +94,11 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answers a form whose token is not that of the present sign-in; Django's log has the `reason`."""
     if asks_for_part(request):
         return notice(
-            request, _("This page is older than your present sign-in, so nothing was changed; open it again and retry.")
+            request,
+            _(
+                "You have signed in again since you opened this page, so nothing was changed. Open the page again and "
+                "retry."
+            ),
         )
     # Who has no account, or a browser without cookies, is helped by the page alone.
     form = unsent_form(request) if request.user.is_authenticated else None

@@ -52,7 +52,7 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
     if request.method == "POST":
         return _answer(request, assignment)
     if assignment.status == Assignment.Status.SKIPPED:
-        messages.info(request, _("You skipped that task; it went to somebody else."))
+        messages.info(request, _("You skipped that task, so it went to another rater."))
         return redirect("annotation:done", assignment.task.study.slug)
     if assignment.status == Assignment.Status.OPEN:
         keep_seat(assignment)
@@ -85,7 +85,7 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
         except NotOpen:
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id, "refused": True})
-            messages.warning(request, _("You skipped that task; it went to somebody else."))
+            messages.warning(request, _("You skipped that task, so it went to another rater."))
             return redirect("annotation:done", assignment.task.study.slug)
         except AnswerRefused as refusal:
             for key, problem in refusal.problems.items():
@@ -106,14 +106,14 @@ def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
     assignment = own_assignment(request, assignment_id)
     form = SkipForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Choose why you skip this task."))
+        messages.error(request, _("Choose a reason for skipping this task."))
         return redirect("annotation:rate", assignment.public_id)
     try:
         recording.skip(
             assignment=assignment, reason=form.cleaned_data["reason"], clock=timezone.now, timing=form.timing()
         )
     except NotOpen:
-        messages.info(request, _("That task is already answered; you can change the answer instead."))
+        messages.info(request, _("You have already answered that task. You can change your answer instead."))
         return redirect("annotation:rate", assignment.public_id)
     return _show_held(request, assignment, None) or _advance(request, assignment, None)
 
@@ -157,14 +157,15 @@ def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
     """What the rater must know of an answer that was kept; it stands on the next page they see."""
     if outcome is Outcome.LATE:
         messages.warning(
-            request, _("Your answer is kept, but it does not count: the study is closed, or your work in it is paused.")
+            request,
+            _("Your answer is saved, but it does not count, because the study is closed or your work in it is paused."),
         )
     elif outcome is Outcome.TOLD:
         messages.warning(
             request,
             _(
-                "Your latest answers came sooner than their texts can be read. Please read each text before you answer. "
-                "If this goes on, your work will be paused."
+                "You gave your latest answers faster than their texts can be read. Please read each text before you "
+                "answer. If this continues, your work will be paused."
             ),
         )
 
@@ -172,9 +173,7 @@ def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
 def _tell(request: HttpRequest, reason: Exception) -> None:
     """Why there is no task, where the page that follows cannot know it."""
     if isinstance(reason, TooFast):
-        messages.info(
-            request, _("You have given as many answers in the last hour as this study asks for. Come back in a while.")
-        )
+        messages.info(request, _("You have reached this study's limit of answers per hour. Please come back later."))
 
 
 def _confirmed(response: HttpResponse, assignment: Assignment, following: str = "") -> HttpResponse:

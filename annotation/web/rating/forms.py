@@ -210,7 +210,7 @@ class AnswerForm(TimedForm):
             entered = self.cleaned_data.get(name)
             self._clean_evidence(criterion)
             if self._needs_reason(criterion, entered) and not self.cleaned_data.get(REASON + criterion.key):
-                self.add_error(name, _("Say why, in a few words."))
+                self.add_error(name, _("Explain why in a few words."))
             if entered is None or entered == DOES_NOT_APPLY or _values(criterion) is not None:
                 continue
             low, high = criterion.ends
@@ -220,7 +220,7 @@ class AnswerForm(TimedForm):
                 fits = False
             if not fits:
                 limits = {"low": number_text(low), "high": number_text(high)}
-                self.add_error(name, _("Give a number from %(low)s to %(high)s.") % limits)
+                self.add_error(name, _("Enter a number from %(low)s to %(high)s.") % limits)
         return self.cleaned_data
 
     def _needs_reason(self, criterion: Criterion, entered: str | None) -> bool:

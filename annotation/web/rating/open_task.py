@@ -88,7 +88,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     serial, paragraph = request.POST.get("serial", ""), request.POST.get("paragraph", "0")
     paragraph_b = request.POST.get("paragraph_b", "0")
     if any(not (place.isdecimal() and place.isascii()) or len(place) > 6 for place in (paragraph, paragraph_b)):
-        return JsonResponse({"error": _("A place in the text is the number of a paragraph.")}, status=400)
+        return JsonResponse({"error": _("A position in the text must be the number of a paragraph.")}, status=400)
     places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
     if "place" in request.POST:
         recording.save_place(assignment=assignment, **places)
@@ -107,7 +107,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
             **places,
         )
     except NotOpen:
-        return JsonResponse({"error": _("This task takes no answer any more.")}, status=409)
+        return JsonResponse({"error": _("This task no longer accepts answers.")}, status=409)
     _prolong(assignment)
     return JsonResponse({"kept": kept})
 
@@ -123,7 +123,7 @@ def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
     if assignment.status == Assignment.Status.OPEN and not _waits_behind(assignment):
         if needs_no_seat(assignment) or _prolong(assignment):
             return HttpResponse(status=204)
-        return JsonResponse({"error": _("The seat of this task went back to the study.")}, status=409)
+        return JsonResponse({"error": _("Your reservation of this task has expired.")}, status=409)
     return JsonResponse({"error": _("This task is not open.")}, status=409)
 
 
