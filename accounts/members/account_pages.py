@@ -35,7 +35,7 @@ class TokenForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Tokens of the reader's own; a new one's secret is on the page that answers its making, and never again."""
+    """The user's own tokens; the secret of a new one is shown once, in response to its creation."""
     user = cast(User, request.user)
     may_have = leads_somewhere(user)
     form, secret = TokenForm(request.POST or None), ""
@@ -56,7 +56,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
-    """From now on the token opens nothing."""
+    """Revoke one of the user's own tokens."""
     token = get_object_or_404(cast(User, request.user).api_tokens, public_id=public_id)
     revoke_token(token=token, clock=timezone.now)
     messages.success(request, _("The token %(name)s has been revoked.") % {"name": token.name})

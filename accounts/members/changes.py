@@ -26,7 +26,7 @@ NAME_ATTEMPTS = 10_000
 
 
 class PeopleRefused(ValueError):
-    """It cannot be done; the sentence says why and what to do instead."""
+    """The change is refused; the message says why and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
 def make_accounts(
     *, workspace: Workspace, names: Sequence[str], role: str, by: User | None
 ) -> tuple[list[NewAccount], list[str]]:
-    """New accounts of this workspace with drawn passwords, and the names of which it has made one before.
+    """Create accounts in this workspace with random passwords; also return the names that already have one.
 
-    A sign-in name ends in the workspace's own, so the answer says nothing about accounts of other workspaces.
+    A sign-in name ends in the workspace's slug, so the result reveals nothing about accounts of other workspaces.
     Raises PeopleRefused for a name that cannot be, too many names, and a role that is not given in this way.
     """
     check_role(by, workspace, role)
@@ -108,7 +108,7 @@ def make_accounts(
 
 
 def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
-    """An account made in the workspace; a number is put to a name that is taken, whoever has it.
+    """Create an account in the workspace; a number is appended to a name that is taken, in whatever workspace.
 
     Raises PeopleRefused for a name that leaves no room for that number and the workspace's own.
     """
@@ -132,13 +132,13 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
 
 
 def sign_in_name(name: str, workspace: Workspace) -> str:
-    """What somebody of the workspace called `name` signs in with: "anna@lab"."""
+    """The sign-in name of somebody called `name` in the workspace: "anna@lab"."""
     ending = f"@{workspace.slug}"
     return User.normalize_username(name.strip().removesuffix(ending)) + ending
 
 
 def change_role(*, membership: Membership, role: str, by: User | None) -> None:
-    """Raises PeopleRefused where either role is not the changer's to give, and for the last owner."""
+    """Change a member's role. Raises PeopleRefused if the changer cannot give either role, and for the last owner."""
     check_role(by, membership.workspace, role)
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -159,9 +159,9 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
 
 
 def remove_person(*, membership: Membership, by: User | None) -> None:
-    """Ends the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
+    """End the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
 
-    Tokens of somebody who belongs to no workspace any more end too, so that they do not come back with a later role.
+    Revokes the tokens of somebody who is left without a workspace, so that a later role does not revive them.
     """
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -173,7 +173,7 @@ def remove_person(*, membership: Membership, by: User | None) -> None:
 
 
 def new_password(*, membership: Membership, by: User | None) -> str:
-    """A password to hand on in place of a lost one; it ends the account's sessions and tokens.
+    """Replace a lost password and return the new one to hand on; ends the account's sessions and tokens.
 
     Raises PeopleRefused unless the account was made in this workspace and belongs to it alone, and for owners and
     whoever administers the server; the operator's command, which has no user, may renew any.
@@ -226,14 +226,14 @@ def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
 
 
 def own_password_chosen(user: User) -> None:
-    """In place of a password that was handed out: whoever knew that one keeps no token made with it."""
+    """Note that the user has chosen a password themselves; revokes tokens created under the one that was handed out."""
     with transaction.atomic():
         if User.objects.filter(pk=user.pk, password_given=True).update(password_given=False):
             revoke_all_tokens(user, clock=timezone.now)
 
 
 def drawn_password() -> str:
-    """64 bits, in letters that can be read out and typed."""
+    """A random password of 64 bits, in characters that are easy to read out and type."""
     return "-".join(secrets.token_hex(2) for _part in range(4))
 
 

@@ -14,7 +14,7 @@ from core.clock import Clock
 
 
 class InvitationClosed(ValueError):
-    """The link lets nobody in, or not this account; the sentence is for whoever followed it."""
+    """The link admits nobody, or not this account; the message is for the person who followed it."""
 
 
 def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock) -> tuple[Invitation, str]:
@@ -45,7 +45,7 @@ def open_invitations(workspace: Workspace, *, clock: Clock) -> QuerySet[Invitati
 
 
 def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock) -> None:
-    """Raises InvitationClosed where the link lets nobody in any more, or the user is a member already."""
+    """Raise InvitationClosed if the link is no longer valid or the user is already a member."""
     if invitation.accepted_at is not None:
         raise InvitationClosed(_("This invitation has already been used. If it was not you, ask for a new one."))
     if invitation.withdrawn_at is not None or not _still_granted(invitation):
@@ -63,7 +63,7 @@ def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock)
 
 
 def withdraw(*, invitation: Invitation, by: User, clock: Clock) -> None:
-    """Nobody comes in by the link any more; raises PeopleRefused where its role is not the user's to give."""
+    """Withdraw the invitation. Raises PeopleRefused if the user cannot give its role."""
     check_role(by, invitation.workspace, invitation.role)
     with transaction.atomic():
         waiting = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, withdrawn_at=None)
@@ -72,7 +72,7 @@ def withdraw(*, invitation: Invitation, by: User, clock: Clock) -> None:
 
 
 def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
-    """The account comes into the workspace by its owner's own will, and nobody gets power over the account.
+    """Make the accepting user a member; nobody in the workspace gains control over the account.
 
     Raises InvitationClosed.
     """
@@ -83,7 +83,7 @@ def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
 
 
 def accept_as_new(*, invitation: Invitation, name: str, password: str, clock: Clock) -> User:
-    """An account of the invited person's own, with the password they chose.
+    """Create an account for the invited person with the password they chose.
 
     Raises InvitationClosed, and PeopleRefused for a name that cannot be.
     """

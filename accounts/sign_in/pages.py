@@ -18,7 +18,7 @@ TOO_MANY = "too_many"
 
 
 class SignInForm(AuthenticationForm):
-    """Says the same of a wrong password, a name that nobody has, and an account that is closed."""
+    """Shows the same error for a wrong password, an unknown name and a disabled account."""
 
     def get_invalid_login_error(self) -> ValidationError:
         if getattr(self.request, SIGN_IN_REFUSED, False):

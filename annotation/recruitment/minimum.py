@@ -1,7 +1,7 @@
-"""What a part must come to before it counts as complete: answers, checks as expected, minutes at work.
+"""The minimum for a complete participation: answers, checks passed, minutes of work.
 
-The study's policy "minimum" says so: {"answers": 10, "checks": 70, "minutes": 5}, each of them optional; checks are a
-share in percent. Without a number of answers the study asks for its quota, and without a quota for as many answers as
+Read from the study's policy "minimum": {"answers": 10, "checks": 70, "minutes": 5}, each optional; checks are a
+percentage. Without a number of answers the study requires its quota and, without a quota, at least as many answers as
 skips, and at least one.
 """
 
@@ -24,7 +24,7 @@ HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
 
 @dataclass(frozen=True)
 class Minimum:
-    """What the study states; None where it states nothing. `checks` in percent."""
+    """The study's minimum; None where it sets none. `checks` in percent."""
 
     answers: int | None = None
     checks: int | None = None
@@ -33,7 +33,7 @@ class Minimum:
 
 @dataclass(frozen=True)
 class MinimumPart:
-    """What a rater has done in the submission under way; `checks` is (as expected, of)."""
+    """What a rater has done in the current submission; `checks` is (passed, total)."""
 
     answered: int
     skipped: int
@@ -57,7 +57,7 @@ def minimum_of(study: Study) -> Minimum:
 
 
 def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> None:
-    """Give the study another minimum; entered into the log."""
+    """Change the study's minimum, and log it."""
     before = dict(study.policies.get("minimum") or {})
     if stated == before:
         return
@@ -100,7 +100,7 @@ def lacks_tasks(part: MinimumPart, minimum: Minimum) -> bool:
 
 
 def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
-    """What the part lacks, a sentence each for the rater; none where it is complete."""
+    """What is missing, as messages for the rater; empty if the participation is complete."""
     lacking = []
     wanted = max(1, part.skipped) if minimum.answers is None else minimum.answers
     if part.answered < wanted:
@@ -124,7 +124,7 @@ def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
 
 
 def minimum_words(study: Study) -> list[str]:
-    """What a complete part needs, a sentence each, as the invitation says it beforehand."""
+    """The requirements for a complete participation, as the invitation states them."""
     minimum = minimum_of(study)
     words = []
     if minimum.answers is not None:

@@ -32,7 +32,7 @@ REQUEST_HOURS = 48
 
 
 class Proof(StrEnum):
-    """What shows that a browser may go on as a rater."""
+    """What proves that a browser may continue as a rater."""
 
     BROWSER = "browser"
     SIGNATURE = "signature"
@@ -42,11 +42,11 @@ class Proof(StrEnum):
 
 
 class CodeRefused(Exception):
-    """The code entered is wrong, used or too old; the sentence is for the person who entered it."""
+    """The code entered is wrong, used or expired; the message is for the person who entered it."""
 
 
 class TooManyRequests(Exception):
-    """As many browsers as may wait for the lead's answer wait already."""
+    """The greatest number of browsers that may wait for the lead's answer is reached."""
 
 
 @dataclass(frozen=True)

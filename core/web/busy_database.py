@@ -1,4 +1,4 @@
-"""What is said while the database cannot be used: another program keeps it from being written to, or it is away."""
+"""Responses while the database cannot be used: another program blocks writing, or the server is down."""
 
 import sys
 from collections.abc import Callable

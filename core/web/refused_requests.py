@@ -1,4 +1,4 @@
-"""What is said of a request that is not read: a form too long or with too many fields, or no sense in it."""
+"""Responses to requests that cannot be read: a form too long or with too many fields, or malformed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A rater's way through the tasks: beginning, seeing a task, answering or skipping it, and the next."""
+"""Views for rating tasks: starting, showing a task, answering or skipping it, and moving to the next."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -29,7 +29,7 @@ from annotation.web.rating.task_page import conditions_of, form_for, own_assignm
 
 @rater_page
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Claim the next task and show it; a plain visit shows the rater's page of the study instead."""
+    """Claim the next task and show it; a GET request shows the rater's study page instead."""
     study = study_to_rate(request, slug)
     if request.method != "POST":
         return redirect("annotation:done", study.slug)
@@ -61,7 +61,7 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _previous(assignment: Assignment) -> str:
-    """The rater's answer before this open task, to go back to; '' where there is none."""
+    """The public id of the rater's previous answer, to go back to; '' if there is none."""
     if assignment.status != Assignment.Status.OPEN:
         return ""
     given = Assignment.objects.filter(GIVEN, in_this_submission(assignment.rater), rater=assignment.rater_id)
@@ -119,7 +119,7 @@ def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
-    """After an answer or a skip: the next task in the same response, or the end of the work."""
+    """The response to an answer or a skip: the next task, or the rater's study page at the end of the work."""
     study = assignment.task.study
     if outcome is Outcome.TOLD:
         return _confirmed(_leave(request, study), assignment)
@@ -154,7 +154,7 @@ def _leave(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
-    """What the rater must know of an answer that was kept; it stands on the next page they see."""
+    """Tell the rater on the next page what they must know about a stored answer."""
     if outcome is Outcome.LATE:
         messages.warning(
             request,
@@ -171,7 +171,7 @@ def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
 
 
 def _tell(request: HttpRequest, reason: Exception) -> None:
-    """Why there is no task, where the page that follows cannot know it."""
+    """Tell the rater why there is no task if the next page cannot know it."""
     if isinstance(reason, TooFast):
         messages.info(request, _("You have reached this study's limit of answers per hour. Please come back later."))
 

@@ -1,4 +1,4 @@
-"""The way in: invitation, consent, guideline, training, qualification; and a rater's own words afterwards."""
+"""Joining a study: invitation, consent, guideline, training, qualification; later, appeals and time corrections."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ from generation.models import Response
 
 
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
-    """What who joins agrees to: the cohort's text, else the study's, else ours."""
+    """The consent text: the cohort's, else the study's, else the default."""
     own = localized(cohort.consents) if cohort else ""
     own = own or localized(study.policies.get("consent", {}))
     return own or _(
@@ -78,7 +78,7 @@ def consent_text(study: Study, cohort: Cohort | None = None) -> str:
 
 
 def _minutes(study: Study) -> int | None:
-    """Roughly how long a rater reads for the whole of their part; None where no text's length is known."""
+    """Approximate minutes of reading for the whole study; None if no text's length is known."""
     known = Response.objects.filter(tasks_as_a__study=study, words__gt=0).values_list("words", flat=True)
     words = [n or 0 for n in known[:200]]
     quota = study.policies.get("quota")
@@ -89,7 +89,7 @@ def _minutes(study: Study) -> int | None:
 
 
 def _step(rater: Rater | None, cohort: Cohort) -> str:
-    """Which part of the way in comes now: consent, guideline, or begin."""
+    """The next step of joining: consent, guideline or begin."""
     standing = ensure_standing(rater) if rater else None
     if standing is None or standing.consented_at is None:
         return "consent"
@@ -200,7 +200,7 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _no_entry(arrival: Arrival, garbled: str) -> HttpResponse | None:
-    """Why somebody new cannot come in now, or None where they can."""
+    """The page that says why a newcomer cannot join now; None if they can."""
     request, cohort = arrival.request, arrival.cohort
     if garbled:
         return _closed(request, cohort, garbled, 400)
@@ -306,7 +306,7 @@ def feedback(request: HttpRequest, assignment_id: str) -> HttpResponse:
 @rater_page
 @require_POST
 def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
-    """Tell the lead why one should go on."""
+    """Send a paused rater's appeal to the lead."""
     study = study_to_rate(request, slug)
     rater = rater_known(request, study)
     if rater is None:
@@ -327,7 +327,7 @@ def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
 @rater_page
 @require_POST
 def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
-    """Put one's own word beside the time that the page measured."""
+    """Store a rater's correction of the measured time."""
     given = [Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED]
     assignment = get_object_or_404(
         Assignment.objects.select_related("task__study", "rater__participant"),
