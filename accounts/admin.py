@@ -84,7 +84,7 @@ class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Invitation)
 class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Invitations are made and withdrawn on the page People; here they are seen."""
+    """Read-only: invitations are created and withdrawn on the page Members."""
 
     list_display = ["workspace", "role", "note", "made_by", "made_at", "expires_at", "accepted_by", "withdrawn_at"]
     list_select_related = ["workspace", "made_by", "accepted_by"]

@@ -1,4 +1,4 @@
-"""The command line: settings and a database that cannot be used are said in one sentence, not in a traceback."""
+"""The command line: reports unusable settings or an unusable database in one sentence instead of a traceback."""
 
 import sys
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def database_sentence(error: Exception) -> str | None:
         return f"The database {place} cannot be opened ({reason}); check DATABASE_URL and that its server runs."
     missing = _missing_migrations()
     if missing:
-        return f"The database {place} lacks {missing} steps of its set-up; run `manage.py migrate` first."
+        return f"The database {place} has {missing} migrations to apply; run `manage.py migrate` first."
     return None
 
 

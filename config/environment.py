@@ -1,4 +1,4 @@
-"""Environment variables, each read and converted once; nonsense stops the start with one sentence."""
+"""Environment variables, each read and converted once; an invalid value stops the start with one message."""
 
 import ipaddress
 import os

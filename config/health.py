@@ -1,4 +1,4 @@
-"""Whether this server can do its work, for load balancers and watchdogs."""
+"""Health check for load balancers and monitoring."""
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse

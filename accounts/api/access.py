@@ -28,7 +28,7 @@ class TokenAuthentication(BaseAuthentication):
         token = token_behind(secret, clock=timezone.now)
         if token is None:
             raise exceptions.AuthenticationFailed(
-                _("This token is unknown or was revoked; make another on the page of your account.")
+                _("This token is unknown or has been revoked. Create a new one on your account page.")
             )
         return token.user, token
 

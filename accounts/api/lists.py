@@ -1,4 +1,4 @@
-"""What every address of the API shares: how lists are cut, and who is asking."""
+"""Shared by all addresses of the API: pagination and the requesting user."""
 
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from accounts.models import User
 
 
 class Unusable(exceptions.APIException):
-    """What was asked cannot be done; the sentence says why and what to do."""
+    """The request cannot be carried out; the message says why and what to do."""
 
     status_code = 400
     default_code = "unusable"
@@ -27,7 +27,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 class Pages(CursorPagination):
-    """Lists in the order of their making, cut where the last page ended: no row is left out when others are added."""
+    """Pages of lists in order of creation, by cursor: no row is skipped when others are added."""
 
     ordering = "pk"
     page_size = 100

@@ -1,4 +1,4 @@
-"""Tokens by which programs reach the API: issued once, kept as a digest, revoked at any time."""
+"""API tokens for programs: shown once, stored as a digest, revocable at any time."""
 
 import hashlib
 import secrets
@@ -14,7 +14,7 @@ REMEMBER_USE_EVERY = timedelta(minutes=10)
 
 
 def issue_token(*, user: User, name: str, may_change: bool = False) -> tuple[ApiToken, str]:
-    """The stored token and its secret, which nobody can read again. 256 bits, so a plain digest is enough."""
+    """Create a token; return it with its secret, which cannot be read again. 256 bits, so a plain digest is enough."""
     secret = OPENING + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(user=user, name=name, digest=digest_of(secret), may_change=may_change)
     return token, secret
@@ -40,7 +40,7 @@ def revoke_token(*, token: ApiToken, clock: Clock) -> None:
 
 
 def revoke_all_tokens(user: User, *, clock: Clock) -> int:
-    """How many tokens of the user opened something until now."""
+    """Revoke all of the user's tokens; return how many were valid until now."""
     return ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=clock())
 
 

@@ -24,10 +24,10 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("What is it for?"),
         max_length=100,
-        help_text=gettext_lazy("A name by which you will know it again, such as the script that uses it."),
+        help_text=gettext_lazy("A name that helps you tell tokens apart, such as the script that uses this one."),
     )
     may_change = forms.BooleanField(
-        label=gettext_lazy("It may also change things, such as pausing and resuming runs"), required=False
+        label=gettext_lazy("Allow changes, such as pausing and resuming runs"), required=False
     )
 
 
@@ -35,7 +35,7 @@ class TokenForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Tokens of the reader's own; a new one's secret is on the page that answers its making, and never again."""
+    """The user's own tokens; the secret of a new one is shown once, in response to its creation."""
     user = cast(User, request.user)
     may_have = leads_somewhere(user)
     form, secret = TokenForm(request.POST or None), ""
@@ -56,10 +56,10 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
-    """From now on the token opens nothing."""
+    """Revoke one of the user's own tokens."""
     token = get_object_or_404(cast(User, request.user).api_tokens, public_id=public_id)
     revoke_token(token=token, clock=timezone.now)
-    messages.success(request, _("The token %(name)s is revoked.") % {"name": token.name})
+    messages.success(request, _("The token %(name)s has been revoked.") % {"name": token.name})
     return redirect("accounts:account")
 
 
@@ -68,7 +68,7 @@ class PasswordPage(PasswordChangeView):
     success_url = reverse_lazy("accounts:account")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, _("Your password is changed."))
+        messages.success(self.request, _("Your password has been changed."))
         response = super().form_valid(form)
         own_password_chosen(cast(User, self.request.user))
         return response

@@ -26,7 +26,7 @@ NAME_ATTEMPTS = 10_000
 
 
 class PeopleRefused(ValueError):
-    """It cannot be done; the sentence says why and what to do instead."""
+    """The change is refused; the message says why and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
         _membership, made = Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
         if not made:
             raise PeopleRefused(
-                _("%(name)s belongs to this workspace already; change the role instead.") % {"name": username}
+                _("%(name)s is already a member of this workspace. Change their role instead.") % {"name": username}
             )
         log(workspace, None, "person added", user, after={"role": role, "account_made": bool(password)})
     return user, password
@@ -76,18 +76,19 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
 def make_accounts(
     *, workspace: Workspace, names: Sequence[str], role: str, by: User | None
 ) -> tuple[list[NewAccount], list[str]]:
-    """New accounts of this workspace with drawn passwords, and the names of which it has made one before.
+    """Create accounts in this workspace with random passwords; also return the names that already have one.
 
-    A sign-in name ends in the workspace's own, so the answer says nothing about accounts of other workspaces.
+    A sign-in name ends in the workspace's slug, so the result reveals nothing about accounts of other workspaces.
     Raises PeopleRefused for a name that cannot be, too many names, and a role that is not given in this way.
     """
     check_role(by, workspace, role)
     if role in LEADING:
-        raise PeopleRefused(_("Owners and leads choose their own password; invite them by a link instead."))
+        raise PeopleRefused(_("Owners and leads choose their own passwords. Invite them with a link instead."))
     wanted = list(dict.fromkeys(names))
     if len(wanted) > MOST_ACCOUNTS_AT_ONCE:
         raise PeopleRefused(
-            _("At most %(n)s accounts can be made at once; make the others afterwards.") % {"n": MOST_ACCOUNTS_AT_ONCE}
+            _("You can create at most %(n)s accounts at once. Create the others afterwards.")
+            % {"n": MOST_ACCOUNTS_AT_ONCE}
         )
     for name in wanted:
         check_name(sign_in_name(name, workspace))
@@ -107,7 +108,7 @@ def make_accounts(
 
 
 def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
-    """An account made in the workspace; a number is put to a name that is taken, whoever has it.
+    """Create an account in the workspace; a number is appended to a name that is taken, in whatever workspace.
 
     Raises PeopleRefused for a name that leaves no room for that number and the workspace's own.
     """
@@ -115,7 +116,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
     stem = sign_in_name(name, workspace).rpartition("@")[0]
     if len(stem) > longest:
         raise PeopleRefused(
-            _("A name to sign in with has at most %(n)s characters before @%(workspace)s; choose a shorter one.")
+            _("A sign-in name can have at most %(n)s characters before @%(workspace)s. Choose a shorter one.")
             % {"n": longest, "workspace": workspace.slug}
         )
     for number in range(1, NAME_ATTEMPTS):
@@ -127,17 +128,17 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
                 return User.objects.create_user(username, password=password, made_in=workspace, password_given=given)
         except IntegrityError:  # taken at the same moment
             continue
-    raise PeopleRefused(_("This name is taken too often; choose another."))
+    raise PeopleRefused(_("Too many accounts already have this name. Choose another."))
 
 
 def sign_in_name(name: str, workspace: Workspace) -> str:
-    """What somebody of the workspace called `name` signs in with: "anna@lab"."""
+    """The sign-in name of somebody called `name` in the workspace: "anna@lab"."""
     ending = f"@{workspace.slug}"
     return User.normalize_username(name.strip().removesuffix(ending)) + ending
 
 
 def change_role(*, membership: Membership, role: str, by: User | None) -> None:
-    """Raises PeopleRefused where either role is not the changer's to give, and for the last owner."""
+    """Change a member's role. Raises PeopleRefused if the changer cannot give either role, and for the last owner."""
     check_role(by, membership.workspace, role)
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -146,8 +147,8 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
         if by is not None and role in LEADING and locked.role not in LEADING and locked.user.password_given:
             raise PeopleRefused(
                 _(
-                    "%(name)s still signs in with a password that was handed out, which others may know; "
-                    "ask them to change it on the page My account before they get this role."
+                    "%(name)s still signs in with a password that somebody else handed out and may know. Ask them to "
+                    "change it on the page My account before you give them this role."
                 )
                 % {"name": locked.user.username}
             )
@@ -158,9 +159,9 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
 
 
 def remove_person(*, membership: Membership, by: User | None) -> None:
-    """Ends the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
+    """End the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
 
-    Tokens of somebody who belongs to no workspace any more end too, so that they do not come back with a later role.
+    Revokes the tokens of somebody who is left without a workspace, so that a later role does not revive them.
     """
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -172,7 +173,7 @@ def remove_person(*, membership: Membership, by: User | None) -> None:
 
 
 def new_password(*, membership: Membership, by: User | None) -> str:
-    """A password to hand on in place of a lost one; it ends the account's sessions and tokens.
+    """Replace a lost password and return the new one to hand on; ends the account's sessions and tokens.
 
     Raises PeopleRefused unless the account was made in this workspace and belongs to it alone, and for owners and
     whoever administers the server; the operator's command, which has no user, may renew any.
@@ -183,8 +184,8 @@ def new_password(*, membership: Membership, by: User | None) -> str:
         if by is not None and not renewable(locked.workspace, [locked]):
             raise PeopleRefused(
                 _(
-                    "The account of %(name)s was not made in this workspace or opens more than it; only whoever "
-                    "runs this server gives it a new password, with manage.py add_person."
+                    "The account of %(name)s was not created in this workspace, or it gives access to more than this "
+                    "workspace. Only the server administrator can give it a new password, with manage.py add_person."
                 )
                 % {"name": user.username}
             )
@@ -225,14 +226,14 @@ def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
 
 
 def own_password_chosen(user: User) -> None:
-    """In place of a password that was handed out: whoever knew that one keeps no token made with it."""
+    """Note that the user has chosen a password themselves; revokes tokens created under the one that was handed out."""
     with transaction.atomic():
         if User.objects.filter(pk=user.pk, password_given=True).update(password_given=False):
             revoke_all_tokens(user, clock=timezone.now)
 
 
 def drawn_password() -> str:
-    """64 bits, in letters that can be read out and typed."""
+    """A random password of 64 bits, in characters that are easy to read out and type."""
     return "-".join(secrets.token_hex(2) for _part in range(4))
 
 
@@ -242,31 +243,31 @@ def check_name(username: str) -> None:
         UnicodeUsernameValidator()(username)
     except ValidationError as error:
         raise PeopleRefused(
-            _("A name to sign in with has letters, digits and @ . + - _ only, without spaces.")
+            _("A sign-in name can contain only letters, digits and @ . + - _, and no spaces.")
         ) from error
     if len(username) > LONGEST_NAME:
-        raise PeopleRefused(_("A name to sign in with has at most %(n)s characters.") % {"n": LONGEST_NAME})
+        raise PeopleRefused(_("A sign-in name can have at most %(n)s characters.") % {"n": LONGEST_NAME})
 
 
 def check_role(by: User | None, workspace: Workspace, role: str) -> None:
     if role not in roles_granted_by(by, workspace):
-        raise PeopleRefused(_("This role is not yours to give; ask an owner of the workspace."))
+        raise PeopleRefused(_("You cannot give this role. Ask an owner of the workspace."))
 
 
 def _locked(membership: Membership, by: User | None) -> Membership:
     found = Membership.objects.select_for_update(of=("self",)).select_related("user", "workspace")
     locked = found.filter(pk=membership.pk).first()
     if locked is None:
-        raise PeopleRefused(_("This person does not belong to the workspace any more."))
+        raise PeopleRefused(_("This person is no longer a member of the workspace."))
     if locked.role not in roles_granted_by(by, locked.workspace):
-        raise PeopleRefused(_("Only an owner of the workspace changes anything about its owners and leads."))
+        raise PeopleRefused(_("Only an owner of the workspace can change its owners and leads."))
     return locked
 
 
 def _keep_an_owner(membership: Membership) -> None:
     owners = Membership.objects.select_for_update().filter(workspace=membership.workspace, role=Membership.Role.OWNER)
     if membership.role == Membership.Role.OWNER and len(owners) == 1:
-        raise PeopleRefused(_("A workspace keeps at least one owner; make somebody else an owner first."))
+        raise PeopleRefused(_("A workspace needs at least one owner. Make somebody else an owner first."))
 
 
 def log(

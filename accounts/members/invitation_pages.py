@@ -80,7 +80,7 @@ def _let_in(
         login(request, user, backend="accounts.signed_in.Accounts")
         messages.success(
             request,
-            _("You belong to %(workspace)s now. From now on you sign in as %(name)s; note this name.")
+            _("You are now a member of %(workspace)s. From now on, sign in as %(name)s. Make a note of this name.")
             % {"workspace": found.workspace.name, "name": user.username},
         )
         return redirect("home")
@@ -91,7 +91,7 @@ def _let_in(
         accept(invitation=found, user=user, clock=timezone.now)
     if form is not None:
         update_session_auth_hash(request, user)
-    messages.success(request, _("You belong to %(workspace)s now.") % {"workspace": found.workspace.name})
+    messages.success(request, _("You are now a member of %(workspace)s.") % {"workspace": found.workspace.name})
     return redirect("home")
 
 

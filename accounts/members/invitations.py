@@ -14,7 +14,7 @@ from core.clock import Clock
 
 
 class InvitationClosed(ValueError):
-    """The link lets nobody in, or not this account; the sentence is for whoever followed it."""
+    """The link admits nobody, or not this account; the message is for the person who followed it."""
 
 
 def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock) -> tuple[Invitation, str]:
@@ -45,22 +45,25 @@ def open_invitations(workspace: Workspace, *, clock: Clock) -> QuerySet[Invitati
 
 
 def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock) -> None:
-    """Raises InvitationClosed where the link lets nobody in any more, or the user is a member already."""
+    """Raise InvitationClosed if the link is no longer valid or the user is already a member."""
     if invitation.accepted_at is not None:
-        raise InvitationClosed(_("This invitation has been used. Ask for another if it was not you."))
+        raise InvitationClosed(_("This invitation has already been used. If it was not you, ask for a new one."))
     if invitation.withdrawn_at is not None or not _still_granted(invitation):
-        raise InvitationClosed(_("This invitation was withdrawn. Ask whoever sent it for another."))
+        raise InvitationClosed(_("This invitation has been withdrawn. Ask the person who sent it for a new one."))
     if invitation.expires_at <= clock():
-        raise InvitationClosed(_("This invitation has expired. Ask whoever sent it for another."))
+        raise InvitationClosed(_("This invitation has expired. Ask the person who sent it for a new one."))
     if user is not None and invitation.workspace.memberships.filter(user=user).exists():
         raise InvitationClosed(
-            _("You belong to %(workspace)s already, so nothing changes; an owner or lead changes roles.")
+            _(
+                "You are already a member of %(workspace)s, so nothing has changed. An owner or a lead can change "
+                "your role."
+            )
             % {"workspace": invitation.workspace.name}
         )
 
 
 def withdraw(*, invitation: Invitation, by: User, clock: Clock) -> None:
-    """Nobody comes in by the link any more; raises PeopleRefused where its role is not the user's to give."""
+    """Withdraw the invitation. Raises PeopleRefused if the user cannot give its role."""
     check_role(by, invitation.workspace, invitation.role)
     with transaction.atomic():
         waiting = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, withdrawn_at=None)
@@ -69,7 +72,7 @@ def withdraw(*, invitation: Invitation, by: User, clock: Clock) -> None:
 
 
 def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
-    """The account comes into the workspace by its owner's own will, and nobody gets power over the account.
+    """Make the accepting user a member; nobody in the workspace gains control over the account.
 
     Raises InvitationClosed.
     """
@@ -80,7 +83,7 @@ def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
 
 
 def accept_as_new(*, invitation: Invitation, name: str, password: str, clock: Clock) -> User:
-    """An account of the invited person's own, with the password they chose.
+    """Create an account for the invited person with the password they chose.
 
     Raises InvitationClosed, and PeopleRefused for a name that cannot be.
     """

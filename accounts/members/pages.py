@@ -1,4 +1,4 @@
-"""The people of a workspace: who is there, in which role; making accounts, inviting, changing and removing."""
+"""The members of a workspace and their roles; creating accounts, inviting, changing and removing members."""
 
 from dataclasses import dataclass, field
 from typing import cast
@@ -44,10 +44,10 @@ class RoleForm(forms.Form):
 
 
 class AccountsForm(RoleForm):
-    """Names of accounts to make, one a line."""
+    """Names of accounts to create, one per line."""
 
     names = forms.CharField(
-        label=gettext_lazy("Names, one a line"), max_length=10_000, widget=forms.Textarea(attrs={"rows": 5})
+        label=gettext_lazy("Names, one per line"), max_length=10_000, widget=forms.Textarea(attrs={"rows": 5})
     )
     field_order = ["names", "role"]
 
@@ -59,9 +59,9 @@ class AccountsForm(RoleForm):
 
 class InvitationForm(RoleForm):
     note = forms.CharField(
-        label=gettext_lazy("For whom"),
+        label=gettext_lazy("Recipient"),
         max_length=100,
-        help_text=gettext_lazy("Shown to owners and leads only, so that you can tell your invitations apart."),
+        help_text=gettext_lazy("Only owners and leads see this. It helps you tell your invitations apart."),
     )
     days = forms.IntegerField(label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7)
     field_order = ["note", "role", "days"]
@@ -82,7 +82,7 @@ class Result:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest, slug: str = "") -> HttpResponse:
-    """The people of one of the workspaces that the reader leads; new passwords and links are shown here once."""
+    """The members of a workspace that the visitor leads; new passwords and links are shown here once."""
     workspace = _led(request, slug)
     user = cast(User, request.user)
     roles = roles_granted_by(user, workspace)
@@ -119,7 +119,7 @@ def _carry_out(request: HttpRequest, workspace: Workspace, form: RoleForm) -> Re
 @login_required
 @require_POST
 def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) -> HttpResponse:
-    """Another role, a new password, or out of the workspace."""
+    """Change a member's role, give them a new password, or remove them from the workspace."""
     workspace = _led(request, slug)
     user = cast(User, request.user)
     membership = get_object_or_404(people_of(workspace), user__public_id=public_id)
@@ -127,13 +127,13 @@ def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) ->
     try:
         if verb == "role":
             change_role(membership=membership, role=request.POST.get("role", ""), by=user)
-            messages.success(request, _("The role of %(name)s is changed.") % {"name": name})
+            messages.success(request, _("The role of %(name)s has been changed.") % {"name": name})
         elif verb == "password":
             account = NewAccount(name, new_password(membership=membership, by=user))
             return _page(request, workspace, result=Result(made=[account], renewed=True))
         else:
             remove_person(membership=membership, by=user)
-            messages.success(request, _("%(name)s does not belong to this workspace any more.") % {"name": name})
+            messages.success(request, _("%(name)s is no longer a member of this workspace.") % {"name": name})
     except PeopleRefused as error:
         messages.error(request, str(error))
     return redirect("accounts:people_of", workspace.slug)
@@ -142,7 +142,7 @@ def change_person(request: HttpRequest, slug: str, public_id: str, verb: str) ->
 @login_required
 @require_POST
 def withdraw_invitation(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Nobody comes in by its link any more."""
+    """Withdraw an invitation, so that its link stops working."""
     workspace = _led(request, slug)
     invitation = get_object_or_404(workspace.invitations, public_id=public_id)
     try:
@@ -150,7 +150,7 @@ def withdraw_invitation(request: HttpRequest, slug: str, public_id: str) -> Http
     except PeopleRefused as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The invitation is withdrawn."))
+        messages.success(request, _("The invitation has been withdrawn."))
     return redirect("accounts:people_of", workspace.slug)
 
 

@@ -51,7 +51,7 @@ def begin_attempt(visitor: Visitor, *, clock: Clock) -> None:
 
 
 def forget_attempts(visitor: Visitor) -> None:
-    """Signed in: the failures before were slips of the keyboard."""
+    """Forget the failed attempts of a visitor who has signed in."""
     SignInAttempt.objects.filter(visitor=visitor.visitor).delete()
 
 

@@ -18,14 +18,14 @@ TOO_MANY = "too_many"
 
 
 class SignInForm(AuthenticationForm):
-    """Says the same of a wrong password, a name that nobody has, and an account that is closed."""
+    """Shows the same error for a wrong password, an unknown name and a disabled account."""
 
     def get_invalid_login_error(self) -> ValidationError:
         if getattr(self.request, SIGN_IN_REFUSED, False):
             return ValidationError(
                 _(
-                    "Too many sign-in attempts failed. Try again in %(n)s "
-                    "minutes; if the password is lost, ask the lead of your study."
+                    "Too many failed sign-in attempts. Try again in %(n)s minutes. If you have forgotten your "
+                    "password, ask the lead of your study."
                 )
                 % {"n": WINDOW_MINUTES},
                 code=TOO_MANY,
@@ -33,13 +33,13 @@ class SignInForm(AuthenticationForm):
         if not settings.LOCAL and self.cleaned_data.get("password") == DEMONSTRATION_PASSWORD:
             return ValidationError(
                 _(
-                    "The accounts of the demonstration are not allowed in production mode; whoever runs this "
-                    "server makes you an account with manage.py add_person."
+                    "Demo accounts are not allowed in production mode. The server administrator can create an account "
+                    "for you with manage.py add_person."
                 ),
                 code="demonstration",
             )
         return ValidationError(
-            _("This name and password do not belong together. Both are case-sensitive."), code="invalid_login"
+            _("The name or the password is incorrect. Both are case-sensitive."), code="invalid_login"
         )
 
 

@@ -1,4 +1,4 @@
-"""Quotations that carry an answer: from the page's form to what is stored, and back.
+"""Quotations attached to an answer: conversion between the page's form and the stored rows.
 
 On the page a quotation is {"pane": "a" (the first) or "b", "start", "end"}, in shown positions (quoting.py); stored it
 is {"response": "a" or "b" (the task's own), "start", "end"}, in code points of the response's text.
@@ -18,11 +18,11 @@ from annotation.texts.rendering import text_map
 MOST_QUOTATIONS = 20
 PANES = ("a", "b")
 NO_QUOTATION = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
-"""What reading a field raises that no page of this program sent."""
+"""Exceptions raised by reading a field that no page of this program sent."""
 
 
 class UnreadableQuotation(ValueError):
-    """What a form sent as quotations does not lie in the texts it was shown with."""
+    """The quotations that a form sent are not within the texts that were shown."""
 
 
 @dataclass(frozen=True)
@@ -36,33 +36,33 @@ class Quotation:
 
 @dataclass(frozen=True)
 class Quotations:
-    """The quotations of one answer, in the order in which they were picked; `texts` by pane."""
+    """The quotations of one answer, in the order in which the rater picked them; `texts` by pane."""
 
     pieces: tuple[Quotation, ...]
     texts: tuple[str, ...]
 
     @classmethod
     def read(cls, written: str, texts: Sequence[str]) -> "Quotations":
-        """What a form's field says; raises UnreadableQuotation."""
+        """Read the quotations from a form's field. Raises UnreadableQuotation."""
         if not written.strip():
             return cls((), tuple(texts))
         try:
             pieces = json.loads(written)
             if len(pieces) > MOST_QUOTATIONS:
                 limit = {"most": MOST_QUOTATIONS}
-                raise UnreadableQuotation(_("At most %(most)s quotations can carry one answer.") % limit)
+                raise UnreadableQuotation(_("An answer can have at most %(most)s quotations.") % limit)
             found = [_located(piece, texts) for piece in pieces]
         except UnreadableQuotation:
             raise
         except (*NO_QUOTATION, NotInText) as problem:
-            raise UnreadableQuotation(_("A quotation does not lie in the text; select it again.")) from problem
+            raise UnreadableQuotation(_("A quotation was not found in the text. Select it again.")) from problem
         return cls(tuple(dict.fromkeys(found)), tuple(texts))
 
     @classmethod
     def stored(
         cls, rows: Iterable[Mapping[str, Any]], texts: Sequence[str], *, mirrored: bool, begins: int = 0
     ) -> "Quotations":
-        """What a score keeps; what lies in no text shown is left out. `begins`: where the part shown begins."""
+        """Read a score's quotations; those outside the shown texts are left out. `begins`: start of the shown part."""
         found = []
         for row in rows:
             pane = letter_of(str(row.get("response", "a")), mirrored=mirrored)
@@ -83,7 +83,7 @@ class Quotations:
         )
 
     def written(self) -> str:
-        """The form's field; '' for none."""
+        """The value of the form's field; '' without quotations."""
         rows = []
         for piece in self.pieces:
             try:
@@ -94,7 +94,7 @@ class Quotations:
         return json.dumps(rows) if rows else ""
 
     def quoted(self) -> tuple[str, ...]:
-        """The words themselves, as they stand in the source."""
+        """The quoted words as written in the source."""
         return tuple(self.texts[PANES.index(piece.pane)][piece.start : piece.end] for piece in self.pieces)
 
 

@@ -1,8 +1,8 @@
 """Validate and store one answer exactly once.
 
-An answer is given per criterion key. What is missing is refused, never stored as zero. Sending the same answer
-twice stores it once; a changed answer is a new revision beside the old one. What comes from a stopped rater, or after
-the study closed, is kept and does not count: a first answer as surplus, a change as a LateChange.
+Answers are given by criterion key. A missing answer is refused, never stored as zero. Sending the same answer
+twice stores it once; a changed answer becomes a new revision. Answers from a stopped rater, or sent after
+the study closed, are kept but do not count: a first answer as surplus, a change as a LateChange.
 """
 
 import math
@@ -43,14 +43,14 @@ REVISION_ATTEMPTS = 5
 LONGEST_REASON = 300
 LONGEST_DRAFT = 100_000
 CLAIMED = "claimed_seconds"
-"""The condition that keeps the times a browser claimed where they did not fit between hand-out and answer."""
+"""The condition that keeps the times a browser claimed, if they exceed the time between assignment and answer."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to one criterion: a value on its own scale, or that it does not apply (value None).
 
-    `level` is the key of the level meant, needed where several have one value ("tie" and "both are bad").
+    `level` is the key of the chosen level, needed if several levels share a value ("tie" and "both are bad").
     """
 
     value: float | None
@@ -65,7 +65,7 @@ NOT_APPLICABLE = Answer(None, not_applicable=True)
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds a rater worked on a task and rested on it, as the page measured them."""
+    """Active and idle seconds of a rater on a task, as the page measured them."""
 
     active_seconds: float | None = None
     idle_seconds: float | None = None
@@ -73,9 +73,9 @@ class Timing:
 
 class Outcome(StrEnum):
     RECORDED = "recorded"
-    TOLD = "told"  # recorded, and the rater is to be told that the latest answers came too fast
+    TOLD = "told"  # recorded, and the rater is warned that the latest answers came too fast
     SURPLUS = "surplus"
-    LATE = "late"  # kept, and does not count
+    LATE = "late"  # kept, but does not count
     REVISED = "revised"
     UNCHANGED = "unchanged"
 
@@ -89,11 +89,11 @@ class AnswerRefused(ValueError):
 
 
 class NotOpen(Exception):
-    """The assignment was skipped or closed: it takes no answer, draft or skip any more."""
+    """The assignment was skipped or closed, so it no longer accepts an answer, a draft or a skip."""
 
 
 def drafts_of(assignment: Assignment) -> QuerySet[Draft]:
-    """What the rater has entered in this assignment's task, this time it came; one row or none."""
+    """The rater's draft for this assignment's task and repeat; one row or none."""
     return Draft.objects.filter(task=assignment.task_id, rater=assignment.rater_id, repeat=assignment.repeat)
 
 
@@ -102,7 +102,7 @@ def _values(answers: Mapping[str, Answer]) -> dict[str, float | None]:
 
 
 def problems_with(criteria: Iterable[Criterion], answers: Mapping[str, Answer]) -> dict[str, str]:
-    """What is wrong with the answers, by criterion key: missing, off the scale, or not to be answered."""
+    """Return the problems of the answers by criterion key: missing, off the scale, or not a question of the rubric."""
     problems = {}
     known = {criterion.key: criterion for criterion in criteria}
     for key, criterion in known.items():
@@ -113,7 +113,7 @@ def problems_with(criteria: Iterable[Criterion], answers: Mapping[str, Answer]) 
             if not criterion.may_not_apply:
                 problems[key] = _("This question always applies; choose a level.")
             elif answer.value is not None:
-                problems[key] = _("A question that does not apply has no value.")
+                problems[key] = _("A question that does not apply cannot have a value.")
         elif not _is_on_scale(criterion, answer):
             problems[key] = _("This value is not on the question's scale.")
     for key in answers.keys() - known.keys():
@@ -192,7 +192,7 @@ _INSERT_SCORES = PreparedInsert(Score)
 
 
 def _take_seat(assignment: Assignment, clock: Clock) -> bool:
-    """Turn the lease into a taken seat; one that ran out is regained where the task still has a free seat."""
+    """Turn the lease into a taken slot; an expired lease is regained if the task still has a free slot."""
     if assignment.repeat or assignment.task.gold is not None:
         return True
     if _TAKE_HELD.run(assignment.task_id, assignment.rater_id):
@@ -209,10 +209,10 @@ def _record_first(
     clock: Clock,
     timing: Timing,
 ) -> Outcome | None:
-    """Store the first answer; None, and nothing changed, where the assignment is no longer open."""
+    """Store the first answer; return None and change nothing if the assignment is no longer open."""
     late = too_late(assignment.rater, assignment.task.study)
     with transaction.atomic():
-        # The seat is locked before the assignment, as where leases are released: no deadlock between the two.
+        # Lock the slot before the assignment, in the same order as releasing leases does, to avoid a deadlock.
         if late:
             release_seat(assignment)
         seated = not late and _take_seat(assignment, clock)
@@ -245,7 +245,7 @@ def _record_first(
 
 @dataclass(frozen=True)
 class _Spent:
-    """What the server's clock leaves of the time that a browser claims; `passed` between hand-out and answer."""
+    """The browser's times, bounded by the server's clock; `passed`: seconds between assignment and answer."""
 
     passed: float
     shown_at: datetime
@@ -259,20 +259,20 @@ def _spent(assignment: Assignment, timing: Timing, now: datetime) -> _Spent:
     time = bounded(timing.active_seconds, timing.idle_seconds, passed)
     shown = assignment.shown_at
     if shown is None:
-        # Held for when it was needed, and shown while there was no network: its time began so long ago.
+        # The task was prefetched and shown offline, so its time began that long ago.
         shown = max(handed, now - timedelta(seconds=(time.active or 0) + (time.idle or 0)))
     marks = {CLAIMED: dict(time.claimed)} if time.claimed else {}
     return _Spent(passed, shown, (time.active, time.idle), marks)
 
 
 def _revise(assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer]) -> Outcome:
-    """Add revisions for what changed; the unique constraint decides between two that come at once."""
+    """Add revisions for what changed; the unique constraint decides between simultaneous changes."""
     attempt = 0
     while True:
         attempt += 1
         try:
             with transaction.atomic():
-                if attempt > 1:  # others change it at this moment: one after the other
+                if attempt > 1:  # other requests change it at the same moment, so take turns
                     Assignment.objects.select_for_update(no_key=True).get(pk=assignment.pk)
                 latest = latest_scores(Score.objects.filter(assignment=assignment))
                 rows = []
@@ -294,7 +294,7 @@ def _revise(assignment: Assignment, criteria: Mapping[str, Criterion], answers: 
 def _keep_late(
     assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer], cause: str
 ) -> Outcome:
-    """Keep a change that does not count, once; nothing where it says what was last sent."""
+    """Keep a change that does not count; a change equal to the last one sent is not stored again."""
     with transaction.atomic():
         drafts_of(assignment).delete()
         before = assignment.late_changes.order_by("-pk").first()
@@ -309,9 +309,9 @@ def _keep_late(
 
 
 def late_scores(assignment: Assignment) -> dict[int, Score]:
-    """By criterion id, the latest change that does not count, unsaved, for the page of a rater who may not change more.
+    """The latest change that does not count, as unsaved scores by criterion id, for the page of a stopped rater.
 
-    No query, and nothing, where what the rater sends counts.
+    Returns {} without a query if the rater's answers count.
     """
     if not too_late(assignment.rater, assignment.task.study):
         return {}
@@ -347,9 +347,9 @@ def record_answer(
 ) -> Outcome:
     """Store the answer to every criterion of the assignment's rubric, exactly once.
 
-    The first answer takes the assignment's seat; an answer whose lease ran out and whose task is full is kept as
-    surplus. A later, different answer is a revision; the same answer again changes nothing. What a stopped rater sends,
-    or anybody after the study closed, is kept and does not count (LATE).
+    The first answer takes the assignment's slot; an answer whose lease has expired and whose task is full is kept as
+    surplus. A different later answer is a revision; the same answer changes nothing. Answers from a stopped rater,
+    or from anybody after the study has closed, are kept but do not count (LATE).
     Raises AnswerRefused, and NotOpen where the task was skipped.
     """
     if criteria is None:
@@ -376,9 +376,9 @@ def record_answer(
 def save_draft(
     *, assignment: Assignment, answers: Mapping[str, str], serial: int, paragraph: int = 0, paragraph_b: int = 0
 ) -> bool:
-    """Keep what is entered so far, as the form names it; an older serial never replaces a newer one.
+    """Keep the entries so far, by form field name; an older serial never replaces a newer one.
 
-    True where this draft is now the kept one. Raises NotOpen for a skipped task.
+    Returns True if this draft is now the stored one. Raises NotOpen for a skipped task.
     """
     if assignment.status != Assignment.Status.OPEN and assignment.status not in GIVEN:
         raise NotOpen(f"Assignment {assignment.public_id} is {assignment.status}; it takes no draft.")
@@ -397,23 +397,23 @@ def save_draft(
 
 
 def save_place(*, assignment: Assignment, paragraph: int, paragraph_b: int = 0) -> None:
-    """Keep how far the rater has read, and nothing else: what is entered may be newer elsewhere."""
+    """Keep only the reading position, since the entries may be newer elsewhere."""
     places = {"paragraph": paragraph, "paragraph_b": paragraph_b}
     if assignment.status != Assignment.Status.OPEN or drafts_of(assignment).update(**places):
         return
-    with suppress(IntegrityError), transaction.atomic():  # made by another tab at this moment
+    with suppress(IntegrityError), transaction.atomic():  # created by another tab at the same moment
         Draft.objects.create(
             task_id=assignment.task_id, rater_id=assignment.rater_id, repeat=assignment.repeat, **places
         )
 
 
 def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | None = None) -> None:
-    """Give the task back with a reason; its seat goes to others. Skipping twice changes nothing.
+    """Give the task back with a reason; its slot goes to other raters. Skipping twice changes nothing.
 
-    Raises AnswerRefused without a reason, NotOpen where an answer was already given.
+    Raises AnswerRefused without a reason, and NotOpen if an answer was already given.
     """
     if not reason.strip():
-        raise AnswerRefused({"reason": _("Choose why you skip this task.")})
+        raise AnswerRefused({"reason": _("Choose a reason for skipping this task.")})
     now = clock()
     spent = _spent(assignment, timing or Timing(), now)
     with transaction.atomic():

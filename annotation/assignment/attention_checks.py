@@ -1,6 +1,6 @@
-"""Tasks whose answer is known: gold items, which a lead marks, and controls, degraded copies made by the program.
+"""Tasks with a known answer: gold items, which a lead marks, and attention checks, which are degraded copies.
 
-They have no seats, and their answers count nowhere but in what is said of the rater.
+They have no slots, and their answers are used only to assess the rater.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,11 +23,11 @@ PURPOSES = (GOLD, CONTROL, *BEFORE_RATING)
 
 
 class NotMarkable(ValueError):
-    """The task cannot get a known answer; the sentence says why and what to do."""
+    """The task cannot get a known answer; the message says why and what to do."""
 
 
 def check_tasks(study: Study, purpose: str) -> QuerySet[Task]:
-    """The study's tasks with this purpose, in order; found by the index of such tasks."""
+    """The study's tasks with this purpose, in order; uses the index of check tasks."""
     return Task.objects.filter(study=study, gold__isnull=False, gold__purpose=purpose).order_by("position", "pk")
 
 
@@ -37,7 +37,7 @@ def unseen_by(rater: Rater, tasks: QuerySet[Task]) -> QuerySet[Task]:
 
 @cache
 def _unseen_of_kind(kind: str) -> PreparedValues:
-    """The tasks of a purpose that a rater has not had, by study and rater."""
+    """A prepared query for the tasks of a purpose that a rater has not had, by study and rater."""
     return PreparedValues(
         lambda study, rater: unseen_by(Rater(pk=rater), check_tasks(Study(pk=study), kind)).values_list("pk"),
         EXAMPLE_ID,
@@ -46,7 +46,7 @@ def _unseen_of_kind(kind: str) -> PreparedValues:
 
 
 def check_for(rater: Rater, study: Study, kind: str, *, random: Random) -> int | None:
-    """A gold item or control that the rater has not had, drawn; None where there is none left. One query."""
+    """Draw a gold item or attention check that the rater has not had; None if none is left. One query."""
     unseen = _unseen_of_kind(kind).all(study.pk, rater.pk)
     return int(random.choice(unseen)[0]) if unseen else None
 
@@ -69,20 +69,20 @@ def _sound(task: Task, expected: Mapping[str, Any]) -> None:
 def mark_gold(
     task: Task, expected: Mapping[str, Any], *, purpose: str = GOLD, why: Mapping[str, str] | None = None
 ) -> None:
-    """Make the task one with a known answer: {criterion key: value or [low, high]}, and why, for training.
+    """Mark the task as having a known answer {criterion key: value or [low, high]} and, for training, an explanation.
 
-    Its seats go. Raises NotMarkable for a task somebody was given, or for an answer that is not on its scale.
+    Deletes its slots. Raises NotMarkable if the task was already given to a rater or an answer is off its scale.
     """
     if purpose not in PURPOSES or purpose == CONTROL:
         told = _("Task %(task)s: %(purpose)s is not one of gold, training, qualification.")
         raise NotMarkable(told % {"task": task.key, "purpose": repr(purpose)})
     if not expected:
-        told = _("Task %(task)s: say which answer is expected for at least one criterion.")
+        told = _("Task %(task)s: give the expected answer for at least one criterion.")
         raise NotMarkable(told % {"task": task.key})
     _sound(task, expected)
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
-            told = _("Task %(task)s was already given to a rater; make another task for this response.")
+            told = _("Task %(task)s has already been given to a rater. Create another task for this response.")
             raise NotMarkable(told % {"task": task.key})
         Seat.objects.filter(task=task).delete()
         task.gold = {"purpose": purpose, "expected": dict(expected), "why": dict(why or {})}
@@ -104,7 +104,7 @@ def _control_response(original: Response, damage: Damage, text: str) -> Response
 
 
 def _control_task(task: Task, response: Response, damage: Damage) -> Task | None:
-    """The control of a task: its response damaged; for a pair, the response beside its damaged copy."""
+    """Create a task's attention check: its response degraded or, for a pair, the response beside its degraded copy."""
     second: Response | None
     if task.kind == Task.Kind.PAIR:
         expected: dict[str, list[float]] = {}
@@ -134,9 +134,9 @@ def _control_task(task: Task, response: Response, damage: Damage) -> Task | None
 
 
 def make_controls(study: Study, count: int, *, damages: Iterable[Damage] = tuple(Damage)) -> list[Task]:
-    """Up to `count` controls more, one for a task, the kinds of damage in turn, drawn by the study's seed.
+    """Create up to `count` more attention checks, one per task, the kinds of damage in turn, drawn by the study's seed.
 
-    Tasks whose text is absent or too short for the damage are passed over; a task that has a control gets no second.
+    Tasks whose text is missing or too short for the damage are passed over; no task gets a second attention check.
     """
     random = Random(f"{study.seed}:controls")
     order = list(damages)
@@ -168,15 +168,15 @@ def make_controls(study: Study, count: int, *, damages: Iterable[Damage] = tuple
 
 
 def _own_rating(rater_id: int, task_id: int) -> dict[int, float | None]:
-    """The rater's own current scores of a task, by criterion id; {} where they have not rated it."""
+    """The rater's own current scores of a task, by criterion id; {} if they have not rated it."""
     own = Assignment.objects.filter(rater=rater_id, task=task_id, repeat=0, status=Assignment.Status.SUBMITTED).first()
     return {pk: score.value for pk, score in latest_scores(own.scores.all()).items()} if own else {}
 
 
 def missed_in(assignment: Assignment, criteria: Iterable[Criterion], values: Mapping[str, float | None]) -> list[str]:
-    """Criteria of a task with a known answer that were answered otherwise than expected; [] is a pass.
+    """The criteria of a task with a known answer whose answers differ from the expected ones; [] is a pass.
 
-    A control of a single response is judged by its overall score, without one by the mean of its items.
+    An attention check of a single response is judged by its overall score or, without one, by the mean of its items.
     """
     gold = assignment.task.gold or {}
     if gold.get("purpose") != CONTROL or gold.get("expected"):

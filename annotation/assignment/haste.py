@@ -1,7 +1,7 @@
-"""Answers that came sooner than their texts can be read: noticed by the server's clock, told once, then a pause.
+"""Answers given faster than their texts can be read: measured by the server's clock, one warning, then a pause.
 
-What counts is the time from hand-out to answer, whatever a browser says of it. A repeat, and a response that the rater
-has read in another task, may be answered at once; of two near-copies one is to be read.
+The time from assignment to answer counts, whatever a browser reports. A repeated task, and a response that the rater
+has read in another task, may be answered at once; of two near-duplicates only one needs to be read.
 """
 
 from collections.abc import Callable
@@ -26,11 +26,11 @@ from annotation.rules.reading_time import (
 from annotation.texts.rendering import count_words
 
 TOO_FAST = "too_fast"
-"""The condition under which an answer's pace, in words a minute, is kept with it."""
+"""The condition key under which an answer's pace, in words a minute, is kept."""
 
 
 class Haste(StrEnum):
-    """What an answer's pace leads to."""
+    """The consequence of an answer's pace."""
 
     NONE = "none"
     TOLD = "told"
@@ -43,9 +43,9 @@ def _words(text: str) -> float:
 
 
 def words_shown(tasks: QuerySet[Task]) -> dict[int, float]:
-    """The words that each task shows, by its pk: of both texts of a pair, of the part of a text. Two queries.
+    """The number of words each task shows, by task pk: both texts of a pair, or the part of a text. Two queries.
 
-    Left out where a length is not known or nothing is shown.
+    Tasks of unknown length, or that show nothing, are left out.
     """
     rows = tasks.values_list("pk", "response_b_id", "response_a__words", "response_b__words")
     found = {
@@ -61,25 +61,25 @@ def words_shown(tasks: QuerySet[Task]) -> dict[int, float]:
 
 
 def is_unread(words: float, seconds: float, limit: int) -> bool:
-    """Whether so many words were answered about sooner than they can be read at `limit` words a minute."""
+    """Whether this many words were rated faster than they can be read at `limit` words a minute."""
     return words >= FEWEST_WORDS and words_a_minute(words, seconds) > limit
 
 
 def pace_limit(study: Study) -> int:
-    """Words a minute above which a text was not read: the study's, else the usual limit, also where it pauses nobody."""
+    """Words a minute above which a text is unread: the study's limit or the default, even if it pauses nobody."""
     rule = pace_rule(study)
     return rule.words if rule else FASTEST_WORDS_A_MINUTE
 
 
 def _texts(task: Task) -> list[tuple[int, str]]:
-    """The texts that the task shows, with their responses."""
+    """The texts that the task shows, each with its response."""
     part = slice(int(task.part["start"]), int(task.part["end"])) if task.part else slice(None)
     responses = [one for one in (task.response_a, task.response_b) if one is not None]
     return [(one.pk, (one.text or "")[part]) for one in responses]
 
 
 def _read_before(assignment: Assignment, responses: list[int]) -> set[int]:
-    """Those of the responses that the rater has had in another task."""
+    """The responses that the rater has already had in another task."""
     others = Assignment.objects.filter(rater=assignment.rater_id).exclude(task=assignment.task_id)
     others = others.exclude(status=Assignment.Status.OPEN)
     found = others.filter(Q(task__response_a__in=responses) | Q(task__response_b__in=responses))
@@ -88,10 +88,10 @@ def _read_before(assignment: Assignment, responses: list[int]) -> set[int]:
 
 
 def pace_of(assignment: Assignment, seconds: float, limit: int) -> float | None:
-    """Words a minute at which an answer's texts were read; None where too little was new to the rater to say.
+    """The pace, in words a minute, at which an answer's texts were read; None if too little was new to the rater.
 
-    No query, and nothing is counted, where the time is enough for the longest that the texts can be; below `limit` the
-    pace is that of all the texts, since nobody asks what was new of them.
+    Makes no query and counts nothing if the time suffices for texts of the greatest possible length; below `limit` the
+    pace is that of all the texts, whether or not they were new to the rater.
     """
     if assignment.repeat:
         return None
@@ -110,7 +110,7 @@ def pace_of(assignment: Assignment, seconds: float, limit: int) -> float | None:
 
 
 def _new_words(assignment: Assignment, texts: list[tuple[int, str]]) -> float:
-    """The length in words of what the rater has not read before."""
+    """The number of words that the rater has not read before."""
     known = _read_before(assignment, [pk for pk, _text in texts]) if assignment.task.part is None else set()
     new = [text for pk, text in texts if pk not in known]
     if len(new) == 2 and is_near_duplicate(*new):
@@ -119,7 +119,7 @@ def _new_words(assignment: Assignment, texts: list[tuple[int, str]]) -> float:
 
 
 def too_fast(assignment: Assignment, seconds: float) -> tuple[PaceRule | None, float | None]:
-    """The study's rule, and the pace of an answer that came `seconds` after its hand-out: none where not to be said."""
+    """The study's rule, and the pace of an answer given `seconds` after assignment; None if it cannot be determined."""
     rule = pace_rule(assignment.task.study)
     return rule, pace_of(assignment, seconds, rule.words) if rule else None
 
@@ -127,7 +127,7 @@ def too_fast(assignment: Assignment, seconds: float) -> tuple[PaceRule | None, f
 def note_haste(
     assignment: Assignment, rule: PaceRule | None, pace: float | None, *, clock: Callable[[], datetime]
 ) -> Haste:
-    """Count an answer's pace towards telling or pausing its rater; no query for a rater who reads."""
+    """Count an answer's pace towards warning or pausing its rater; no query for a rater who reads the texts."""
     if rule is None or pace is None:
         return Haste.NONE
     rater = assignment.rater

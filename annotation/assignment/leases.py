@@ -1,7 +1,7 @@
-"""How long a rater keeps a seat: leases, how an open page prolongs them, and when they end.
+"""How long a rater keeps a slot: leases, how an open page prolongs them, and when they end.
 
-A lease is never shorter than three times the reading time of the texts held. A rater who has not answered anything yet
-has a shorter one, so that people who join and never begin keep no seat from others. An open page prolongs its lease
+A lease is at least three times the reading time of the texts held. A rater who has not answered anything yet
+has a shorter one, so that people who join and never begin keep no slots from others. An open page prolongs its lease
 until MOST_LEASES times its length after the task was shown.
 """
 
@@ -21,23 +21,23 @@ LEASE_SECONDS_A_WORD = 0.8
 LONGEST_LEASE_SECONDS = 24 * 60 * 60
 MOST_LEASES = 3
 RENEWAL_SECONDS = 60
-"""A lease is written again when it would grow by this much: signs of life that come more often cost no write."""
+"""A lease is updated only if it would grow by at least this much, so that more frequent heartbeats cost no write."""
 WORDS_WHERE_UNKNOWN = 1000
 
 GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
 COUNTED = GIVEN & ~Q(status=Assignment.Status.SURPLUS, reason__gt="")
-"""Answers given; not those that came while their rater was stopped, or after the study had closed."""
+"""Answers given, except while their rater was stopped or after the study had closed."""
 
 
 def lease_seconds(words: int | None, *, first: bool = False) -> float:
-    """How long a task of so many words may rest before it goes to somebody else; `first`: nothing answered yet."""
+    """Seconds before a task of this many words goes to another rater; `first`: the rater has not answered anything."""
     known = WORDS_WHERE_UNKNOWN if words is None else words
     base = FIRST_LEASE_SECONDS if first else LEASE_SECONDS
     return min(LONGEST_LEASE_SECONDS, base + LEASE_SECONDS_A_WORD * known)
 
 
 def words_of(assignment: Assignment) -> int:
-    """The words of the response or responses of the assignment's task."""
+    """The number of words in the response or responses of the assignment's task."""
     task = assignment.task
     texts = [task.response_a] + ([task.response_b] if task.response_b is not None else [])
     return sum(WORDS_WHERE_UNKNOWN if text.words is None else text.words for text in texts)
@@ -49,9 +49,9 @@ def has_answered(rater: Rater) -> bool:
 
 
 def renew_lease(assignment: Assignment, *, clock: Clock) -> bool:
-    """Extend the lease of an open assignment, and of the task held after it; False where the seat is gone.
+    """Extend the lease of an open assignment and of the task held after it; return False if the slot is gone.
 
-    Nothing is written where the lease would grow by less than RENEWAL_SECONDS, and none grows past its end.
+    Writes nothing if the lease would grow by less than RENEWAL_SECONDS. No lease grows past its end.
     """
     seat, now = assignment.seat, clock()
     if seat is None or seat.leased_until is None:
@@ -71,7 +71,7 @@ def renew_lease(assignment: Assignment, *, clock: Clock) -> bool:
 
 
 def _renew_held(current: Assignment, until: datetime) -> None:
-    """The task held ready is kept for the time it needs after the open one."""
+    """Extend the lease of the task held ready by the time it needs after the open one."""
     ready = Assignment.objects.filter(rater=current.rater_id, status=Assignment.Status.OPEN, shown_at=None)
     ready = ready.filter(seat__isnull=False).exclude(pk=current.pk)
     for other in ready.select_related("task__response_a", "task__response_b"):
@@ -88,13 +88,13 @@ def is_half_over(assignment: Assignment, now: datetime) -> bool:
 
 
 def _renewed(assignment: Assignment, now: datetime, *, first: bool) -> datetime:
-    """Until when a sign of life now would prolong the lease."""
+    """The end of the lease if it is renewed now."""
     seconds = lease_seconds(words_of(assignment), first=first)
     return min(now + timedelta(seconds=seconds), lease_end(assignment, seconds))
 
 
 def lease_both(current: Assignment, held: Assignment, *, now: datetime) -> None:
-    """Lease the open task and the one just held ready for the time that reading both takes."""
+    """Lease the open task and the one just held ready for the time needed to read both."""
     if held.seat is None or held.seat.leased_until is None:
         return
     if current.seat is not None and current.seat.leased_until is not None:
@@ -110,12 +110,12 @@ def lease_both(current: Assignment, held: Assignment, *, now: datetime) -> None:
 
 
 def lease_end(assignment: Assignment, seconds: float) -> datetime:
-    """When the lease ends, however long its page stays open."""
+    """The latest end of the lease, however long its page stays open."""
     return (assignment.shown_at or assignment.created_at) + timedelta(seconds=MOST_LEASES * seconds)
 
 
 def release_expired(study: Study, *, clock: Clock) -> int:
-    """Free the seats whose lease ran out; their assignments stay open without a seat. How many were freed."""
+    """Free the slots whose lease has expired and return their number; their assignments stay open without a slot."""
     expired = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__lt=clock())
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
@@ -124,7 +124,7 @@ def release_expired(study: Study, *, clock: Clock) -> int:
 
 
 def free_seats(seats: list[int]) -> int:
-    """Take held seats from whoever has them, in one transaction of the caller's; how many."""
+    """Free held slots, within the caller's transaction; return their number."""
     if not seats:
         return 0
     Assignment.objects.filter(seat__in=seats).update(seat=None, queue_place=None)

@@ -1,6 +1,6 @@
-"""The slots of a study's tasks, which are rows of Seat: made before anyone rates, each with its place in the hand-out.
+"""The slots of a study's tasks, which are rows of Seat: created before anyone rates, each with its assignment order.
 
-A study's policies that are read here: "overlap" (slots a task, 1), "order" ("spread": every task once before any
+Policies read here: "overlap" (slots per task, default 1), "order" ("spread": every task once before any
 twice; "finish": all slots of a task together; "random", the default).
 """
 
@@ -18,12 +18,12 @@ BAD_ORDER = Wording("Study %(study)s: order %(order)s is not one of %(known)s.")
 
 
 def overlap_of(study: Study) -> int:
-    """Seats a task; raises BadPolicy unless it is a whole number from 1 to 1000."""
+    """The number of slots per task. Raises BadPolicy unless it is a whole number from 1 to 1000."""
     return whole_policy(study, "overlap", 1, 1, 1000)
 
 
 def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
-    """One task's keys, by place: below 2**62, the order of hand-out."""
+    """Draw one task's keys, in order: numbers below 2**62 that decide the assignment order."""
     together = random.getrandbits(50)
     for place in range(overlap):
         match order:
@@ -36,7 +36,7 @@ def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
 
 
 def make_seats(study: Study) -> int:
-    """The seats that the study's tasks still lack, as free rows; how many were made.
+    """Create the slots that the study's tasks still lack, as free rows; return their number.
 
     Dropped tasks (policy "dropped", their keys) get none. Keys come from the study's seed and each task's id, so that
     adding tasks never changes earlier draws.

@@ -1,9 +1,9 @@
 """Which task a rater sees next.
 
-A rater has one task open and at most one more held ready: a constraint on Assignment.queue_place decides between
-requests that arrive at once. What is open is resumed; else the rater claims a slot (annotation/assignment/slots.py).
-Tasks without seats come in between: training and qualification first (annotation/assignment/rater_status.py), then
-probes, gold items and controls (annotation/policies/quality_checks.py).
+A rater has one task open and at most one more held ready; a constraint on Assignment.queue_place decides between
+simultaneous requests. An open task is resumed; otherwise the rater claims a slot (annotation/assignment/slots.py).
+Tasks without slots come in between: training and qualification first (annotation/assignment/rater_status.py), then
+repeated tasks, gold items and attention checks (annotation/policies/quality_checks.py).
 """
 
 from contextlib import suppress
@@ -47,15 +47,15 @@ CLAIM_ATTEMPTS = 5
 
 
 class StudyNotOpen(Exception):
-    """Tasks are handed out only while the study is open."""
+    """The study is not open, so no tasks are assigned."""
 
 
 class RaterStopped(StudyNotOpen):
-    """The rater is paused, did not qualify, or was screened out; their own page says so and what to do."""
+    """The rater is paused, did not qualify, or was screened out; their study page says so and what to do."""
 
 
 def _resume(rater: Rater, *, clock: Clock) -> Assignment | None:
-    """The rater's earliest open assignment that has, or can get, a seat, or needs none."""
+    """The rater's earliest open assignment that has or can get a slot, or needs none."""
     for assignment in to_show(Assignment.objects.open_for(rater)):
         if assignment.seat_id is not None or regain_seat(assignment, clock=clock):
             return assignment
@@ -64,7 +64,7 @@ def _resume(rater: Rater, *, clock: Clock) -> Assignment | None:
 
 @dataclass(frozen=True)
 class Coming:
-    """What a fresh assignment is made with: the counts of the rater's work so far, and the study's conditions."""
+    """The input of a new assignment: the counts of the rater's work so far, and the study's conditions."""
 
     counts: dict[str, Any]
     conditions: dict[str, Any]
@@ -79,9 +79,9 @@ class Coming:
 
 
 def _first_side(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str) -> str:
-    """Which response of a pair this rater sees first; '' for a task of one response. One query for a pair.
+    """The response of a pair that this rater sees first; '' for a task with one response. One query for a pair.
 
-    A probe's side is drawn whatever others saw, since its answers are not compared with theirs.
+    The side of a repeated task is drawn independently of other raters, since its answers are not compared with theirs.
     """
     if study.kind != Study.Kind.PAIR:
         return ""
@@ -99,7 +99,7 @@ _INSERT = PreparedInsert(Assignment)
 
 
 def _make(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str = "", **fields: Any) -> int:
-    """The id of a fresh assignment of a task; raises IntegrityError where another tab was quicker."""
+    """Create an assignment of the task and return its id. Raises IntegrityError if another tab was faster."""
     made = Assignment(
         task_id=task_id,
         rater=rater,
@@ -121,14 +121,14 @@ def _as_shown(pk: int) -> Assignment:
 
 
 def _hand(rater: Rater, study: Study, task_id: int, coming: Coming, kind: str, **fields: Any) -> Assignment:
-    """A task that needs no seat, as the page shows it; raises IntegrityError where another tab was quicker."""
+    """Assign a task that needs no slot, loaded for the page. Raises IntegrityError if another tab was faster."""
     with transaction.atomic():
         made = _make(rater, study, task_id, coming, kind, **fields)
     return _as_shown(made)
 
 
 def _claim(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
-    """Claim and record in one transaction; a race lost against oneself in a second tab is run again."""
+    """Claim a slot and record it in one transaction; try again after losing a race against the rater's other tab."""
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
@@ -144,13 +144,13 @@ def _claim(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
 
 
 def _refuse_another(rater: Rater, coming: Coming) -> None:
-    """After a row was refused: raises AnotherIsOpen where the rater's place is taken by a task opened meanwhile."""
+    """Raise AnotherIsOpen after a refused row if a task opened in the meantime has taken the rater's place."""
     if Assignment.objects.open_for(rater).filter(queue_place=coming.queue_place).exists():
         raise AnotherIsOpen
 
 
 def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assignment | None:
-    """The probe, gold item or control that is due now, where the rater has one left."""
+    """The repeated task, gold item or attention check that is due now, if the rater has one left."""
     random = Random(f"{study.seed}:{rater.pk}:{coming.number}:check")
     for kind in kinds_due_now(study, rater.pk, plan, coming.counts):
         try:
@@ -169,7 +169,7 @@ def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assig
 
 
 def _before_rating(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
-    """The next task of training or qualification; None once the rater may rate. Raises RaterStopped."""
+    """The next task of training or qualification; None if the rater may rate. Raises RaterStopped."""
     while (stage := stage_of(rater, study)) is not Stage.RATING:
         task = task_of_stage(rater, study, stage)
         if task is None:
@@ -190,7 +190,7 @@ def _refuse_stopped(rater: Rater, study: Study) -> None:
 
 
 def to_show(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
-    """With everything a rating page needs, in one query (criteria apart)."""
+    """Assignments with everything that a rating page needs except the criteria, in one query."""
     return assignments.select_related(
         "rater__standing",
         "seat",
@@ -210,14 +210,14 @@ _OWN = Prepared(
 
 
 def assignment_of_user(user: int, public_id: str) -> Assignment | None:
-    """The account's own assignment of this name, as the page shows it; one query."""
+    """The account's own assignment with this public id, loaded for the page; one query."""
     return _OWN.first(user, public_id)
 
 
 def next_assignment(
     rater: Rater, study: Study, *, clock: Clock, conditions: dict[str, Any] | None = None
 ) -> tuple[Assignment, Progress]:
-    """What the rater does next: an open assignment resumed first, else a fresh one, shown from now on.
+    """Return the rater's next task: an open assignment if there is one, else a new one, shown from now on.
 
     Raises StudyNotOpen (RaterStopped among them), and NoTaskLeft (QuotaReached and TooFast among them).
     """
@@ -244,14 +244,14 @@ def _next_assignment(
 def _open_or_fresh(
     rater: Rater, study: Study, *, clock: Clock, conditions: dict[str, Any]
 ) -> tuple[Assignment, Progress]:
-    """The same, once; raises AnotherIsOpen where a request at the same moment was quicker."""
+    """One attempt of next_assignment. Raises AnotherIsOpen if a simultaneous request was faster."""
     plan = plan_of(study)
     progress, counts = state_of(rater, plan, clock() - timedelta(hours=1))
     if progress.open:
         resumed = _resume(rater, clock=clock)
         if resumed is not None:
             return resumed, progress
-        # A seat may also have gone with its task; what can be had no more keeps no place from what comes now.
+        # A slot may have been deleted with its task; an unavailable task must not block the new one.
         lost = Assignment.objects.open_for(rater).exclude(NEEDS_NO_SEAT).filter(seat=None)
         lost.exclude(queue_place=None).update(queue_place=None)
     if has_ended(study, clock()):
@@ -271,10 +271,10 @@ def _open_or_fresh(
 
 
 def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] | None = None) -> Assignment | None:
-    """A second task leased while the current one is open, so that it is there at once; its time starts when shown.
+    """Lease a second task while the current one is open, so that it can be shown at once; its time starts when shown.
 
-    At most one is held: asking again brings the same. None where nothing may follow before the current answer is
-    known: no task left, the quota reached, in training and qualification, and for a rater who is stopped.
+    At most one task is held: asking again returns the same one. None if nothing may follow before the current answer is
+    known: no task is left, the quota is reached, in training and qualification, or the rater is stopped.
     """
     rater, study = current.rater, current.task.study
     if study.status != Study.Status.OPEN or is_stopped(rater) or stage_of(rater, study) is not Stage.RATING:
@@ -282,7 +282,7 @@ def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] |
     if has_ended(study, clock()):
         return None
     with transaction.atomic():
-        # Two tabs hold one task, not two. The key stays readable to whoever inserts a row about this rater meanwhile.
+        # Two tabs hold one task, not two. The lock still lets other requests insert rows that refer to this rater.
         Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
         others = to_show(Assignment.objects.open_for(rater).exclude(pk=current.pk))
         for other in others:
@@ -296,7 +296,7 @@ def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] |
         except NoTaskLeft:
             return None
         if rater.cohort_id is not None and rater.user_id is None and not progress.submitted:
-            return None  # who came in by a link without an account and has answered nothing holds one seat, not two
+            return None  # a rater who joined by link without an account and has not answered holds one slot, not two
         coming = Coming(
             counts,
             conditions or {},
@@ -316,7 +316,7 @@ def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] |
 
 
 def has_more(study: Study, rater: Rater | None, *, clock: Clock) -> bool:
-    """Whether starting now would bring the rater a task."""
+    """Whether the rater would get a task by starting now."""
     if study.status != Study.Status.OPEN:
         return False
     if has_ended(study, clock()):

@@ -1,4 +1,4 @@
-"""What somebody reads while every seat that is left is held by others: the page looks again by itself."""
+"""The page for a rater who finds all remaining slots held by others; it reloads automatically."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,9 +16,9 @@ LOOK_AGAIN_SECONDS = 60
 
 
 def next_seat_for(study: Study, rater: Rater | None, *, clock: Clock) -> datetime | None:
-    """When the next lease ends that keeps a task from somebody who finds none; None where nothing may come.
+    """The end of the next lease that could give a task to a rater who found none; None if no task can come.
 
-    Only tasks that the rater has not had count, and only while they may have more.
+    Counts only tasks that the rater has not had, and only while the rater may get more.
     """
     now, quota = clock(), study.policies.get("quota")
     if study.status != Study.Status.OPEN or has_ended(study, now):
@@ -33,12 +33,12 @@ def next_seat_for(study: Study, rater: Rater | None, *, clock: Clock) -> datetim
 
 
 def seat_wait(next_seat: datetime) -> dict[str, Any]:
-    """For the template: when the page looks again, and when the next lease ends at the latest (all in UTC)."""
+    """The template context: when the page reloads, and when the next lease ends at the latest (both in UTC)."""
     now = timezone.now()
     return {"looks_again_at": now + timedelta(seconds=LOOK_AGAIN_SECONDS), "next_seat_at": max(next_seat, now)}
 
 
 def look_again(response: HttpResponse) -> HttpResponse:
-    """Have the browser load the page again, with and without scripts."""
+    """Make the browser reload the page, with and without scripts."""
     response["Refresh"] = response["Retry-After"] = str(LOOK_AGAIN_SECONDS)
     return response

@@ -1,6 +1,6 @@
-"""How far a rater has come in a study, and what ends their part: the quota, the pace allowed, the study's last day.
+"""A rater's progress in a study, and its limits: the quota, the answers per hour, the study's last day.
 
-A study's policies that are read here: "quota" (answers a rater may give, every kind of task counted, since a rater
+Policies read here: "quota" (answers a rater may give, counting every kind of task, since a rater
 cannot tell them apart), "answers_per_hour" (no limit), "last_day" (none).
 """
 
@@ -19,7 +19,7 @@ from core.db.prepared import EXAMPLE_ID, EXAMPLE_TIME, PreparedValues
 
 
 class NoTaskLeft(Exception):
-    """Every task of the study is answered, held by others, or was seen by this rater."""
+    """Every task of the study is answered, held by other raters, or was already seen by this rater."""
 
 
 class QuotaReached(NoTaskLeft):
@@ -32,7 +32,7 @@ class TooFast(NoTaskLeft):
 
 @dataclass(frozen=True)
 class Progress:
-    """A rater's own standing in a study. `submitted` counts every answer given, of whatever kind of task."""
+    """A rater's progress in a study. `submitted` counts every answer given, for any kind of task."""
 
     submitted: int
     skipped: int
@@ -49,13 +49,13 @@ _PROGRESS: dict[str, Any] = {
 
 
 def progress_of(rater: Rater) -> Progress:
-    """What the rater has done in the study, in one query."""
+    """The rater's progress in the study; one query."""
     return Progress(**Assignment.objects.filter(rater=rater).aggregate(**_PROGRESS))
 
 
 @cache
 def _state_query(kinds: frozenset[str]) -> tuple[list[str], PreparedValues]:
-    """What is counted of a rater's work in a study that checks with these kinds, and the query that counts it."""
+    """The counts of a rater's work in a study with these kinds of check, and the query that computes them."""
     counted = _PROGRESS | counts_for(kinds)
 
     def build(rater: int, since: datetime) -> QuerySet[Any, Any]:
@@ -67,7 +67,7 @@ def _state_query(kinds: frozenset[str]) -> tuple[list[str], PreparedValues]:
 
 
 def state_of(rater: Rater, plan: CheckPlan, since: datetime) -> tuple[Progress, dict[str, Any]]:
-    """The rater's progress, and what the plan counts, with the answers given `since`; one query."""
+    """The rater's progress, the counts for the quality-check schedule, and the answers given `since`; one query."""
     names, query = _state_query(frozenset(kind for kind, share in plan.rates.items() if share))
     rows = query.all(rater.pk, since)
     counts = dict(zip(names, rows[0][1:] if rows else [0] * len(names), strict=True))
@@ -75,13 +75,13 @@ def state_of(rater: Rater, plan: CheckPlan, since: datetime) -> tuple[Progress, 
 
 
 def has_ended(study: Study, now: datetime) -> bool:
-    """Whether the study's last day (UTC) is over: begun tasks may be finished, no other is handed out."""
+    """Whether the study's last day (UTC) is over: open tasks may be finished, but no others are assigned."""
     last = study.policies.get("last_day")
     return bool(last) and now.astimezone(UTC).date() > date.fromisoformat(str(last))
 
 
 def refuse_excess(study: Study, progress: Progress, recent: int) -> None:
-    """Raises QuotaReached or TooFast where the rater has given as many answers as the study allows."""
+    """Raise QuotaReached or TooFast if the rater has given as many answers as the study allows."""
     quota = study.policies.get("quota")
     if quota is not None and progress.submitted >= int(quota):
         raise QuotaReached(f"{progress.submitted} answers of {quota} are given.")

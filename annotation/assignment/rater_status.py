@@ -1,8 +1,8 @@
 """Training, qualification and pausing: whether a rater may go on, and the way back for one who may not.
 
-Policies read here: "training" (true: tasks marked so come first, with feedback), "qualification" ({"of": 10, "pass":
-9}: then as many of the tasks marked so, of which that many must be as expected), and "checks" (see check_plan). A
-rater who is stopped is told why, may appeal, and is let in again by the lead with one click.
+Policies read here: "training" (true: training tasks come first, with feedback), "qualification" ({"of": 10, "pass":
+9}: then 10 qualification tasks, of which 9 must be answered as expected), and "checks" (see check_plan). A
+stopped rater is told why and may appeal; the lead can let them continue with one click.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ from core.messages.sentences import Wording
 APPEAL = "appeal"
 CLOSED = "closed"
 LATEST_STOP = 5
-"""Failed checks stop a rater one to so many tasks later, so that the pause does not point at the task."""
+"""Failed checks stop a rater one to this many tasks later, so that the pause does not reveal the checked task."""
 LONGEST_APPEAL = 4000
 
 
@@ -47,23 +47,23 @@ class Cause(StrEnum):
 
 
 def cause_words(standing: Standing | None) -> str:
-    """Why a rater is stopped, in a lead's words; '' where they are not."""
+    """Why a rater is stopped, worded for a lead; '' if they are not stopped."""
     if standing is None or not standing.cause:
         return ""
     return {
         Cause.CHECKS: _("too many failed checks"),
         Cause.QUALIFICATION: _("qualification not passed"),
         Cause.LEAD: _("paused by a lead"),
-        Cause.PACE: _("answers sooner than the texts can be read"),
+        Cause.PACE: _("answered faster than the texts can be read"),
     }.get(Cause(standing.cause), standing.cause)
 
 
 class CannotAppeal(Exception):
-    """There is nothing to appeal against, or no task to which the appeal could be kept."""
+    """There is nothing to appeal, or no task to which the appeal could be attached."""
 
 
 def standing_of(rater: Rater) -> Standing | None:
-    """The rater's standing, or None for one of whom nothing was ever asked."""
+    """The rater's status row; None if the study never asked anything of them."""
     try:
         return rater.standing
     except Standing.DoesNotExist:
@@ -71,7 +71,7 @@ def standing_of(rater: Rater) -> Standing | None:
 
 
 def ensure_standing(rater: Rater) -> Standing:
-    """The rater's standing, made where there is none yet."""
+    """The rater's status row, created if there is none yet."""
     standing = standing_of(rater)
     if standing is None:
         try:
@@ -84,7 +84,7 @@ def ensure_standing(rater: Rater) -> Standing:
 
 
 def pass_mark(study: Study) -> tuple[int, int] | None:
-    """(items, of which as expected) of the study's qualification; None where it has none. Raises BadPolicy."""
+    """(items, correct answers needed) of the study's qualification; None if it has none. Raises BadPolicy."""
     rule = study.policies.get("qualification")
     if not rule:
         return None
@@ -95,7 +95,7 @@ def pass_mark(study: Study) -> tuple[int, int] | None:
 
 
 def stage_of(rater: Rater, study: Study) -> Stage:
-    """What the rater does next in the study; costs no query where the study asks nothing first."""
+    """The rater's next stage in the study; makes no query if the study has neither training nor qualification."""
     trains, mark = bool(study.policies.get("training")), pass_mark(study)
     if not trains and mark is None:
         return Stage.RATING
@@ -108,9 +108,9 @@ def stage_of(rater: Rater, study: Study) -> Stage:
 
 
 def too_late(rater: Rater, study: Study) -> str:
-    """Why nothing that the rater sends now counts: "closed", or the state in which they are stopped; '' where it counts.
+    """Why the rater's answers do not count now: "closed", or the state in which they are stopped; '' if they count.
 
-    A lead's decisions and imported answers are no rater's work: they count in a closed study, too.
+    A lead's decisions and imported answers are not a rater's work, so they count in a closed study too.
     """
     if rater.kind != Rater.Kind.PERSON:
         return ""
@@ -120,7 +120,7 @@ def too_late(rater: Rater, study: Study) -> str:
 
 
 def late_note(rater: Rater, study: Study) -> str:
-    """A sentence for a rater whose next answer or change will not count, '' where it counts."""
+    """A message for a rater whose next answer or change will not count; '' if it counts."""
     match too_late(rater, study):
         case "":
             return ""
@@ -133,14 +133,14 @@ def late_note(rater: Rater, study: Study) -> str:
 
 
 def is_stopped(rater: Rater) -> bool:
-    """Whether the rater may get no task until the lead lets them in again."""
+    """Whether the rater gets no tasks until the lead lets them continue."""
     standing = standing_of(rater)
     stopped = (Standing.State.PAUSED, Standing.State.FAILED, Standing.State.SCREENED_OUT)
     return standing is not None and standing.state in stopped
 
 
 def task_of_stage(rater: Rater, study: Study, stage: Stage) -> Task | None:
-    """The next task of training or qualification; None, and the stage is closed, where it is complete."""
+    """The next task of training or qualification; if the stage is complete, close it and return None."""
     if stage is Stage.QUALIFICATION:
         mark = pass_mark(study)
         assert mark is not None
@@ -152,7 +152,7 @@ def task_of_stage(rater: Rater, study: Study, stage: Stage) -> Task | None:
 
 
 def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> None:
-    """Enter into the standing that training is over, or how the qualification went."""
+    """Record in the status row that training is over, or the result of the qualification."""
     standing = ensure_standing(rater)
     if stage is Stage.TRAINING:
         standing.trained_at = clock()
@@ -161,7 +161,7 @@ def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> No
         assert mark is not None
         items = check_tasks(study, QUALIFICATION).count()
         outcomes = CheckOutcome.objects.filter(assignment__rater=rater, purpose=QUALIFICATION)
-        # A study with fewer items than it asks for is held to the share that its mark means.
+        # If the study has fewer items than required, the same share of them must be answered as expected.
         needed = mark[1] if items >= mark[0] else -(-mark[1] * items // mark[0])
         if outcomes.filter(passed=True).count() >= needed:
             standing.qualified_at = clock()
@@ -180,9 +180,9 @@ def close_stage(rater: Rater, study: Study, stage: Stage, *, clock: Clock) -> No
 def note_check(
     assignment: Assignment, criteria: Iterable[Criterion], values: Mapping[str, float | None], *, clock: Clock
 ) -> CheckOutcome:
-    """Mark the first answer to a task with a known answer, and decide on a pause at too many failures.
+    """Check the first answer to a task with a known answer, and decide on a pause after too many failures.
 
-    A later change of the answer marks nothing: by changing answers nobody finds out which tasks are checks.
+    Later changes of the answer are not checked, so that nobody can find out which tasks are checks by changing answers.
     """
     purpose = str((assignment.task.gold or {}).get("purpose", GOLD))
     found = CheckOutcome.objects.filter(assignment=assignment).first()
@@ -196,7 +196,7 @@ def note_check(
 
 
 def _stop_at_failures(assignment: Assignment) -> None:
-    """At too many failures, draw the task after which the rater is paused; `stop_when_due` pauses them there."""
+    """After too many failures, draw the task after which `stop_when_due` pauses the rater."""
     rater, study = assignment.rater, assignment.task.study
     window, failed = pausing_rule(study)
     standing = ensure_standing(rater)
@@ -212,9 +212,9 @@ def _stop_at_failures(assignment: Assignment) -> None:
 
 
 def stop_is_due(rater: Rater, following: int | None = None) -> bool:
-    """Whether failed checks have decided on a pause, and `following`, the rater's next task, is past the last one drawn.
+    """Whether a pause is due: `following`, the number of the rater's next task, is past the task drawn for the pause.
 
-    Without `following` there is no next task, and the pause begins.
+    Without `following` there is no next task, so the pause begins.
     """
     standing = standing_of(rater)
     if standing is None or standing.stops_at is None or is_stopped(rater):
@@ -223,7 +223,7 @@ def stop_is_due(rater: Rater, following: int | None = None) -> bool:
 
 
 def stop_when_due(rater: Rater, following: int | None = None) -> bool:
-    """Begin a pause that is due; no query for a rater who has none coming."""
+    """Begin a pause that is due; no query for a rater without a pending pause."""
     due = stop_is_due(rater, following)
     if due:
         stop(rater, Cause.CHECKS)
@@ -231,7 +231,7 @@ def stop_when_due(rater: Rater, following: int | None = None) -> bool:
 
 
 def stop(rater: Rater, cause: Cause) -> None:
-    """Pause a rater by the program; entered into the log."""
+    """Pause a rater automatically, and log it."""
     standing = ensure_standing(rater)
     before = _state(standing)
     standing.state, standing.cause, standing.stops_at = Standing.State.PAUSED, cause, None
@@ -241,7 +241,7 @@ def stop(rater: Rater, cause: Cause) -> None:
 
 
 def pause(rater: Rater, *, message: str, by: User | None) -> None:
-    """Stop the rater's work, with a message that they read; entered into the log."""
+    """Stop the rater's work with a message for them, and log it."""
     standing = ensure_standing(rater)
     before = _state(standing)
     standing.state, standing.cause, standing.message = Standing.State.PAUSED, Cause.LEAD, message.strip()
@@ -251,7 +251,7 @@ def pause(rater: Rater, *, message: str, by: User | None) -> None:
 
 
 def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:
-    """Let a stopped rater go on; a failed qualification is waived, earlier failures count no more, appeals close."""
+    """Let a stopped rater continue: waive a failed qualification, disregard earlier failures and close appeals."""
     standing = ensure_standing(rater)
     before = _state(standing)
     if standing.state == Standing.State.FAILED:
@@ -284,20 +284,20 @@ def _log(rater: Rater, by: User | None, verb: str, before: dict[str, str], after
 
 
 def appeal(rater: Rater, text: str) -> Flag:
-    """Tell the lead why the rater should go on; one open appeal a rater. Raises CannotAppeal."""
+    """Send the rater's appeal to the lead; at most one open appeal per rater. Raises CannotAppeal."""
     if not is_stopped(rater):
-        raise CannotAppeal(_("You can go on rating; there is nothing to appeal against."))
+        raise CannotAppeal(_("You can continue rating, so there is nothing to appeal."))
     latest = Assignment.objects.filter(rater=rater).order_by("-pk").select_related("task").first()
     task = latest.task if latest else Task.objects.filter(study=rater.study_id).order_by("pk").first()
     if task is None:
-        raise CannotAppeal(_("The study has no tasks yet; write to its lead."))
+        raise CannotAppeal(_("The study has no tasks yet. Contact its lead."))
     with transaction.atomic():
         Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).delete()
         return Flag.objects.create(task=task, rater=rater, kind=APPEAL, text=text.strip()[:LONGEST_APPEAL])
 
 
 def why_stopped(rater: Rater) -> str:
-    """A sentence for the rater that says why they are stopped, '' where they are not."""
+    """A message that tells the rater why they are stopped; '' if they are not."""
     standing = standing_of(rater)
     if standing is None or not is_stopped(rater):
         return ""
@@ -306,19 +306,19 @@ def why_stopped(rater: Rater) -> str:
     match standing.state, standing.cause:
         case Standing.State.SCREENED_OUT, _cause:
             return _(
-                "You did not take part in this study. What is kept is your participant id in an unreadable form, so that "
-                "you are not invited twice."
+                "You did not take part in this study. Only your participant ID is kept, in an unreadable form, so "
+                "that you are not invited twice."
             )
         case Standing.State.FAILED, _cause:
-            return _("Your answers to the qualification were too often not the ones agreed on for those texts.")
+            return _("Too many of your answers in the qualification differed from the agreed answers.")
         case _state, Cause.PACE:
             return _(
-                "Several of your answers came sooner than their texts can be read, also after you were told. Read each "
-                "text before you answer, and tell the lead if something else was the reason."
+                "You gave several answers faster than their texts can be read, even after a warning. Read each text "
+                "before you answer. If there was another reason, tell the lead."
             )
         case _state, Cause.CHECKS:
             return _(
-                "Among your latest tasks were some whose answer is known, and several of your answers differed from "
-                "it. This happens to careful people too. Read the guideline once more and tell the lead what you think."
+                "Some of your latest tasks had known answers, and several of your answers differed from them. This "
+                "happens to careful people too. Read the guideline again and tell the lead what you think."
             )
     return _("The lead has paused your work in this study.")

@@ -1,4 +1,4 @@
-"""Probes: a task that a rater answered some time ago comes back unannounced, to see whether the answer is the same."""
+"""Repeated tasks: a task that a rater answered earlier comes back unannounced, to measure the rater's consistency."""
 
 from random import Random
 
@@ -8,10 +8,10 @@ from annotation.models import Assignment, Rater
 
 
 def probe_for(rater: Rater, *, number: int, gap: int, times: int, random: Random) -> tuple[int, int] | None:
-    """(task id, repeat) of one of the tasks that may come back as the rater's task `number`; None where none may.
+    """(task id, repeat) of one of the tasks that may come back as the rater's task `number`; None if there is none.
 
-    Such a task has an answer of the rater that counts, was last shown at least `gap` tasks ago, came back fewer
-    than `times` times and never was skipped. All of them are equally likely. One query.
+    Such a task has an answer of the rater that counts, was last shown at least `gap` tasks ago, has come back fewer
+    than `times` times and was never skipped. All candidates are equally likely. One query.
     """
     status = Assignment.Status
     eligible = (

@@ -1,9 +1,9 @@
 """Claiming, regaining and releasing a slot.
 
-Seats are rows made before anyone rates (annotation/assignment/new_slots.py), each with a key drawn at random from the
-study's seed. Handing out a task is claiming the free seat with the lowest key in one indexed statement. A claim is a
-lease (annotation/assignment/leases.py), renewed while the page is alive; an expired seat goes to somebody else, and
-its late answer is kept as surplus.
+Slots are rows created before anyone rates (annotation/assignment/new_slots.py), each with a random key drawn from the
+study's seed. Assigning a task means claiming the free slot with the lowest key in one indexed statement. A claim is a
+lease (annotation/assignment/leases.py), renewed while the page is open; an expired slot goes to another rater, and
+a late answer is kept as surplus.
 """
 
 from datetime import datetime
@@ -29,10 +29,10 @@ from core.db.prepared import prepared_cursor
 
 
 class AnotherIsOpen(Exception):
-    """A request at the same moment opened a task for this rater first."""
+    """A simultaneous request opened a task for this rater first."""
 
 
-# The lease's length comes from the words of the task's responses, within the claiming statement itself.
+# The claiming statement itself computes the lease's length from the words of the task's responses.
 _SECONDS = f"""
     SELECT LEAST({LONGEST_LEASE_SECONDS}, %(base)s + {LEASE_SECONDS_A_WORD} * (
         COALESCE(a.words, {WORDS_WHERE_UNKNOWN})
@@ -51,7 +51,7 @@ _NEXT = """s.study_id = %(study)s AND s.state = 'free' AND NOT EXISTS (
 _OF_TASK = "s.task_id = %(task)s AND s.state = 'free'"
 _UNTIL = {
     "postgresql": f"%(since)s + ({_SECONDS}) * INTERVAL '1 second'",
-    # The text form in which Django keeps times on SQLite, so that they compare.
+    # The text form in which Django stores times on SQLite, so that they can be compared.
     "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', %(since)s, ({}) || ' seconds') || '000'".format(
         _SECONDS.replace("LEAST(", "MIN(")
     ),
@@ -73,9 +73,9 @@ def _take_seat(which: str, parameters: dict[str, Any], since: datetime, *, first
 
 
 def claim_seat(rater: Rater, study: Study, *, clock: Clock, first: bool = False) -> tuple[int, int] | None:
-    """Lease the free seat that comes next for this rater, in one statement: (seat id, task id), or None.
+    """Lease the next free slot for this rater in one statement; return (slot id, task id), or None.
 
-    `first` says that the rater has not answered anything yet: the lease is a shorter one.
+    `first`: the rater has not answered anything yet, so the lease is shorter.
     """
     return _take_seat(_NEXT, {"rater": rater.pk, "study": study.pk}, clock(), first=first)
 
@@ -84,16 +84,16 @@ NEEDS_NO_SEAT = Q(repeat__gt=0) | Q(task__gold__isnull=False)
 
 
 def needs_no_seat(assignment: Assignment) -> bool:
-    """Whether the assignment is a probe, or its task one with a known answer: neither counts for overlap."""
+    """Whether the assignment is a repeated task or its task has a known answer: neither counts towards the overlap."""
     return assignment.repeat > 0 or assignment.task.gold is not None
 
 
 def regain_seat(assignment: Assignment, *, clock: Clock, closing: bool = False) -> bool:
-    """Give an open assignment whose lease ran out a seat of its task again, where one is free.
+    """Give an open assignment whose lease has expired a slot of its task again, if one is free.
 
-    True at once for a probe or a check, which needs none. `closing` says that the answer is being stored: the task
-    is not open any longer, and its rater may have another one open. Else a rater with two tasks in hand gets no
-    third, and one who has never answered keeps a seat no longer than an open page would have kept it.
+    True at once for a repeated task or a check, which needs no slot. `closing`: the answer is being stored, so the task
+    is no longer open, and its rater may have another one open. Otherwise, a rater with two tasks in hand gets no
+    third, and one who has never answered keeps a slot no longer than an open page would have kept it.
     """
     if needs_no_seat(assignment):
         return True
@@ -118,7 +118,7 @@ def regain_seat(assignment: Assignment, *, clock: Clock, closing: bool = False) 
 
 
 def _free_place(assignment: Assignment) -> int:
-    """The first of the two places of the rater's queue that is free; raises AnotherIsOpen where neither is."""
+    """The first free place of the two in the rater's queue. Raises AnotherIsOpen if neither is free."""
     others = Assignment.objects.open_for(assignment.rater).exclude(pk=assignment.pk)
     taken = set(others.values_list("queue_place", flat=True))
     for place in (1, 2):
@@ -128,7 +128,7 @@ def _free_place(assignment: Assignment) -> int:
 
 
 def release_seat(assignment: Assignment) -> None:
-    """Give the seat of a skipped assignment to others."""
+    """Free the slot of a skipped assignment for other raters."""
     if assignment.seat_id is None:
         return
     held = Seat.objects.filter(pk=assignment.seat_id, holder=assignment.rater_id, state=Seat.State.HELD)

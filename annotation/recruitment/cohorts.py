@@ -1,4 +1,4 @@
-"""Cohorts: the doors by which raters come in, the links and codes of those doors, and what is known of who came.
+"""Cohorts: the entry links by which raters join, their completion codes, and what is known about who joined.
 
 A crowd worker's id, a nickname and an account's name stand in RaterIdentity, apart from every answer; erasing it
 leaves the answers under their pseudonym.
@@ -41,20 +41,20 @@ MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
 
 class LinkClosed(Exception):
-    """The invitation ran out or was taken back; the sentence is for the person who followed it."""
+    """The invitation has expired or was withdrawn; the message is for the person who followed it."""
 
 
 class NoCrowdId(ValueError):
-    """The link lacks, or garbles, the parameters by which the crowd platform names its worker."""
+    """The parameters by which the crowd platform identifies its worker are missing from the link or damaged."""
 
 
 class AlreadyIn(Exception):
-    """This participant is a rater of the study already; who asks has yet to show that they are."""
+    """This participant is already a rater of the study; the visitor must first prove that they are this participant."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """How a crowd worker's part ended, the code that tells their platform so, and what the part lacks."""
+    """The outcome of a crowd worker's participation, its completion code, and what is missing."""
 
     outcome: str
     code: str
@@ -63,7 +63,7 @@ class Completion:
 
 
 def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
-    """Who the platform says this is, from Prolific's or MTurk's parameters; raises NoCrowdId, in a preview too."""
+    """Identify the worker from Prolific's or MTurk's parameters. Raises NoCrowdId, also in a preview."""
     if parameters.get("assignmentId") == MTURK_PREVIEW:
         raise NoCrowdId(_("This is a preview. Accept the task on MTurk, then follow its link again."))
     layouts = {
@@ -76,15 +76,13 @@ def crowd_id(parameters: Mapping[str, str]) -> CrowdId:
             continue
         given = {name: parameters[name] for name in others if parameters.get(name)}
         if any(not CROWD_ID.fullmatch(value) for value in (named, *given.values())):
-            raise NoCrowdId(_("The link from your platform is garbled. Open the study from the platform's page again."))
+            raise NoCrowdId(_("The link from your platform is damaged. Open the study again from the platform's page."))
         return CrowdId(platform, f"{platform}:{named}", given)
-    raise NoCrowdId(
-        _("The link lacks the number by which your platform knows you. Open the study from the platform's page.")
-    )
+    raise NoCrowdId(_("The link does not contain your participant ID. Open the study from the platform's page."))
 
 
 def new_codes() -> dict[str, str]:
-    """A completion code for each outcome, drawn."""
+    """Draw a completion code for each outcome."""
     return {outcome: "".join(secrets.choice(CODE_LETTERS) for _place in range(8)) for outcome in OUTCOMES}
 
 
@@ -98,10 +96,10 @@ def make_cohort(
     joins_per_hour: int | None = JOINS_AN_HOUR,
     by: User | None = None,
 ) -> Cohort:
-    """A new door; raises IntegrityError where the study has a cohort of this name.
+    """Create a cohort. Raises IntegrityError if the study already has a cohort of this name.
 
-    `joins_per_hour` limits joining from one network address, None does not; raters on site may share one computer,
-    and their door begins without a limit.
+    `joins_per_hour` limits joining from one network address; None sets no limit. Raters on site may share one computer,
+    so their entry link begins without a limit.
     """
     codes = new_codes() if kind == Cohort.Kind.CROWD else {}
     with transaction.atomic():
@@ -122,18 +120,20 @@ def make_cohort(
 def check_not_revoked(cohort: Cohort) -> None:
     """Raises LinkClosed where the lead took the link back: it answers nobody, who is in no more than who is new."""
     if cohort.revoked_at is not None:
-        raise LinkClosed(_("This invitation was taken back. If you expected to take part, ask whoever sent it."))
+        raise LinkClosed(
+            _("This invitation has been withdrawn. If you expected to take part, ask the person who sent it.")
+        )
 
 
 def check_link(cohort: Cohort, *, clock: Clock) -> None:
-    """Raises LinkClosed where the cohort's link takes nobody any more."""
+    """Raise LinkClosed if nobody can join by the cohort's link any more."""
     check_not_revoked(cohort)
     if cohort.expires_at is not None and cohort.expires_at <= clock():
-        raise LinkClosed(_("This invitation has run out. If you expected to take part, ask whoever sent it."))
+        raise LinkClosed(_("This invitation has expired. If you expected to take part, ask the person who sent it."))
 
 
 def revoke_link(cohort: Cohort, *, clock: Clock, by: User | None) -> None:
-    """Let nobody new in; who is in stays in."""
+    """Close the link to newcomers; raters who have joined stay."""
     before = _door(cohort)
     with transaction.atomic():
         Cohort.objects.filter(pk=cohort.pk, revoked_at=None).update(revoked_at=clock())
@@ -142,7 +142,7 @@ def revoke_link(cohort: Cohort, *, clock: Clock, by: User | None) -> None:
 
 
 def renew_link(cohort: Cohort, *, expires_at: datetime | None, by: User | None) -> None:
-    """Give the cohort a fresh address; the old one leads nowhere."""
+    """Give the cohort a new address; the old one stops working."""
     before = _door(cohort)
     cohort.entry_token, cohort.revoked_at, cohort.expires_at = new_public_id(), None, expires_at
     with transaction.atomic():
@@ -208,10 +208,10 @@ def join(
     nickname: str = "",
     browser: str = "",
 ) -> Rater:
-    """Let a person in who agreed to `consent`: a rater under a pseudonym, and who that is beside it.
+    """Admit a person who agreed to `consent`: create a rater under a pseudonym and, separately, their identity.
 
-    An account that is in already stays the same rater. Raises AlreadyIn for a participant who is, since their id
-    alone does not show that it is they who ask.
+    An account that has already joined stays the same rater. Raises AlreadyIn for a known participant, since their id
+    alone does not prove who is asking.
     """
     study = cohort.study
     try:
@@ -242,7 +242,7 @@ def join(
 
 
 def agree(cohort: Cohort, rater: Rater, *, consent: str, clock: Clock) -> None:
-    """Enter the consent of somebody who is a rater of the study already, and is nobody new at the cohort."""
+    """Record the consent of an existing rater of the study, who is not counted as new in the cohort."""
     if rater.cohort_id is None:
         rater.cohort = cohort
         rater.save(update_fields=["cohort"])
@@ -250,7 +250,7 @@ def agree(cohort: Cohort, rater: Rater, *, consent: str, clock: Clock) -> None:
 
 
 def _note_consent(rater: Rater, study: Study, consent: str, clock: Clock) -> None:
-    """Enter what the rater agreed to and when, once; who has nothing to practise may rate."""
+    """Record once what the rater agreed to and when; a rater without training or qualification may rate at once."""
     standing = ensure_standing(rater)
     if standing.consented_at is None:
         standing.consented_at = clock()
@@ -281,7 +281,7 @@ def turn_away(cohort: Cohort, crowd: CrowdId, *, browser: str, clock: Clock) -> 
 
 
 def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool) -> Completion | None:
-    """The code a crowd worker is due now; None for other raters, and while their work is not complete.
+    """The completion code for a crowd worker; None for other raters, and while their work is not complete.
 
     Who was stopped gets the code of a failure at once, so that nobody waits for an appeal to be paid. A part that
     comes to less than the study's minimum has a code of its own, and another where the study had no more tasks.
@@ -330,7 +330,7 @@ def _completion(cohort: Cohort, rater: Rater, outcome: str, lacking: list[str]) 
 
 
 def erase_identity(rater: Rater, *, by: User | None) -> bool:
-    """Forget who the rater is; their answers stay, under the pseudonym. False where nothing was known.
+    """Erase the rater's identity; their answers stay under the pseudonym. Returns False if nothing was known.
 
     A keyed hash of the platform's id stays, so that the same participant does not become a second rater.
     """

@@ -1,7 +1,7 @@
-"""How many people may join a study by one door: from one network address within an hour, and for the seats left.
+"""Limits on joining a study by one entry link: per network address and hour, and by the number of free slots.
 
-A door is a cohort's link. Whoever joins and answers nothing must not keep others out: people who joined by a door and
-have not begun count against the free seats for half an hour, and the seat of one who began goes back when its lease
+People who join and answer nothing must not keep others out: those who joined by an entry link and
+have not begun count against the free slots for half an hour, and the slot of one who began is freed when its lease
 ends (leases.py).
 """
 
@@ -20,15 +20,15 @@ from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddre
 from core.clock import Clock
 
 JOINS_AN_HOUR = 30
-"""How many may join from one address by a new door without accounts."""
+"""The default number of people who may join from one address by a new entry link without accounts."""
 MOST_JOINS_AN_HOUR = 10_000
 JOINED_SECONDS = 30 * 60
-"""For so long somebody who joined and has not begun is expected to take a seat."""
+"""Seconds for which somebody who joined and has not begun is expected to take a slot."""
 KEPT = timedelta(days=2)
 
 
 class JoinRefused(Exception):
-    """Nobody new may join by this door now; the sentence is for who wants to. `again` is when it may be otherwise."""
+    """Nobody new can join by this link now; the message is for the visitor. `again`: when to try again."""
 
     def __init__(self, sentence: str, again: datetime) -> None:
         self.again = again
@@ -36,20 +36,20 @@ class JoinRefused(Exception):
 
 
 class TooManyFromAddress(JoinRefused):
-    """From this network address as many people joined within the hour as the door allows."""
+    """As many people joined from this network address within the hour as the link allows."""
 
 
 class NoSeatFree(JoinRefused):
-    """As many people as there are seats for are at work, or have joined and not begun."""
+    """All free slots are expected to be taken by people who are at work or have joined but not begun."""
 
 
 def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
-    """Raises TooManyFromAddress where the door's limit for an hour is reached."""
+    """Raise TooManyFromAddress if the link's limit per hour is reached."""
     limit, now = cohort.joins_per_hour, clock()
     if limit is None:
         return
     hour_ago = now - timedelta(hours=1)
-    # Hashes change with the day: an hour around midnight has two.
+    # Hashes change every day, so an hour around midnight has two.
     visitors = {_visitor(cohort, address, day) for day in (now, hour_ago)}
     recent = DoorKnock.objects.filter(cohort=cohort, visitor__in=visitors, at__gt=hour_ago)
     latest = list(recent.order_by("-at").values_list("at", flat=True)[:limit])
@@ -58,10 +58,10 @@ def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
     again = (latest[-1] if latest else now) + timedelta(hours=1)
     raise TooManyFromAddress(
         ngettext(
-            "%(limit)s person joined from your network within the past hour, the most that the study's lead "
-            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
-            "%(limit)s people joined from your network within the past hour, the most that the study's lead "
-            "allows. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            "%(limit)s person has joined from your network in the past hour, which is the limit that the study's lead "
+            "has set. Try again after %(time)s UTC, or ask the lead to raise the limit.",
+            "%(limit)s people have joined from your network in the past hour, which is the limit that the study's "
+            "lead has set. Try again after %(time)s UTC, or ask the lead to raise the limit.",
             limit,
         )
         % {"limit": limit, "time": date_format(again, "H:i")},
@@ -70,9 +70,9 @@ def check_address(cohort: Cohort, address: str, *, clock: Clock) -> None:
 
 
 def note_join(cohort: Cohort, address: str, *, clock: Clock) -> None:
-    """Count one who joined by this door from the address.
+    """Count a person who joined by this link from the address.
 
-    What is kept is a keyed hash that changes every day, and goes after two days.
+    Stores a keyed hash that changes every day and is deleted after two days.
     """
     now = clock()
     DoorKnock.objects.filter(at__lt=now - KEPT).delete()
@@ -93,9 +93,9 @@ def _visitor(cohort: Cohort, address: str, day: datetime) -> str:
 
 
 def check_room(cohort: Cohort, *, clock: Clock) -> None:
-    """Raises NoSeatFree where the study's free seats are all expected to be taken by people who are in already.
+    """Raise NoSeatFree if people who have already joined are expected to take all free slots of the study.
 
-    Where no seat is left at all, free or held, there is nothing to wait for, and nobody is kept out.
+    If no slot is left at all, free or held, there is nothing to wait for, and nobody is kept out.
     """
     now, study = clock(), cohort.study
     expected = waiting_at(cohort, now).count() + _at_work(study, now)
@@ -112,19 +112,19 @@ def check_room(cohort: Cohort, *, clock: Clock) -> None:
 
 
 def free_seats_of(study: Study, now: datetime) -> "QuerySet[Seat]":
-    """The seats that a start would claim: free ones, and those whose lease is over."""
+    """The slots that a rater could claim now: free ones, and those whose lease has expired."""
     return Seat.objects.filter(Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=now), study=study)
 
 
 def next_seat_at(study: Study, now: datetime) -> datetime | None:
-    """When the next lease of the study ends, if its holder neither answers nor goes on; None where none is held."""
+    """When the study's next lease ends, unless its holder answers or keeps reading; None if no slot is held."""
     leases = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now)
     earliest: datetime | None = leases.aggregate(at=Min("leased_until"))["at"]
     return earliest
 
 
 def waiting_at(cohort: Cohort, now: datetime) -> "QuerySet[Rater]":
-    """Raters who joined by this door lately, have answered nothing and hold no seat yet."""
+    """Raters who joined by this link recently, have answered nothing and hold no slot yet."""
     going_on = [Standing.State.JOINING, Standing.State.RATING]
     joined = Rater.objects.filter(
         cohort=cohort, standing__state__in=going_on, standing__consented_at__gt=now - timedelta(seconds=JOINED_SECONDS)
@@ -134,7 +134,7 @@ def waiting_at(cohort: Cohort, now: datetime) -> "QuerySet[Rater]":
 
 
 def _at_work(study: Study, now: datetime) -> int:
-    """Raters who have answered, hold a seat, and may want another after it."""
+    """Raters who have answered, hold a slot, and may want another one after it."""
     status = Assignment.Status
     holders = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now).values("holder")
     answered = (

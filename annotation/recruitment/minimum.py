@@ -1,7 +1,7 @@
-"""What a part must come to before it counts as complete: answers, checks as expected, minutes at work.
+"""The minimum for a complete participation: answers, checks passed, minutes of work.
 
-The study's policy "minimum" says so: {"answers": 10, "checks": 70, "minutes": 5}, each of them optional; checks are a
-share in percent. Without a number of answers the study asks for its quota, and without a quota for as many answers as
+Read from the study's policy "minimum": {"answers": 10, "checks": 70, "minutes": 5}, each optional; checks are a
+percentage. Without a number of answers the study requires its quota and, without a quota, at least as many answers as
 skips, and at least one.
 """
 
@@ -24,7 +24,7 @@ HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
 
 @dataclass(frozen=True)
 class Minimum:
-    """What the study states; None where it states nothing. `checks` in percent."""
+    """The study's minimum; None where it sets none. `checks` in percent."""
 
     answers: int | None = None
     checks: int | None = None
@@ -33,7 +33,7 @@ class Minimum:
 
 @dataclass(frozen=True)
 class MinimumPart:
-    """What a rater has done in the submission under way; `checks` is (as expected, of)."""
+    """What a rater has done in the current submission; `checks` is (passed, total)."""
 
     answered: int
     skipped: int
@@ -57,7 +57,7 @@ def minimum_of(study: Study) -> Minimum:
 
 
 def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> None:
-    """Give the study another minimum; entered into the log."""
+    """Change the study's minimum, and log it."""
     before = dict(study.policies.get("minimum") or {})
     if stated == before:
         return
@@ -100,30 +100,31 @@ def lacks_tasks(part: MinimumPart, minimum: Minimum) -> bool:
 
 
 def shortfalls(part: MinimumPart, minimum: Minimum) -> list[str]:
-    """What the part lacks, a sentence each for the rater; none where it is complete."""
+    """What is missing, as messages for the rater; empty if the participation is complete."""
     lacking = []
     wanted = max(1, part.skipped) if minimum.answers is None else minimum.answers
     if part.answered < wanted:
         counts = {"n": part.answered, "skipped": part.skipped, "wanted": wanted}
         if minimum.answers is None:
             lacking.append(
-                _("You answered %(n)s and skipped %(skipped)s: answer at least as many as you skip.") % counts
+                _("You answered %(n)s tasks and skipped %(skipped)s. Answer at least as many as you skip.") % counts
             )
         else:
-            lacking.append(_("You answered %(n)s of the %(wanted)s tasks asked for, and skipped %(skipped)s.") % counts)
+            lacking.append(_("You answered %(n)s of the %(wanted)s required tasks and skipped %(skipped)s.") % counts)
     right, of = part.checks
     if minimum.checks is not None and of and 100 * right < minimum.checks * of:
         lacking.append(
-            _("You answered fewer than %(n)s %% of the texts with a known answer as expected.") % {"n": minimum.checks}
+            _("You gave the expected answer to fewer than %(n)s %% of the texts with a known answer.")
+            % {"n": minimum.checks}
         )
     if minimum.minutes is not None and part.minutes < minimum.minutes:
         figures = {"n": int(part.minutes), "wanted": minimum.minutes}
-        lacking.append(_("You worked %(n)s of the %(wanted)s minutes asked for.") % figures)
+        lacking.append(_("You worked %(n)s of the %(wanted)s required minutes.") % figures)
     return lacking
 
 
 def minimum_words(study: Study) -> list[str]:
-    """What a complete part needs, a sentence each, as the invitation says it beforehand."""
+    """The requirements for a complete participation, as the invitation states them."""
     minimum = minimum_of(study)
     words = []
     if minimum.answers is not None:
@@ -133,10 +134,12 @@ def minimum_words(study: Study) -> list[str]:
     else:
         words.append(_("At least one answer, and no more tasks skipped than answered."))
     if minimum.checks is not None:
-        words.append(_("%(n)s %% of the texts with a known answer answered as expected.") % {"n": minimum.checks})
+        words.append(
+            _("The expected answer to at least %(n)s %% of the texts with a known answer.") % {"n": minimum.checks}
+        )
     if minimum.minutes is not None:
         words.append(
-            ngettext("At least %(n)s minute at work.", "At least %(n)s minutes at work.", minimum.minutes)
+            ngettext("At least %(n)s minute of work.", "At least %(n)s minutes of work.", minimum.minutes)
             % {"n": minimum.minutes}
         )
     return words

@@ -171,7 +171,7 @@ def _in(arrival: Arrival, rater: Rater) -> HttpResponse:
 @never_cache
 @require_POST
 def other_browser(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a code by which this rater goes on in another browser."""
+    """Show a code by which this rater can continue in another browser."""
     study = study_to_rate(request, slug)
     rater = rater_known(request, study)
     participant = getattr(rater, "participant", None)
@@ -183,7 +183,7 @@ def other_browser(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def refused_unsigned() -> str:
-    """Why a link without the platform's signature lets nobody in, and who can help."""
+    """A message that says why an unsigned link is refused, and who can help."""
     return _(
         "This study accepts only links signed by Prolific. This link is unsigned, or its signature has expired. "
         "Open the study from Prolific again; if that does not help, contact the study's lead there."

@@ -32,7 +32,7 @@ REQUEST_HOURS = 48
 
 
 class Proof(StrEnum):
-    """What shows that a browser may go on as a rater."""
+    """What proves that a browser may continue as a rater."""
 
     BROWSER = "browser"
     SIGNATURE = "signature"
@@ -42,11 +42,11 @@ class Proof(StrEnum):
 
 
 class CodeRefused(Exception):
-    """The code entered is wrong, used or too old; the sentence is for the person who entered it."""
+    """The code entered is wrong, used or expired; the message is for the person who entered it."""
 
 
 class TooManyRequests(Exception):
-    """As many browsers as may wait for the lead's answer wait already."""
+    """The greatest number of browsers that may wait for the lead's answer is reached."""
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,15 @@ def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
     mine = Participant.objects.filter(pk=participant.pk)
     live = mine.exclude(code="").filter(code_until__gt=clock(), code_tries__lt=MOST_TRIES)
     if not live.update(code_tries=F("code_tries") + 1):
-        raise CodeRefused(_("No code is waiting, or it ran out. Ask for a new one in the browser in which you began."))
+        raise CodeRefused(
+            _("There is no valid code, or it has expired. Get a new one in the browser in which you began.")
+        )
     typed = "".join(letter for letter in entered.upper() if letter in CODE_LETTERS)[:100]
     given = keyed_hash(participant.study, "code", typed)
     if not given or not mine.filter(code=given, code_until__gt=clock()).update(code="", code_until=None):
-        raise CodeRefused(_("This is not the code. After %(n)s wrong tries you need a new one.") % {"n": MOST_TRIES})
+        raise CodeRefused(
+            _("This code is incorrect. After %(n)s wrong attempts you need a new one.") % {"n": MOST_TRIES}
+        )
 
 
 def request_of(participant: Participant, browser: str) -> BrowserRequest | None:
@@ -207,7 +211,7 @@ def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> Browser
     ).delete()
     if participant.requests.filter(state=BrowserRequest.State.WAITING).count() >= MOST_REQUESTS:
         raise TooManyRequests(
-            _("Several requests for this participant wait for the lead. Write to the lead on your platform.")
+            _("Several requests for this participant are waiting for the lead. Contact the lead on your platform.")
         )
     try:
         with transaction.atomic():

@@ -166,11 +166,11 @@ class RenderedText:
     def notes(self) -> tuple[str, ...]:
         """What a reader is told of how the text is shown."""
         if self.plain:
-            return (_("This text has too many marks to be shown as Markdown; it is shown as it was written."),)
+            return (_("This text has too many Markdown marks to be formatted. It is shown as it was written."),)
         if self.as_latex:
             told = ngettext(
-                "This text has too many formulas to typeset them all; %(n)s stands as LaTeX.",
-                "This text has too many formulas to typeset them all; %(n)s stand as LaTeX.",
+                "This text has too many formulas to typeset them all. %(n)s is shown as LaTeX.",
+                "This text has too many formulas to typeset them all. %(n)s are shown as LaTeX.",
                 self.as_latex,
             )
             return (told % {"n": self.as_latex},)

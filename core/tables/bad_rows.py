@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 class BadRow(ValueError):
-    """Something in a file that cannot be taken, as one sentence: where, what is wrong, what to do about it.
+    """An error in a file, as one message: where it is, what is wrong and what to do about it.
 
     `line` counts from 1 (a Parquet file's rows do too) and is 0 where the file as a whole is meant.
     """

@@ -21,18 +21,19 @@ def told(detail: str, status: int, headers: Mapping[str, str] | None = None) -> 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not for_program(request):
         return defaults.page_not_found(request, exception)
-    return told(_("There is no address %(path)s; /api/v1/schema/ lists those there are.") % {"path": request.path}, 404)
+    return told(_("There is no address %(path)s. /api/v1/schema/ lists all addresses.") % {"path": request.path}, 404)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not for_program(request):
         return defaults.bad_request(request, exception)
-    return told(_("This request cannot be read; check its address, its headers and its size."), 400)
+    return told(_("This request cannot be read. Check its address, headers and size."), 400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if not for_program(request):
         return defaults.server_error(request)
     return told(
-        _("The server met a fault of its own, which its log holds; ask whoever runs it, or try again later."), 500
+        _("The server had an internal error, which is in its log. Try again later, or ask the server administrator."),
+        500,
     )

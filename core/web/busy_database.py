@@ -1,4 +1,4 @@
-"""What is said while the database cannot be used: another program keeps it from being written to, or it is away."""
+"""Responses while the database cannot be used: another program blocks writing, or the server is down."""
 
 import sys
 from collections.abc import Callable
@@ -59,9 +59,9 @@ def _answer(request: HttpRequest, *, away: bool) -> HttpResponse:
     if not for_program(request) and not asks_for_part(request):
         return HttpResponse(render_to_string("503.html", {"away": away}), status=503, headers=headers)
     sentence = (
-        _("The database does not answer at the moment; send this again in a while.")
+        _("The database is not responding at the moment. Send this again in a minute.")
         if away
-        else _("The database is busy with a large load; send this again in a while.")
+        else _("The database is busy loading a large table. Send this again in a minute.")
     )
     if for_program(request):
         return told(sentence, 503, headers)

@@ -1,4 +1,4 @@
-"""What is said of a request that is not read: a form too long or with too many fields, or no sense in it."""
+"""Responses to requests that cannot be read: a form too long or with too many fields, or malformed."""
 
 from typing import Any
 
@@ -60,17 +60,16 @@ def refusal(exception: Exception) -> str:
         case RequestDataTooBig():
             size = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / MEGABYTE
             return _(
-                "What was sent is longer than the %(n)s MB that one form may have, so nothing was changed; "
-                "shorten it, or load large tables with a command."
+                "The form is longer than the limit of %(n)s MB, so nothing was changed. Shorten it, or load large "
+                "tables from the command line."
             ) % {"n": f"{size:g}"}
         case TooManyFieldsSent() | TooManyFilesSent():
             return _(
-                "What was sent has more than the %(n)s fields that one form may have, so nothing was changed; "
-                "send it in several parts."
+                "The form has more fields than the limit of %(n)s, so nothing was changed. Send it in several parts."
             ) % {"n": settings.DATA_UPLOAD_MAX_NUMBER_FIELDS}
         case FileSent():
             return _(
-                "No page of this site takes a file, so nothing was changed; whoever runs the server loads tables with a "
-                "command."
+                "This site does not accept files, so nothing was changed. The server administrator can load tables "
+                "from the command line."
             )
-    return _("This request cannot be read; check its address, its headers and its size.")
+    return _("This request cannot be read. Check its address, headers and size.")

@@ -1,7 +1,7 @@
-"""A form that was not taken, since its page is older than the present sign-in or the session had ended.
+"""A form that was not accepted, because its page is older than the current sign-in or the session had ended.
 
-What was typed is offered again, by a person's own click and never by itself; only what this site's own page sent,
-only to who is signed in, and never a password or a file. It travels through the browser and is stored nowhere.
+The entries are offered again, to be resent by a click and never automatically; only what this site's own page sent,
+only to a signed-in user, and never a password or a file. They travel through the browser and are stored nowhere.
 """
 
 import re
@@ -94,7 +94,11 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answers a form whose token is not that of the present sign-in; Django's log has the `reason`."""
     if asks_for_part(request):
         return notice(
-            request, _("This page is older than your present sign-in, so nothing was changed; open it again and retry.")
+            request,
+            _(
+                "You have signed in again since you opened this page, so nothing was changed. Open the page again and "
+                "retry."
+            ),
         )
     # Who has no account, or a browser without cookies, is helped by the page alone.
     form = unsent_form(request) if request.user.is_authenticated else None

@@ -65,8 +65,8 @@ def test_a_request_that_cannot_be_read_is_said_in_json(program, settings):
 @pytest.mark.parametrize(
     ("fault", "status", "said"),
     [
-        (KeyError("x"), 500, "a fault of its own"),
-        (OperationalError("database is locked"), 503, "busy with a large load"),
+        (KeyError("x"), 500, "an internal error"),
+        (OperationalError("database is locked"), 503, "busy loading a large table"),
     ],
 )
 def test_a_fault_is_said_in_json_and_its_words_stay_here(program, run, monkeypatch, fault, status, said):

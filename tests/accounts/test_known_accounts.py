@@ -48,7 +48,7 @@ def test_of_any_other_account_nobody_says_where_it_was_made():
     for user in (taken_in, not_logged, both, staff):
         user.refresh_from_db()
         assert user.made_in is None
-        with pytest.raises(PeopleRefused, match="opens more than it"):
+        with pytest.raises(PeopleRefused, match="access to more than this workspace"):
             new_password(membership=Membership.objects.get(user=user, workspace=lab), by=lead)
 
 

@@ -29,7 +29,7 @@ def test_a_wrong_password_is_said_once_and_kept_secret(client):
     response = client.post("/sign-in/", {"username": "lena", "password": "wrong one 12"})
     html = markup(response)
     assert response.status_code == 200
-    assert "do not belong together" in html
+    assert "the password is incorrect" in html
     assert "wrong one 12" not in html
     assert 'value="lena"' in html
 
@@ -67,7 +67,7 @@ def test_a_raters_start_page(client):
 
 def test_an_empty_start_page_says_what_to_do(client):
     client.force_login(make_user("rater"))
-    assert "Nothing to rate just now" in markup(client.get("/"))
+    assert "Nothing to rate at the moment" in markup(client.get("/"))
     client.force_login(make_user("lead"))
     assert "No study yet" in markup(client.get("/"))
 
@@ -98,11 +98,11 @@ def test_a_leads_start_page_names_what_is_simulated(client, django_assert_max_nu
 def test_errors_have_pages_in_both_languages(client):
     response = client.get("/nowhere/")
     assert response.status_code == 404
-    assert "no such page" in markup(response)
+    assert "Page not found" in markup(response)
     client.force_login(make_user("rater"))
     denied = client.get(reverse("annotation:studies"))
     assert denied.status_code == 403
-    assert "Your role does not include this page" in markup(denied)
+    assert "You do not have access to this page" in markup(denied)
 
 
 def test_a_fault_has_a_page_that_needs_nothing(client, monkeypatch):

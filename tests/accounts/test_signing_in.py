@@ -45,7 +45,7 @@ def test_the_words_and_the_work_are_the_same_whether_a_name_exists():
         ):
             answers.append(words_of(attempt(name, password)))
         work.append(len(hashed))
-    assert answers == [(200, ["This name and password do not belong together. Both are case-sensitive."])] * 4
+    assert answers == [(200, ["The name or the password is incorrect. Both are case-sensitive."])] * 4
     assert work == [1, 1, 1, 1]
 
 
@@ -57,7 +57,7 @@ def test_guessing_at_a_name_ends_after_some_attempts(name):
     assert {status for status, _words in answers[:-1]} == {200}
     status, (words,) = answers[-1]
     assert status == 429
-    assert "Try again in 15 minutes; if the password is lost, ask the lead" in words
+    assert "Try again in 15 minutes. If you have forgotten your password, ask the lead" in words
     assert attempt(name, RIGHT).status_code == 429
     # Refused attempts do not make the wait longer.
     assert SignInAttempt.objects.count() == LIMIT

@@ -81,7 +81,7 @@ def test_a_form_of_another_site_is_offered_to_nobody(browser, headers):
     answer = signed_in(browser).post(ADDRESS, TYPED, headers=headers)
     page = markup(answer)
     assert answer.status_code == 403 and "<nav" in page
-    assert "does not say that it came from a page of this site" in page
+    assert "did not confirm that the form came from a page of this site" in page
     assert "alert(" not in page and "Send again" not in page
 
 
@@ -108,8 +108,8 @@ def test_a_form_with_a_file_or_of_another_kind_is_not_offered(browser, tmp_path)
         sent = browser.post(ADDRESS, {"file": file}, headers=OWN)
     told = browser.post(ADDRESS, '{"a": 1}', content_type="application/json", headers=OWN)
     for answer, status, sentence in (
-        (sent, 400, "No page of this site takes a file"),
-        (told, 403, "This form was not taken"),
+        (sent, 400, "This site does not accept files"),
+        (told, 403, "This form was not accepted"),
     ):
         assert answer.status_code == status
         assert sentence in markup(answer)
@@ -133,7 +133,7 @@ def test_after_a_session_that_had_ended_the_form_is_offered_once_signed_in(brows
     asked = browser.post(ADDRESS, sent, headers=OWN)
     assert asked.status_code == 403 and "alert(" not in markup(asked)
     wrong = sign_in(browser, asked, password="wrong one")
-    assert "do not belong together" in markup(wrong)
+    assert "the password is incorrect" in markup(wrong)
     offered = sign_in(browser, wrong)
     assert offered.status_code == 200
     again = fields_of(offered)

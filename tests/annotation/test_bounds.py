@@ -55,7 +55,7 @@ def test_a_text_with_too_many_marks_is_shown_as_it_was_written_and_says_so():
     text = "![ <b>\n" * 14_000
     found = _rendered(text)
     assert found.plain and not found.outline
-    assert "it is shown as it was written" in found.notes[0]
+    assert "It is shown as it was written" in found.notes[0]
     shown = "".join(found.blocks)
     assert shown.count("![ &lt;b&gt;") == 14_000
     assert _rendered(text) == found
@@ -77,7 +77,7 @@ def test_formulas_beyond_the_bound_stay_latex_and_are_counted():
     shown = "".join(found.blocks)
     assert not found.plain
     assert 0 < found.as_latex == shown.count('<code class="tex">') < 3_000
-    assert f"{found.as_latex} stand as LaTeX" in found.notes[0]
+    assert f"{found.as_latex} are shown as LaTeX" in found.notes[0]
 
 
 def test_an_outline_lists_a_bounded_number_of_headings():
@@ -89,7 +89,7 @@ def test_an_outline_lists_a_bounded_number_of_headings():
 def test_headings_and_marks_that_take_longest_cost_most(text):
     """Each of these fitted while every mark cost one step."""
     found = _rendered(text)
-    assert found.plain and "too many marks" in found.notes[0]
+    assert found.plain and "too many Markdown marks" in found.notes[0]
 
 
 def test_braces_of_a_formula_are_counted(monkeypatch):

@@ -64,10 +64,10 @@ def test_parameters_of_both_platforms_are_read():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "lacks the number"),
-        ({"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}, "garbled"),
-        ({"PROLIFIC_PID": "x" * 65}, "garbled"),
-        ({"workerId": "A1", "hitId": "<script>"}, "garbled"),
+        ({}, "does not contain your participant ID"),
+        ({"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}, "from your platform is damaged"),
+        ({"PROLIFIC_PID": "x" * 65}, "from your platform is damaged"),
+        ({"workerId": "A1", "hitId": "<script>"}, "from your platform is damaged"),
         ({"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}, "preview"),
         ({"workerId": "A1", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "C3"}, "preview"),
     ],
@@ -80,11 +80,11 @@ def test_a_link_without_a_sound_worker_is_refused(parameters, message):
 def test_a_link_runs_out_is_revoked_and_renewed(study):
     cohort = make_cohort(study, "open", "public", expires_at=NOON + timedelta(days=1))
     check_link(cohort, clock=clock())
-    with pytest.raises(LinkClosed, match="run out"):
+    with pytest.raises(LinkClosed, match="has expired"):
         check_link(cohort, clock=clock(24 * 60))
     revoke_link(cohort, clock=clock(), by=None)
     cohort.refresh_from_db()
-    with pytest.raises(LinkClosed, match="taken back"):
+    with pytest.raises(LinkClosed, match="has been withdrawn"):
         check_link(cohort, clock=clock())
     old = cohort.entry_token
     renew_link(cohort, expires_at=None, by=None)
@@ -243,7 +243,7 @@ class TestCompletion:
         work(idle, study, most=3)
         self.skip_all(idle, study)
         assert self.code(idle, study).outcome == "too_little"
-        assert "3 of the 4 tasks" in self.code(idle, study).lacking[0]
+        assert "3 of the 4 required tasks" in self.code(idle, study).lacking[0]
 
     def test_the_stated_minimum_of_minutes(self, study, crowd):
         study.policies |= {"quota": 2, "minimum": {"minutes": 5}}
@@ -253,7 +253,7 @@ class TestCompletion:
         Assignment.objects.filter(rater=rater).update(active_seconds=149)
         found = self.code(rater, study)
         assert found.outcome == "too_little"
-        assert found.lacking == ("You worked 4 of the 5 minutes asked for.",)
+        assert found.lacking == ("You worked 4 of the 5 required minutes.",)
         Assignment.objects.filter(rater=rater).update(active_seconds=150)
         assert self.code(rater, study).outcome == "pass"
 

@@ -115,7 +115,7 @@ class TestMaking:
     def test_a_task_somebody_has_is_not_made_gold(self):
         study = make_study(tasks=1)
         work(make_rater(study), study)
-        with pytest.raises(NotMarkable, match="already given"):
+        with pytest.raises(NotMarkable, match="already been given"):
             mark_gold(study.tasks.get(), {"overall": 5})
 
 

@@ -166,8 +166,8 @@ def test_no_seat_this_minute_says_come_back_and_ends_nothing(crowd, later):
         assert response.status_code == 503
         assert "Other raters are working on all the remaining tasks right now." in html
         assert "You have not been screened out" in html
-        assert re.search(r"looks again by itself at \d\d:\d\d:\d\d UTC", html)
-        assert re.search(r"The next seat comes free by \d\d:\d\d UTC", html)
+        assert re.search(r"checks again automatically at \d\d:\d\d:\d\d UTC", html)
+        assert re.search(r"The next slot opens by \d\d:\d\d UTC", html)
         assert response["Refresh"] == response["Retry-After"] == "60"
         assert not any(code in html for code in crowd.codes.values())
     assert Rater.objects.count() == 1
@@ -194,7 +194,7 @@ def test_who_is_in_and_finds_no_seat_waits_without_a_code(crowd, study):
     first.client.post(task, GOOD)
     over = second.done()
     assert "Refresh" not in over
-    assert "There is no task left for you in this study now." in markup(over)
+    assert "There are no tasks left for you in this study at the moment." in markup(over)
 
 
 def test_who_lacks_an_answer_while_the_last_task_is_held_gets_no_code_yet(crowd, study):
@@ -208,7 +208,7 @@ def test_who_lacks_an_answer_while_the_last_task_is_held_gets_no_code_yet(crowd,
     assert worker.client.post(task, GOOD)["Location"] == worker.done().wsgi_request.path
     waiting = worker.done()
     html = markup(waiting)
-    assert "Keep this page open, or come back by the same link." in html
+    assert "Keep this page open, or come back later with the same link." in html
     assert waiting["Refresh"] == "60"
     assert not any(code in html for code in crowd.codes.values())
     holder.client.post(held, GOOD)
@@ -243,7 +243,7 @@ class TestHonestPeople:
         response = refused[0].agree()
         html = markup(response)
         assert (len(refused), response.status_code) == (3, 429)
-        assert "30 people joined from your network within the past hour" in html
+        assert "30 people have joined from your network in the past hour" in html
         assert "ask the lead to raise the limit" in html
         assert re.search(r"Try again after \d\d:\d\d UTC", html)
         assert 3000 < int(response["Retry-After"]) <= 3600

@@ -85,7 +85,7 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
     assert client.post(link(crowd), {"answer": "yes"})["Location"] == link(crowd)
     assert "Be fair" in markup(client.get(link(crowd)))
     client.post(link(crowd), {"read": "1"})
-    assert "The first text is waiting." in markup(client.get(link(crowd)))
+    assert "The first text is ready." in markup(client.get(link(crowd)))
     start(client, study)
     for _ in range(2):
         assignment = Assignment.objects.get(status="open")
@@ -99,7 +99,7 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
     html = markup(client.get(done))
     assert crowd.codes["pass"] in html
     assert crowd.codes["fail"] not in html
-    assert "Back to Prolific" in html
+    assert "Return to Prolific" in html
     assert "5f1a" not in html
     assert RaterIdentity.objects.get().particulars == {"STUDY_ID": "s1", "SESSION_ID": SESSION}
     assert Score.objects.count() == 8
@@ -115,7 +115,7 @@ def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, stud
         assignment = Assignment.objects.filter(status="open").first()
     html = markup(client.get(reverse("annotation:done", args=[study.slug])))
     assert crowd.codes["too_little"] in html
-    assert "You answered 0 of the 2 tasks asked for, and skipped 4." in html
+    assert "You answered 0 of the 2 required tasks and skipped 4." in html
     assert crowd.codes["pass"] not in html
     assert crowd.codes["screened_out"] not in html
 
@@ -187,7 +187,7 @@ def test_a_nickname_is_stored_without_characters_that_no_database_takes(client, 
 
 def test_the_public_joins_by_cookie(client, study, public):
     page = markup(client.get(link(public)))
-    assert "A nickname, if you like" in page
+    assert "Nickname (optional)" in page
     assignment = go_in(client, public, nickname="  Owl  ")
     assert RaterIdentity.objects.get().name == "Owl"
     assert client.get(rate_url(assignment)).status_code == 200
@@ -292,7 +292,7 @@ def test_an_unknown_link_and_a_draft_study_are_not_found(client, study, public):
 def test_a_study_that_is_not_open_says_so(client, study, public):
     study.status = "paused"
     study.save()
-    assert "not open now" in markup(client.get(link(public)))
+    assert "not open at the moment" in markup(client.get(link(public)))
     client.post(link(public), {"answer": "yes"})
     assert not Rater.objects.exists()
 
@@ -307,11 +307,11 @@ def test_training_and_qualification_are_announced_and_a_failure_has_its_code(cli
     client.post(link(crowd), {"answer": "yes"})
     client.post(link(crowd), {"read": "1"})
     html = markup(client.get(link(crowd)))
-    assert "You begin with 1 text for practice" in html
-    assert "1 should be answered as expected" in html
+    assert "You begin with 1 practice text" in html
+    assert "After 1 expected answer, the study begins" in html
     start(client, study)
     told = client.post(rate_url(Assignment.objects.get(status="open")), GOOD)
-    assert "Go on to the qualification" in markup(client.get(told["Location"]))
+    assert "Continue to the qualification" in markup(client.get(told["Location"]))
     start(client, study)
     ended = client.post(rate_url(Assignment.objects.get(status="open")), GOOD | {"c-overall": "9"})
     html = markup(client.get(ended["Location"]))

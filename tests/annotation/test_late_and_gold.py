@@ -231,7 +231,7 @@ class TestLateAnswers:
             reply = client.post(address, answers)
             assert reply["Location"] == reverse("annotation:done", args=[study.slug])
             page = markup(client.get(reply["Location"]))
-            assert "Your answer is kept, but it does not count" in page
+            assert "Your answer is saved, but it does not count" in page
         assert ">does not count<" in page
         assert ">your last change does not count<" in page
         shown = markup(client.get(reverse("annotation:rate", args=[counted.public_id])))
@@ -271,7 +271,7 @@ class TestLateAnswers:
         current.refresh_from_db()
         assert (current.status, current.reason) == ("surplus", "paused")
         page = markup(client.get(reverse("annotation:done", args=[study.slug])))
-        assert "Your answer is kept, but it does not count" in page
+        assert "Your answer is saved, but it does not count" in page
 
     def test_a_check_answered_too_late_says_nothing_of_its_rater(self):
         study = gold_study()

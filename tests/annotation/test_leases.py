@@ -262,7 +262,7 @@ class TestTheSignOfLife:
         release_expired(assignment.task.study, clock=lambda: timezone.now() + timedelta(days=2))
         response = self.alive(client, assignment)
         assert response.status_code == 409
-        assert response.json() == {"error": "The seat of this task went back to the study."}
+        assert response.json() == {"error": "Your reservation of this task has expired."}
 
     def test_who_is_paused_prolongs_nothing(self, rater):
         client, assignment = rater

@@ -29,15 +29,15 @@ def last_words(request, client):
 
 
 def test_all_that_is_asked_for_is_done(last_words):
-    assert "You have answered 2 tasks, all that the study asks of you." in last_words(quota=2)
+    assert "You have answered 2 tasks, which is all that the study asks of you." in last_words(quota=2)
 
 
 def test_who_is_faster_than_allowed_is_told_to_come_back(last_words):
     page = last_words(answers_per_hour=2)
-    assert "as many answers in the last hour" in page
+    assert "limit of answers per hour" in page
 
 
 def test_nobody_is_told_so_without_a_reason(last_words):
     page = last_words()
     assert "asks of you" not in page
-    assert "in the last hour" not in page
+    assert "answers per hour" not in page

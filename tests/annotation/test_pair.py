@@ -127,7 +127,7 @@ def test_a_quotation_outside_the_texts_is_refused(four, client):
     answer = {"c-preference": "a", "e-preference": '[{"pane": "a", "start": 0, "end": 9999}]'}
     response = client.post(url, answer)
     assert response.status_code == 422
-    assert "select it again" in markup(response)
+    assert "Select it again" in markup(response)
     assert not assignment.scores.exists()
 
 
@@ -156,7 +156,7 @@ def test_a_place_alone_makes_a_draft_without_answers(four, client):
     assignment, url = four
     client.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"place": "1", "paragraph": "2"})
     assert Draft.objects.get().answers == {}
-    assert "Your draft is back</span>" not in markup(client.get(url))
+    assert "Draft restored</span>" not in markup(client.get(url))
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])

@@ -138,7 +138,7 @@ class TestAStrangerWithTheId:
 
     def test_the_victim_goes_on_undisturbed(self, victim, study, crowd):
         Client().get(link(crowd, session=OTHER_SESSION))
-        assert "first text is waiting" in text_of(victim.get(link(crowd)))
+        assert "first text is ready" in text_of(victim.get(link(crowd)))
         assert "/rate/" in start(victim, study)["Location"]
 
     def test_a_submission_id_that_several_came_with_is_no_proof(self, victim, study, crowd):
@@ -187,7 +187,7 @@ class TestOneParticipantOneRater:
         go_in(client, link(crowd), study)
         erase_identity(Rater.objects.get(), by=None)
         assert Client().get(link(crowd, session=OTHER_SESSION)).status_code == 403
-        assert "first text is waiting" in text_of(client.get(link(crowd)))
+        assert "first text is ready" in text_of(client.get(link(crowd)))
         assert Rater.objects.count() == 1
 
     def test_who_came_in_before_participants_were_kept_is_known(self, study, crowd):
@@ -246,7 +246,7 @@ class TestAnotherBrowser:
         assert crowd.codes["pass"] in self.finish(laptop, study)
         third = Client()
         html = text_of(third.post(address, {"do": "code", "code": code}))
-        assert "No code is waiting" in html
+        assert "There is no valid code" in html
         assert COOKIE not in third.cookies
 
     def test_a_code_runs_out_and_a_newer_one_replaces_it(self, phone, study, crowd):
@@ -255,16 +255,16 @@ class TestAnotherBrowser:
         new = self.code_of(phone, study)
         assert Client().post(address, {"do": "code", "code": old}).status_code == 403
         Participant.objects.update(code_until=timezone.now() - timedelta(seconds=1))
-        assert "ran out" in text_of(Client().post(address, {"do": "code", "code": new}))
+        assert "has expired" in text_of(Client().post(address, {"do": "code", "code": new}))
         assert new.replace("-", "") not in str(list(Participant.objects.values()))
 
     def test_a_code_cannot_be_guessed_for_long(self, phone, study, crowd):
         address = link(crowd, session="")
         code = self.code_of(phone, study)
         for _ in range(MOST_TRIES):
-            assert "This is not the code" in text_of(Client().post(address, {"do": "code", "code": "WRONG"}))
+            assert "This code is incorrect" in text_of(Client().post(address, {"do": "code", "code": "WRONG"}))
         late = Client()
-        assert "No code is waiting" in text_of(late.post(address, {"do": "code", "code": code}))
+        assert "There is no valid code" in text_of(late.post(address, {"do": "code", "code": code}))
         assert COOKIE not in late.cookies
 
     def test_a_code_is_one_participants(self, phone, study, crowd):
@@ -291,7 +291,7 @@ class TestAnotherBrowser:
         laptop.post(address, {"do": "ask"})
         asked = BrowserRequest.objects.get()
         html = text_of(laptop.get(address))
-        assert f"Your request {asked.number} is with the lead." in html
+        assert f"Your request {asked.number} has been sent to the lead." in html
         lead.force_login(make_user("lead", study.workspace, username="lea"))
         page = reverse("annotation:cohorts", args=[study.slug])
         assert f"Request {asked.number}: continue as R1" in text_of(lead.get(page))
@@ -304,7 +304,7 @@ class TestAnotherBrowser:
         answer = reverse("annotation:answer_browser", args=[study.slug, asked.pk])
         lead.post(answer, {"do": "admit"})
         assert Client().get(address).status_code == 403  # this browser alone
-        assert "The lead lets you go on in this browser." in text_of(laptop.get(address))
+        assert "The lead has allowed you to continue in this browser." in text_of(laptop.get(address))
         laptop.post(address, {"do": "continue"})
         assert crowd.codes["pass"] in self.finish(laptop, study)
         event = Event.objects.get(verb="admit_browser")
@@ -474,7 +474,7 @@ class TestASharedBrowser:
         client.post(link(public), {"answer": "yes"})
         assert "Be fair" in text_of(client.get(link(public)))
         client.post(link(public), {"read": "1"})
-        assert "The first text is waiting." in text_of(client.get(link(public)))
+        assert "The first text is ready." in text_of(client.get(link(public)))
         assert "Continue as R1" in text_of(client.get(link(public)))
 
     def test_an_account_that_is_still_signed_in_is_asked_too(self, client, study):

@@ -166,7 +166,7 @@ def test_neither_practice_nor_what_others_answer_qualifies():
     event = Event.objects.get(verb="not_qualified")
     assert (event.object_id, event.actor) == (rater.public_id, None)
     assert event.after == {"state": "failed", "cause": "qualification"}
-    assert "not the ones agreed on" in why_stopped(Rater.objects.get(pk=rater.pk))
+    assert "differed from the agreed answers" in why_stopped(Rater.objects.get(pk=rater.pk))
 
 
 @pytest.mark.parametrize("rule", [{"of": 3, "pass": 4}, {"of": "10"}, {"pass": 0}, {"of": 10, "pass": True}, {"of": 8}])
@@ -384,7 +384,7 @@ class TestPages:
         assert client.post(reverse("annotation:appeal", args=[study.slug]), {"text": ""})["Location"] == done
         assert not Flag.objects.exists()
         client.post(reverse("annotation:appeal", args=[study.slug]), {"text": "Let me on, please."})
-        assert "Your appeal is with the lead" in markup(client.get(done))
+        assert "Your appeal has been sent to the lead" in markup(client.get(done))
         client.force_login(make_user("lead", study.workspace))
         desk = reverse("annotation:cohorts", args=[study.slug])
         html = markup(client.get(desk))
@@ -412,9 +412,9 @@ class TestPages:
         work(rater_in(study, user), study)
         client.force_login(user)
         done = reverse("annotation:done", args=[study.slug])
-        assert "As agreed on" not in markup(client.get(done))
+        assert "Correct answers" not in markup(client.get(done))
         study.policies["show_gold"] = True
         study.save()
         html = markup(client.get(done))
-        assert "As agreed on" in html
+        assert "Correct answers" in html
         assert "of 20 texts with a known answer" in html

@@ -64,7 +64,7 @@ def test_a_finding_against_a_verdict_needs_a_reason(page, why):
     client, assignment, url = page
     response = client.post(url, GOOD | {"r-item1": why})
     assert response.status_code == 422
-    assert "Say why, in a few words." in markup(response)
+    assert "Explain why in a few words." in markup(response)
     assert not assignment.scores.exists()
 
 

@@ -245,7 +245,7 @@ def test_the_preview_is_the_rating_page_and_stores_nothing(as_lead, study):
     address = reverse("annotation:preview_rate", args=[1, study.public_id])
     assert address in html
     page = markup(as_lead.get(address))
-    assert "nothing is stored" in page and 'name="c-item0"' in page and "Some words about it" in page
+    assert "nothing is saved" in page and 'name="c-item0"' in page and "Some words about it" in page
     answers = {"c-item0": "4", "c-item1": "2", "c-item2": "0", "c-overall": "7"}
     following = reverse("annotation:preview_rate", args=[2, study.public_id])
     assert as_lead.post(address, answers)["Location"] == following

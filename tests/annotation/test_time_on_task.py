@@ -266,11 +266,11 @@ class TestPace:
             page = markup(client.get(done))
         assert seen == [False, True, False, True]
         assert "Your work in this study is paused." in page
-        assert "sooner than their texts can be read" in page
+        assert "faster than their texts can be read" in page
         client.force_login(make_user("lead", study.workspace))
         for name, args in (("cohorts", []), ("rater", [Rater.objects.get().public_id])):
             html = markup(client.get(reverse(f"annotation:{name}", args=[study.slug, *args])))
-            assert "answers sooner than the texts can be read" in html
+            assert "answered faster than the texts can be read" in html
 
 
 def _raters_report(study):

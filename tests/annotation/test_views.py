@@ -235,7 +235,7 @@ def test_an_answer_can_be_changed_later(page):
     html = markup(client.get(rate_url(assignment)))
     assert 'name="c-item1" value="3" checked' in html
     assert 'name="c-overall" value="7" checked' in html
-    assert "Save the change" in html
+    assert "Save change" in html
     client.post(rate_url(assignment), GOOD | {"c-item1": "1"}, headers=HTMX)
     assert list(Score.objects.filter(criterion__key="item1").values_list("revision", "value")) == [(0, 0.75), (1, 0.25)]
 
@@ -449,8 +449,8 @@ def test_a_task_without_texts_says_so(page):
     response.save()
     instruction.save()
     html = markup(client.get(rate_url(assignment)))
-    assert "The text of this response is not kept here." in html
-    assert f"The text of instruction {instruction.external_id} is not kept here." in html
+    assert "The text of this response is not stored here." in html
+    assert f"The text of instruction {instruction.external_id} is not stored here." in html
 
 
 def test_earlier_turns_of_a_conversation_are_shown(page):

@@ -20,7 +20,7 @@ def test_a_nul_character_is_not_found(client, address):
 
 def test_the_page_that_says_so_is_our_own(client):
     client.force_login(make_user("lead", make_workspace()))
-    assert "There is no such page" in markup(client.get("/studies/%00/"))
+    assert "Page not found" in markup(client.get("/studies/%00/"))
 
 
 def test_nothing_is_looked_up_for_it():

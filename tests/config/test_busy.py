@@ -14,7 +14,7 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
-BUSY, AWAY = "The database is busy", "The database does not answer"
+BUSY, AWAY = "The database is busy", "The database is not responding"
 PART = {"HX-Request": "true", "HX-Current-URL": "http://testserver/"}
 
 
@@ -63,7 +63,7 @@ def test_a_database_that_is_away_is_no_error_of_the_server(lead, cut, method, pa
 def test_a_program_reads_it_in_json(lead, cut):
     answer = lead.get("/api/v1/studies/")
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
-    assert "does not answer" in answer.json()["detail"]
+    assert "is not responding" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(("method", "swap"), [("get", "none"), ("post", "innerHTML")])

@@ -144,7 +144,7 @@ def command(folder: Path, *words: str, **variables: str) -> subprocess.Completed
     ("variables", "said"),
     [
         ({"DATABASE_URL": "nonsense"}, "DATABASE_URL must begin with sqlite:// or postgres:// or postgresql://."),
-        ({}, "steps of its set-up; run `manage.py migrate` first."),
+        ({}, "migrations to apply; run `manage.py migrate` first."),
         ({"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"}, "check DATABASE_URL and that its server runs."),
         ({"DATABASE_URL": "postgres://u@127.0.0.1:9/x"}, "check DATABASE_URL and that its server runs."),
     ],

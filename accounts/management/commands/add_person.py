@@ -11,17 +11,13 @@ from accounts.models import Membership
 
 
 class Command(BaseCommand):
-    help = "Add somebody to a workspace, or give them a new password; prints the password once."
+    help = "Add a member to a workspace, or give one a new password; prints the password once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="Name to sign in with.")
         parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.OWNER.value)
         parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
-        parser.add_argument(
-            "--new-password",
-            action="store_true",
-            help="For somebody who is there: a new password in place of a lost one.",
-        )
+        parser.add_argument("--new-password", action="store_true", help="Give an existing member a new password.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A rater's way through the tasks: beginning, seeing a task, answering or skipping it, and the next."""
+"""Views for rating tasks: starting, showing a task, answering or skipping it, and moving to the next."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -29,7 +29,7 @@ from annotation.web.rating.task_page import conditions_of, form_for, own_assignm
 
 @rater_page
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Claim the next task and show it; a plain visit shows the rater's page of the study instead."""
+    """Claim the next task and show it; a GET request shows the rater's study page instead."""
     study = study_to_rate(request, slug)
     if request.method != "POST":
         return redirect("annotation:done", study.slug)
@@ -52,7 +52,7 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
     if request.method == "POST":
         return _answer(request, assignment)
     if assignment.status == Assignment.Status.SKIPPED:
-        messages.info(request, _("You skipped that task; it went to somebody else."))
+        messages.info(request, _("You skipped that task, so it went to another rater."))
         return redirect("annotation:done", assignment.task.study.slug)
     if assignment.status == Assignment.Status.OPEN:
         keep_seat(assignment)
@@ -61,7 +61,7 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _previous(assignment: Assignment) -> str:
-    """The rater's answer before this open task, to go back to; '' where there is none."""
+    """The public id of the rater's previous answer, to go back to; '' if there is none."""
     if assignment.status != Assignment.Status.OPEN:
         return ""
     given = Assignment.objects.filter(GIVEN, in_this_submission(assignment.rater), rater=assignment.rater_id)
@@ -85,7 +85,7 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
         except NotOpen:
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id, "refused": True})
-            messages.warning(request, _("You skipped that task; it went to somebody else."))
+            messages.warning(request, _("You skipped that task, so it went to another rater."))
             return redirect("annotation:done", assignment.task.study.slug)
         except AnswerRefused as refusal:
             for key, problem in refusal.problems.items():
@@ -106,20 +106,20 @@ def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
     assignment = own_assignment(request, assignment_id)
     form = SkipForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Choose why you skip this task."))
+        messages.error(request, _("Choose a reason for skipping this task."))
         return redirect("annotation:rate", assignment.public_id)
     try:
         recording.skip(
             assignment=assignment, reason=form.cleaned_data["reason"], clock=timezone.now, timing=form.timing()
         )
     except NotOpen:
-        messages.info(request, _("That task is already answered; you can change the answer instead."))
+        messages.info(request, _("You have already answered that task. You can change your answer instead."))
         return redirect("annotation:rate", assignment.public_id)
     return _show_held(request, assignment, None) or _advance(request, assignment, None)
 
 
 def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
-    """After an answer or a skip: the next task in the same response, or the end of the work."""
+    """The response to an answer or a skip: the next task, or the rater's study page at the end of the work."""
     study = assignment.task.study
     if outcome is Outcome.TOLD:
         return _confirmed(_leave(request, study), assignment)
@@ -154,27 +154,26 @@ def _leave(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _tell_outcome(request: HttpRequest, outcome: Outcome) -> None:
-    """What the rater must know of an answer that was kept; it stands on the next page they see."""
+    """Tell the rater on the next page what they must know about a stored answer."""
     if outcome is Outcome.LATE:
         messages.warning(
-            request, _("Your answer is kept, but it does not count: the study is closed, or your work in it is paused.")
+            request,
+            _("Your answer is saved, but it does not count, because the study is closed or your work in it is paused."),
         )
     elif outcome is Outcome.TOLD:
         messages.warning(
             request,
             _(
-                "Your latest answers came sooner than their texts can be read. Please read each text before you answer. "
-                "If this goes on, your work will be paused."
+                "You gave your latest answers faster than their texts can be read. Please read each text before you "
+                "answer. If this continues, your work will be paused."
             ),
         )
 
 
 def _tell(request: HttpRequest, reason: Exception) -> None:
-    """Why there is no task, where the page that follows cannot know it."""
+    """Tell the rater why there is no task if the next page cannot know it."""
     if isinstance(reason, TooFast):
-        messages.info(
-            request, _("You have given as many answers in the last hour as this study asks for. Come back in a while.")
-        )
+        messages.info(request, _("You have reached this study's limit of answers per hour. Please come back later."))
 
 
 def _confirmed(response: HttpResponse, assignment: Assignment, following: str = "") -> HttpResponse:

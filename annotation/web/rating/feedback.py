@@ -1,4 +1,4 @@
-"""What a rater is told of their own answers: feedback in training, agreement with gold, and their hours."""
+"""What a rater is told about their own answers: feedback in training, agreement with gold items, and working time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +98,7 @@ def with_own_time(assignments: Any) -> Any:
 
 
 def worked_seconds(rater: Rater) -> float:
-    """The rater's time at work: their own word where they gave it, else the measured active time. One query."""
+    """The rater's working time: their correction if they gave one, else the measured active time. One query."""
     found = with_own_time(Assignment.objects.filter(GIVEN, rater=rater))
     total = found.aggregate(seconds=Coalesce(Sum(Coalesce(F("corrected"), F("active_seconds"))), 0.0))
     return float(total["seconds"])

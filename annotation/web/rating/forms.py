@@ -210,7 +210,7 @@ class AnswerForm(TimedForm):
             entered = self.cleaned_data.get(name)
             self._clean_evidence(criterion)
             if self._needs_reason(criterion, entered) and not self.cleaned_data.get(REASON + criterion.key):
-                self.add_error(name, _("Say why, in a few words."))
+                self.add_error(name, _("Explain why in a few words."))
             if entered is None or entered == DOES_NOT_APPLY or _values(criterion) is not None:
                 continue
             low, high = criterion.ends
@@ -220,11 +220,11 @@ class AnswerForm(TimedForm):
                 fits = False
             if not fits:
                 limits = {"low": number_text(low), "high": number_text(high)}
-                self.add_error(name, _("Give a number from %(low)s to %(high)s.") % limits)
+                self.add_error(name, _("Enter a number from %(low)s to %(high)s.") % limits)
         return self.cleaned_data
 
     def _needs_reason(self, criterion: Criterion, entered: str | None) -> bool:
-        """A verdict found unreasonable is to be said why."""
+        """Require a reason for a verdict that was found unreasonable."""
         values = _values(criterion)
         if not self.shown.reviewed or not values or entered not in values:
             return False
@@ -345,14 +345,14 @@ class AppealForm(forms.Form):
 
 
 class TimeForm(forms.Form):
-    """A rater's own word on how long a task took."""
+    """A rater's correction of the time that a task took."""
 
     minutes = forms.FloatField(min_value=0, max_value=600)
     reason = forms.CharField(min_length=3, max_length=300)
 
 
 class CohortForm(forms.Form):
-    """Another door to a study."""
+    """Create a cohort of a study."""
 
     name = forms.CharField(max_length=100)
     kind = forms.ChoiceField(choices=Cohort.Kind.choices)
@@ -373,7 +373,7 @@ class SignedLinksForm(forms.Form):
 
 
 class MinimumForm(forms.Form):
-    """What a part must come to before it is complete."""
+    """The minimum for a complete participation."""
 
     answers = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
     checks = forms.IntegerField(required=False, min_value=1, max_value=100)
@@ -381,13 +381,13 @@ class MinimumForm(forms.Form):
 
 
 class JoinLimitForm(forms.Form):
-    """How many may join by a door from one network address within an hour; empty for any number."""
+    """The number of people who may join from one network address within an hour; empty for no limit."""
 
     joins_per_hour = forms.IntegerField(required=False, min_value=1, max_value=MOST_JOINS_AN_HOUR)
 
 
 class AccountsForm(forms.Form):
-    """Names of accounts to make, one a line."""
+    """Names of accounts to create, one per line."""
 
     usernames = forms.CharField(max_length=10_000)
 

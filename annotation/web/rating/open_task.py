@@ -1,6 +1,6 @@
-"""What the page of an open task asks for while its rater is at work, and how the rater keeps its seat.
+"""Requests of an open task's page while its rater is at work, and how the rater keeps its slot.
 
-Drafts and places in the text, signs of life, the task after it, and where two near-copies differ.
+Drafts and reading positions, heartbeats, the next task, and the differences of two near-duplicates.
 """
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -27,19 +27,19 @@ from core.text import storable
 
 
 def show_now(assignment: Assignment) -> None:
-    """The time of a task that was held begins when it is shown."""
+    """Start the time of a held task when it is shown."""
     if assignment.shown_at is None:
         assignment.shown_at = timezone.now()
         assignment.save(update_fields=["shown_at"])
 
 
 def _prolong(assignment: Assignment) -> bool:
-    """Whether the seat is still the rater's; who is stopped keeps none from others."""
+    """Renew the lease and return whether the rater still has the slot; a stopped rater's lease is not renewed."""
     return not is_stopped(assignment.rater) and renew_lease(assignment, clock=timezone.now)
 
 
 def keep_seat(assignment: Assignment) -> None:
-    """A returning rater's lease is renewed when half of it is gone, and regained when it ran out."""
+    """Renew a returning rater's lease when half of it is over, and regain the slot when it has expired."""
     show_now(assignment)
     if assignment.seat is None:
         if not is_stopped(assignment.rater):
@@ -88,7 +88,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
     serial, paragraph = request.POST.get("serial", ""), request.POST.get("paragraph", "0")
     paragraph_b = request.POST.get("paragraph_b", "0")
     if any(not (place.isdecimal() and place.isascii()) or len(place) > 6 for place in (paragraph, paragraph_b)):
-        return JsonResponse({"error": _("A place in the text is the number of a paragraph.")}, status=400)
+        return JsonResponse({"error": _("A position in the text must be the number of a paragraph.")}, status=400)
     places = {"paragraph": int(paragraph), "paragraph_b": int(paragraph_b)}
     if "place" in request.POST:
         recording.save_place(assignment=assignment, **places)
@@ -107,7 +107,7 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
             **places,
         )
     except NotOpen:
-        return JsonResponse({"error": _("This task takes no answer any more.")}, status=409)
+        return JsonResponse({"error": _("This task no longer accepts answers.")}, status=409)
     _prolong(assignment)
     return JsonResponse({"kept": kept})
 
@@ -115,15 +115,15 @@ def save_draft(request: HttpRequest, assignment_id: str) -> JsonResponse:
 @rater_page
 @require_POST
 def keep_alive(request: HttpRequest, assignment_id: str) -> HttpResponse:
-    """The page of an open task is before its rater: the lease grows, up to its end. 409 where the seat is gone.
+    """Heartbeat of an open task's page: extend the lease up to its end; 409 if the slot is gone.
 
-    However often it is asked, at most one write a minute comes of it.
+    Writes at most once a minute, however often it is called.
     """
     assignment = own_assignment(request, assignment_id)
     if assignment.status == Assignment.Status.OPEN and not _waits_behind(assignment):
         if needs_no_seat(assignment) or _prolong(assignment):
             return HttpResponse(status=204)
-        return JsonResponse({"error": _("The seat of this task went back to the study.")}, status=409)
+        return JsonResponse({"error": _("Your reservation of this task has expired.")}, status=409)
     return JsonResponse({"error": _("This task is not open.")}, status=409)
 
 

@@ -25,7 +25,7 @@ MOST_ANSWERS_SHOWN = 20
 
 
 def _latest_answers(rater: Rater, study: Study) -> QuerySet[Assignment]:
-    """The rater's latest answers, to change: fewer than may come back as probes, which are to be given afresh."""
+    """The rater's latest answers that they may change: fewer than the gap of repeated tasks, to be answered afresh."""
     shown = max(1, min(MOST_ANSWERS_SHOWN, plan_of(study).gap - 1))
     own = Assignment.objects.filter(GIVEN, in_this_submission(rater), rater=rater)
     given = with_own_time(own.exclude(conditions__has_key=TRAINING))
@@ -47,7 +47,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         stop_when_due(rater)
     next_seat = None if more else next_seat_for(study, rater, clock=timezone.now)
     completion = completion_of(rater, study, progress, more=more) if rater and progress else None
-    # Who finds all seats held before their part is complete waits for one; that is no end that has a code.
+    # A rater who finds all slots held before completing the study waits for one; this outcome has no code.
     short = completion is not None and completion.outcome == QUOTA_FULL
     waits = next_seat is not None and (short or not (progress and progress.submitted))
     context = {

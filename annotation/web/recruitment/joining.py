@@ -1,4 +1,4 @@
-"""The way in: invitation, consent, guideline, training, qualification; and a rater's own words afterwards."""
+"""Joining a study: invitation, consent, guideline, training, qualification; later, appeals and time corrections."""
 
 from typing import Any
 
@@ -67,18 +67,18 @@ from generation.models import Response
 
 
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
-    """What who joins agrees to: the cohort's text, else the study's, else ours."""
+    """The consent text: the cohort's, else the study's, else the default."""
     own = localized(cohort.consents) if cohort else ""
     own = own or localized(study.policies.get("consent", {}))
     return own or _(
-        "You are asked to read texts and to answer questions about them. Your answers are kept under a made-up name "
-        "and used for research; who you are is kept apart from them and can be erased on request. Taking part is "
+        "You will read texts and answer questions about them. Your answers are stored under a pseudonym and used for "
+        "research. Your identity is stored separately from them and can be erased on request. Taking part is "
         "voluntary, and you may stop at any time."
     )
 
 
 def _minutes(study: Study) -> int | None:
-    """Roughly how long a rater reads for the whole of their part; None where no text's length is known."""
+    """Approximate minutes of reading for the whole study; None if no text's length is known."""
     known = Response.objects.filter(tasks_as_a__study=study, words__gt=0).values_list("words", flat=True)
     words = [n or 0 for n in known[:200]]
     quota = study.policies.get("quota")
@@ -89,7 +89,7 @@ def _minutes(study: Study) -> int | None:
 
 
 def _step(rater: Rater | None, cohort: Cohort) -> str:
-    """Which part of the way in comes now: consent, guideline, or begin."""
+    """The next step of joining: consent, guideline or begin."""
     standing = ensure_standing(rater) if rater else None
     if standing is None or standing.consented_at is None:
         return "consent"
@@ -200,7 +200,7 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _no_entry(arrival: Arrival, garbled: str) -> HttpResponse | None:
-    """Why somebody new cannot come in now, or None where they can."""
+    """The page that says why a newcomer cannot join now; None if they can."""
     request, cohort = arrival.request, arrival.cohort
     if garbled:
         return _closed(request, cohort, garbled, 400)
@@ -213,7 +213,7 @@ def _no_entry(arrival: Arrival, garbled: str) -> HttpResponse | None:
     if is_required(cohort) and not arrival.signed:
         return _closed(request, cohort, refused_unsigned(), 403)
     if cohort.study.status != Study.Status.OPEN:
-        return _closed(request, cohort, _("The study is not open now. Follow the link again later."), 200)
+        return _closed(request, cohort, _("The study is not open at the moment. Follow the link again later."), 200)
     return None
 
 
@@ -259,7 +259,9 @@ def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd:
 def _declined(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None) -> HttpResponse:
     """A crowd worker who says no gets a code, and is known when they come again; of anybody else nothing is kept."""
     if crowd is None or rater is not None:
-        return _closed(request, cohort, _("You did not take part in this study, and nothing about you is kept."), 200)
+        return _closed(
+            request, cohort, _("You did not take part in this study, and nothing about you has been stored."), 200
+        )
     with transaction.atomic():
         _pass_door(request, cohort)
         away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
@@ -304,28 +306,28 @@ def feedback(request: HttpRequest, assignment_id: str) -> HttpResponse:
 @rater_page
 @require_POST
 def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
-    """Tell the lead why one should go on."""
+    """Send a paused rater's appeal to the lead."""
     study = study_to_rate(request, slug)
     rater = rater_known(request, study)
     if rater is None:
         raise Http404
     form = AppealForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Write to the lead why you should go on; a sentence is enough."))
+        messages.error(request, _("Tell the lead why you should be allowed to continue. One sentence is enough."))
     else:
         try:
             appeal(rater, form.cleaned_data["text"])
         except CannotAppeal as problem:
             messages.info(request, str(problem))
         else:
-            messages.success(request, _("Your appeal is with the lead. Look here again later."))
+            messages.success(request, _("Your appeal has been sent to the lead. Check this page again later."))
     return redirect("annotation:done", study.slug)
 
 
 @rater_page
 @require_POST
 def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
-    """Put one's own word beside the time that the page measured."""
+    """Store a rater's correction of the measured time."""
     given = [Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED]
     assignment = get_object_or_404(
         Assignment.objects.select_related("task__study", "rater__participant"),
@@ -346,12 +348,12 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
         )
         if above:
             told = _(
-                "%(n)s minutes passed between opening this task and answering it. Your time counts up to that; what you "
-                "wrote is kept beside it."
+                "Only %(n)s minutes passed between opening this task and answering it, so no more than that is "
+                "counted. The time you entered is also kept."
             )
             messages.warning(request, told % {"n": number_text(round(counted / 60, 1))})
         else:
-            messages.success(request, _("Your time is kept beside the measured one."))
+            messages.success(request, _("Your correction is saved alongside the measured time."))
     else:
-        messages.error(request, _("Give the minutes, from 0 to 600, and a reason."))
+        messages.error(request, _("Enter the number of minutes, from 0 to 600, and a reason."))
     return redirect(reverse("annotation:done", args=[assignment.task.study.slug]) + "#answers")
