@@ -34,7 +34,11 @@ def uses(text):
     plain = re.sub(r"`[^`]*`|<code>.*?</code>|<[^>]*>|%\(\w+\)s", " ", text)
     if plain.strip().lower() in LABELS:
         return [plain.strip().lower()]
-    return [word for word in retired() if word not in LABELS and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", plain, re.IGNORECASE)]
+    return [
+        word
+        for word in retired()
+        if word not in LABELS and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", plain, re.IGNORECASE)
+    ]
 
 
 def sentences():
