@@ -99,7 +99,7 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision
         texts = [_text(criterion, scores.get(criterion.pk)) for criterion in criteria]
         note = one.get_status_display() if one.status != status.SUBMITTED else ""
         if one.discredited:
-            note = gettext("failed its planted texts")
+            note = gettext("failed its canary texts")
         columns.append(Column(one.rater.name, one.rater.get_kind_display(), str(note), texts))
     rows = [(criterion, [column.texts[place] for column in columns]) for place, criterion in enumerate(criteria)]
     return AnswerBesideDecision(columns, rows)

@@ -172,7 +172,7 @@ def test_a_verdict_of_a_failed_run_is_marked_beside_the_others(study):
             first, make_judge_rater(study.workspace, label), values(9), status="derived", discredited=discredited
         )
     notes = {one.name: one.note for one in comparison_of(first, []).columns}
-    assert notes["misled"] == "failed its planted texts" != notes["sound"]
+    assert notes["misled"] == "failed its canary texts" != notes["sound"]
 
 
 # Pages
