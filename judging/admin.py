@@ -1,4 +1,4 @@
-"""Judges, runs and replies in the administration: a record to look at, not to change by hand."""
+"""Judges, runs and replies in the Django admin: records to read, not to edit."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from judging.models import Judge, JudgeRun, PlannedItem, Reply
 
 
 class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that a run writes: shown, neither added nor changed nor deleted by hand."""
+    """Rows that a run writes: shown, but never added, changed or deleted by hand."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Judges for programs: runs with their progress, the words to steer them, leaderboards, exports."""
+"""REST API of judging: runs with their progress and controls, leaderboards, exports."""
 
 import tempfile
 from typing import Any
@@ -46,7 +46,7 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
     judge = serializers.CharField(source="judge.rater.name")
     study = serializers.CharField(source="study.slug")
     discredited = serializers.BooleanField(
-        read_only=True, help_text="The run failed its planted texts, so no verdict of it is ranked."
+        read_only=True, help_text="Whether the run failed its canary texts, so that its verdicts are not ranked."
     )
 
     class Meta:
@@ -72,18 +72,16 @@ class RunProgressSerializer(serializers.Serializer[Progress]):
     scored = serializers.IntegerField()
     unscored = serializers.IntegerField()
     waiting = serializers.IntegerField()
-    busy = serializers.IntegerField(help_text="Items that a worker holds.")
+    busy = serializers.IntegerField(help_text="Items that a worker is processing.")
     under_way = serializers.IntegerField(
-        source="calls_now.under_way", help_text="Calls that were sent and are not answered yet."
+        source="calls_now.under_way", help_text="Calls that were sent but not answered yet."
     )
     next_call_at = serializers.DateTimeField(
-        source="calls_now.next_call_at",
-        allow_null=True,
-        help_text="When the next call is sent, where a rate limit holds it back.",
+        source="calls_now.next_call_at", allow_null=True, help_text="Time of the next call, if a rate limit delays it."
     )
-    reasons = serializers.JSONField(help_text="[why unscored, how often], most frequent first.")
+    reasons = serializers.JSONField(help_text="[reason, count] of unscored items, most frequent first.")
     calls = serializers.IntegerField()
-    reused = serializers.IntegerField(help_text="Questions answered from stored replies, at no cost.")
+    reused = serializers.IntegerField(help_text="Questions answered from stored replies at no cost.")
     input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     money = serializers.DecimalField(max_digits=18, decimal_places=6)
@@ -101,7 +99,7 @@ class RunStateSerializer(RunSerializer):
 @extend_schema(parameters=[SIZE, CURSOR], responses=JudgeSerializer(many=True))
 @api_view(["GET"])
 def judges(request: Request) -> ApiResponse:
-    """Judges of the workspaces whose results you may read."""
+    """The judges of the workspaces whose results you may read."""
     found = Judge.objects.filter(workspace__in=workspaces_read_by(asking(request)))
     return paged(request, found.select_related("rater", "language_model"), JudgeSerializer)
 
@@ -109,14 +107,14 @@ def judges(request: Request) -> ApiResponse:
 @extend_schema(parameters=[SIZE, CURSOR], responses=RunSerializer(many=True))
 @api_view(["GET"])
 def runs(request: Request) -> ApiResponse:
-    """Runs of judges, in the order of their making."""
+    """The judge runs, in the order in which they were created."""
     return paged(request, runs_read_by(asking(request)).select_related("judge__rater", "study"), RunSerializer)
 
 
 @extend_schema(responses=RunStateSerializer)
 @api_view(["GET"])
 def run(request: Request, public_id: str) -> ApiResponse:
-    """One run: how far it is, what it cost, what it was made of."""
+    """One run: its progress, its cost and its parts."""
     return ApiResponse(_state(_run_to_read(request, public_id)))
 
 
@@ -127,11 +125,11 @@ def run(request: Request, public_id: str) -> ApiResponse:
 )
 @api_view(["POST"])
 def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
-    """Starts (or resumes), pauses or cancels a run; 400 with a sentence where its state does not allow it."""
+    """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it."""
     user = asking(request)
     found = _run_to_read(request, public_id)
     if not leads_workspace_of(user, found.judge):
-        raise PermissionDenied("Only owners and leads of this workspace steer its runs.")
+        raise PermissionDenied("Only owners and leads of this workspace can control its runs.")
     keep_left(found)
     try:
         with transaction.atomic():
@@ -149,15 +147,15 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
 
 @extend_schema(
     parameters=[
-        OpenApiParameter("judge", str, required=True, description="The name of a judge of this benchmark."),
-        OpenApiParameter("weights", str, description="equal, published, or a fit's id, name or study."),
-        OpenApiParameter("experiment", str, description="main unless told."),
+        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
+        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+        OpenApiParameter("experiment", str, description="Experiment; default: main."),
     ],
     responses=OpenApiTypes.OBJECT,
 )
 @api_view(["GET"])
 def board(request: Request, slug: str) -> ApiResponse:
-    """The models of a benchmark ranked by a judge's verdicts, unrounded: what `manage.py leaderboard --json` prints."""
+    """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`."""
     asked = request.query_params
     benchmark = benchmark_to_read(request, slug)
     try:
@@ -173,7 +171,7 @@ def board(request: Request, slug: str) -> ApiResponse:
 @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
 @api_view(["GET"])
 def export(request: Request, slug: str) -> FileResponse:
-    """A study as one file from which `manage.py recompute` computes every number of its pages again."""
+    """A study as one file from which `manage.py recompute` recomputes every number on its pages."""
     study = study_to_read(request, slug)
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115

@@ -66,7 +66,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
                 found = list(_results(study, reports, fits, progress))
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise ExportRefused(
-            f"{path} is not a complete export of a study ({error}); make it again with manage.py export."
+            f"{path} is not a complete export of a study ({error}); create it again with manage.py export."
         ) from error
     return Recomputation(manifest["study"], tuple(found), manifest["versions"], versions())
 

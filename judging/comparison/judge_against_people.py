@@ -30,7 +30,7 @@ KIND = "judge against people"
 
 
 class NothingShared(NothingToRead):
-    """No response has both a usable verdict of this judge and an overall score of a person."""
+    """No response has both a usable verdict from this judge and an overall score from a rater."""
 
 
 def has_overall(study: Study) -> bool:
@@ -51,7 +51,7 @@ def judge_in(study: Study, name: str) -> Rater:
     found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
     if found is None:
         names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(f"No judge {name!r} has judged responses of study {study.slug}; judges there: {names}.")
+        raise UnknownJudge(f"No judge {name!r} has rated responses of study {study.slug}; its judges are: {names}.")
     return found
 
 
@@ -87,9 +87,7 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
     verdicts = judge_scores(study, judge)
     overall_keys = people.keys_of_role("overall")
     if not overall_keys:
-        raise NothingToRead(
-            "Nobody has given an overall score in this study, which the judge's points are held against."
-        )
+        raise NothingToRead("This study has no overall scores from people, so the judge cannot be compared with them.")
     response, mean, raters = _people_means(people.of_criterion(overall_keys[0]))
     used = np.unique(verdicts.category).tolist()
     leaves = {one.pk: one for one in Category.objects.filter(pk__in=used).select_related("parent")}
@@ -97,7 +95,7 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
     plain = weighted_points(verdicts, Weighting(EQUAL), leaves)
     shared, own, theirs = np.intersect1d(weighted.response, response, return_indices=True)
     if not shared.size:
-        raise NothingShared("No response has both a usable verdict of this judge and an overall score of a person.")
+        raise NothingShared("No response has both a usable verdict from this judge and an overall score from a rater.")
     instruction, model = _about(people, shared)
     x, y = _exact(weighted.points[own]), _exact(mean[theirs])
     result = {
@@ -153,7 +151,7 @@ def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
         usable = np.isin(frame.response, wanted) & (frame.role == ROLES.index("item")) & frame.applicable
         if usable.any():
             return _with_others(frame.select(usable), [one for one in frames if one is not frame], wanted)
-    raise NothingShared(f"{judge} has no usable verdict on a response of this study.")
+    raise NothingShared(f"{judge} has no usable verdicts on the responses of this study.")
 
 
 def _with_others(frame: ScoreFrame, others: list[ScoreFrame], wanted: Ints) -> ScoreFrame:

@@ -57,7 +57,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         own = frame.of_criterion(key)
         verdicts = judges_verdicts(study, key)
         if not verdicts.names:
-            raise NoJudge("No judge has judged responses of this study.")
+            raise NoJudge("No judge has rated responses of this study.")
         tasks, matches = _tasks(own, verdicts)
     except (NothingToRead, NoStatistic) as error:
         return hashed, {"why": type(error).__name__, "reason": str(error)}

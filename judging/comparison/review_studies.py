@@ -79,7 +79,7 @@ def make_review_study(
     with transaction.atomic():
         verdicts = drawn_verdicts(run, sample, seed=seed)
         if not verdicts:
-            raise NothingToReview(f"Run {run.public_id} has given no verdict yet; review it when it has.")
+            raise NothingToReview(f"Run {run.public_id} has no verdicts yet; start the review when it has.")
         study = create_study(
             workspace=run.study.workspace,
             names={

@@ -84,8 +84,8 @@ def create_judge(
             )
     except IntegrityError as error:
         raise JudgeRefused(
-            f"The name {label!r} belongs to another judge, with another model, prompt or parameters, or to an imported "
-            "one; a judge never changes: give this one a name of its own."
+            f"The name {label!r} belongs to another judge with a different model, prompt or parameters, or to an "
+            "imported judge. Judges never change; choose a different name."
         ) from error
 
 
@@ -105,7 +105,7 @@ def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> J
             rater = Rater.objects.create(workspace=workspace, kind=Rater.Kind.JUDGE, label=label)
             return Judge.objects.create(workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash(""))
     except IntegrityError as error:
-        raise JudgeRefused(f"The name {label!r} belongs to another judge; give this one a name of its own.") from error
+        raise JudgeRefused(f"The name {label!r} belongs to another judge; choose a different name.") from error
 
 
 def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
@@ -144,7 +144,7 @@ def model_to_judge_with(
     else:
         endpoint = model.endpoint if model else None
     if endpoint is None:
-        raise JudgeRefused(f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint.")
+        raise JudgeRefused(f"Model {name!r} has no endpoint; give one with --base-url or --endpoint.")
     if model is None:
         model, _made = LanguageModel.objects.get_or_create(
             workspace=workspace, name=name, defaults={"endpoint": endpoint}

@@ -22,15 +22,15 @@ from judging.scores.benchmark_scores import InstructionCounts
 
 TEXTS_AT_ONCE = 200
 WHOLE = 0
-"""The number of a check of the whole text."""
+"""Number of a check of the whole text."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One response; `by_kind` the same counts for single, range, periodic and whole-text checks.
+    """Counts of one response; `by_kind` holds the same counts for single, range, periodic and whole-text checks.
 
-    A verdict that could not be used is in no count of instructions. Category pks are 0 where there is none. `checkable`:
-    a part that is checked stands in some output of its instruction.
+    A verdict that could not be used is in no count of instructions. Category pks are 0 if there is none. `checkable`:
+    some output of the instruction contains a part that is checked.
     """
 
     response: int
@@ -46,10 +46,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Uncounted:
-    """What of the studies' outputs is in no count, and why.
+    """The parts of the studies' outputs that are not counted, and why.
 
-    `unasked` instructions: no output has a checked part, and no rubric says any more what was asked for. `unplanned`
-    outputs: they came after the study's tasks were made, so that nothing was asked about parts that they have.
+    `unasked` instructions: no output has a checked part, and no rubric says what was asked for. `unplanned` outputs
+    were added after the study's tasks were created, so no judge was asked about their parts.
     """
 
     unasked: int = 0
@@ -57,12 +57,12 @@ class Uncounted:
 
 
 def outputs_of(frame: ScoreFrame) -> list[Output]:
-    """Of a frame of checks: every response of its studies that was judged, or that lacks every part."""
+    """Return every response of the frame's studies that was judged or that lacks every part."""
     return counted(frame)[0]
 
 
 def counted(frame: ScoreFrame) -> tuple[list[Output], Uncounted]:
-    """The outputs of a frame of checks, and how many of its studies' instructions and outputs are in no count."""
+    """Return the outputs of a frame of checks, and the number of instructions and outputs that are not counted."""
     tasks, place = np.unique(frame.task, return_inverse=True)
     share = (frame.value - frame.low) / np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
     means = np.bincount(place.reshape(-1), weights=share) / np.maximum(np.bincount(place.reshape(-1)), 1)
@@ -91,8 +91,10 @@ def _studies_of(tasks: list[int]) -> set[int]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a study's outputs were asked for. `made` holds the tasks of each response by check and number; the checks are
-    by instruction, of those with a task and of those without; `unasked` instructions have none.
+    """What a study's outputs were asked for.
+
+    `made` holds the tasks of each response by check and number; the checks are by instruction, of those with a task and
+    of those without; `unasked` instructions have none.
     """
 
     made: Mapping[int, Mapping[tuple[int, int], int]]
@@ -122,14 +124,14 @@ def _asked_of(study: Study) -> _Asked:
 
 
 def beside_tasks(study: Study) -> tuple[set[int], set[int]]:
-    """What a check study's counts rest on beside its tasks: outputs that have none, and rubrics that say what is asked."""
+    """Return what the counts of a check study need beside its tasks: outputs without tasks, and rubrics."""
     asked = _asked_of(study)
     rubrics = {one.rubric_id for found in (asked.checks, asked.of_library) for own in found.values() for one in own}
     return {one.response for one in _outputs(study, {})[0]}, rubrics
 
 
 def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
-    """The study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
+    """Return the study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
     asked_of = _asked_of(study)
     leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
     found: list[Output] = []
@@ -164,7 +166,7 @@ def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set
 
 
 def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[Criterion]]:
-    """What was asked of instructions that have no task, by the rubric that tasks would be made by."""
+    """Return what was asked of instructions that have no task, from the rubric that their tasks would use."""
     if not chosen:
         return {}
     rubric_of = RubricChoice(study)
@@ -178,7 +180,7 @@ def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[
 
 
 def _could_be_asked(checks: list[Criterion], text: str) -> bool:
-    """Whether a task would be made of the text: a check of the whole, or a checked part that stands in it."""
+    """Whether the text would get a task: for a check of the whole text, or for a checked part that it contains."""
     found: dict[str, set[int]] = {}
     for check in checks:
         where = check.subtasks or {}
@@ -193,7 +195,7 @@ def _could_be_asked(checks: list[Criterion], text: str) -> bool:
 
 
 def _checks_of(instruction_of: Mapping[int, int]) -> dict[int, list[Criterion]]:
-    """Every check that each instruction's rubric asks for, by instruction."""
+    """Return every check that each instruction's rubric asks for, by instruction."""
     rubric_of = dict(Criterion.objects.filter(pk__in=set(instruction_of.values())).values_list("pk", "rubric_id"))
     by_rubric: dict[int, list[Criterion]] = defaultdict(list)
     for check in Criterion.objects.filter(rubric__in=set(rubric_of.values()), role=Criterion.Role.CHECK).order_by(
@@ -228,7 +230,7 @@ def _by_kind(
 
 
 def _parts(checks: list[Criterion], text: str) -> tuple[int, int]:
-    """Sub-tasks asked for, and those that stand in the text, over the marks that the checks name."""
+    """Count the requested sub-tasks, and those present in the text, by the markers that the checks name."""
     asked_of: dict[str, int] = {}
     for check in checks:
         where = check.subtasks or {}

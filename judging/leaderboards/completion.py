@@ -1,4 +1,4 @@
-"""A model's completion and instruction-following over its outputs, with an interval of their product."""
+"""A model's completion rate and instruction following over its outputs, with an interval of their product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ KINDS = ("single", "range", "periodic")
 
 @dataclass(frozen=True)
 class Completion:
-    """`shares`: completion rate, STIC-1, STIC-2 and their weighted average in percent, whose ends follow.
+    """`shares`: completion rate, STIC-1, STIC-2 and their weighted average in percent, followed by the ends of the
+    latter's interval.
 
-    STIC-1 is None where no sub-task with an instruction is present in any output.
+    STIC-1 is None if no output contains a sub-task with an instruction.
     """
 
     shares: tuple[float, float | None, float, float]
@@ -27,7 +28,7 @@ class Completion:
 
 
 def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0) -> Completion | None:
-    """None where nothing was asked for."""
+    """Return None if nothing was asked for."""
     counts = _pooled(outputs)
     if not counts.asked or not counts.instructions:
         return None

@@ -1,4 +1,4 @@
-"""What part of a benchmark a leaderboard keeps, and the columns it stands in."""
+"""The part of a benchmark that a leaderboard keeps, and its columns."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +14,11 @@ from judging.leaderboards.query import BoardQuery
 from judging.scores.metrics import Measure
 
 ALL = 0
-"""The column of entries without a category, where none has one."""
+"""Column of entries without a category, if no entry has one."""
 
 
 def wanted_instructions(benchmark: Benchmark, query: BoardQuery, leaves: Mapping[int, Category]) -> set[int] | None:
-    """Instructions that the query keeps; None for all."""
+    """Return the instructions that the query keeps; None means all."""
     if not query.narrows:
         return None
     found = Instruction.objects.filter(benchmark=benchmark)
@@ -36,7 +36,7 @@ def wanted_instructions(benchmark: Benchmark, query: BoardQuery, leaves: Mapping
 
 
 def wanted_models(benchmark: Benchmark, query: BoardQuery) -> set[int] | None:
-    """Models of the family and size asked for; a model of unknown size has none. None for all."""
+    """Return the models of the requested family and size; None means all. A model of unknown size has no size."""
     if not (query.family or query.smallest is not None or query.largest is not None):
         return None
     found = LanguageModel.objects.filter(workspace=benchmark.workspace)
@@ -65,9 +65,10 @@ def kept(
 def columns_of(
     entries: BoardEntries, unscored: list[int], leaves: Mapping[int, Category], query: BoardQuery
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Column code -> key, in the benchmark's order, and leaf -> column; leaves of a category where one is asked for.
+    """Return column code -> key, in the benchmark's order, and leaf -> column.
 
-    What belongs to no category is on no board, unless nothing belongs to any.
+    The columns are the leaves of a category if the query names one. Entries without a category are left out, unless
+    none has a category.
     """
     seen = set(entries.category.tolist()) | {leaf for leaf in unscored if leaf in leaves}
     inside = {pk for pk in seen if pk in leaves}
@@ -88,16 +89,16 @@ def columns_of(
 
 
 def mapped(category: Ints, of_leaf: Mapping[int, int]) -> Ints:
-    """The column of each entry, -1 for none."""
+    """Return the column of each entry, -1 for none."""
     known, place = np.unique(category, return_inverse=True)
     codes = np.array([of_leaf.get(int(leaf), -1) for leaf in known], dtype=np.int64)
     return codes[place.reshape(-1)] if len(known) else category
 
 
 def against_itself(entries: BoardEntries, column: Ints, rivals: list[int], tie: float) -> tuple[BoardEntries, Ints]:
-    """With a tie of each baseline against itself on every instruction that it has, as WildBench's mix has it.
+    """Add a tie of each baseline with itself on each of its instructions, as in WildBench's mixed score.
 
-    Such an entry has no response: nobody judged it.
+    Such an entry has no response, because nobody judged it.
     """
     added = [_ties(np.unique(entries.instruction[entries.model == pk]), pk, tie) for pk in rivals]
     whole = BoardEntries(
@@ -117,9 +118,9 @@ def _ties(instruction: Ints, model: int, tie: float) -> BoardEntries:
 
 @dataclass(frozen=True)
 class Unusable:
-    """A verdict that could not be used: its instruction, leaf (0 for none), and each model judged with its rival.
+    """A verdict that could not be used: its instruction, its leaf (0 for none), and each judged model with its rival.
 
-    A rival is 0 where a response was judged alone.
+    The rival is 0 if a response was judged alone.
     """
 
     instruction: int
@@ -130,7 +131,7 @@ class Unusable:
 def unusable_of(
     benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure, *, discredited: bool = False
 ) -> list[Unusable]:
-    """Of what the board would have held, had they been usable; of failed runs only where `discredited` ones are asked."""
+    """Return the unusable verdicts on what the board shows; those of failed runs only if `discredited` is set."""
     found = Assignment.objects.filter(
         rater=judge,
         status=Assignment.Status.UNSCORED,
@@ -159,7 +160,7 @@ def unusable_of(
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many verdicts could not be used, and how many by (model, column): a pair's count for both models."""
+    """Count the unusable verdicts, in total and by (model, column); a verdict on a pair counts for both models."""
 
     verdicts: int
     cells: Mapping[tuple[int, int], int]
@@ -172,7 +173,7 @@ def left_out(
     models: set[int] | None,
     rivals: set[int] | None,
 ) -> LeftOut:
-    """Of what the query keeps; `column_of` a leaf and a rival, None where they have none."""
+    """Keep what the query keeps; `column_of` maps a leaf and a rival to a column, or to None."""
     verdicts, cells = 0, Counter[tuple[int, int]]()
     for one in unusable:
         if wanted is not None and one.instruction not in wanted:

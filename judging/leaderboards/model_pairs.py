@@ -1,4 +1,4 @@
-"""Two models of a leaderboard on the instructions that both answered, and one instruction in full."""
+"""Compare two models of a leaderboard on the instructions that both answered; show one instruction in full."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SORTS = (FIRST, SECOND, GAP, ORDER)
 
 @dataclass(frozen=True)
 class SharedInstruction:
-    """Values on the board's measure before it is rescaled; the gap is the first model's less the second's."""
+    """Values on the board's measure before rescaling; `gap` is the first model's value minus the second's."""
 
     pk: int
     public_id: str
@@ -40,7 +40,7 @@ class SharedInstruction:
 
 @dataclass(frozen=True)
 class ModelPair:
-    """`rows` in the order asked for; `difference` over all of them."""
+    """`rows` in the requested order; `difference` over all of them."""
 
     board: Leaderboard
     first: str
@@ -50,7 +50,7 @@ class ModelPair:
 
 
 def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> ModelPair:
-    """Raises TooFewRatings where the models share no instruction, KeyError for a model that is not on the board."""
+    """Compare two models. Raises TooFewRatings if they share no instruction, KeyError for a model not on the board."""
     one, other = (_by_instruction(board, board.pks[name]) for name in (first, second))
     shared, at_one, at_other = np.intersect1d(one[0], other[0], return_indices=True)
     values, rivals = one[1][at_one], other[1][at_other]
@@ -74,7 +74,7 @@ def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> 
 
 
 def _by_instruction(board: Leaderboard, model: int) -> tuple[Ints, Floats, Ints]:
-    """Instructions ascending, the model's mean value of each, and its column."""
+    """Return the instructions in ascending order, the model's mean value on each, and its column."""
     mine = board.entries.model == model
     own: BoardEntries = board.entries.select(mine)
     pks, first, place = np.unique(own.instruction, return_index=True, return_inverse=True)
@@ -84,7 +84,7 @@ def _by_instruction(board: Leaderboard, model: int) -> tuple[Ints, Floats, Ints]
 
 
 def _ordered(rows: Sequence[SharedInstruction], sort: str) -> list[SharedInstruction]:
-    """The first model's best lead first, or the second's, or the widest gap, or the benchmark's own order."""
+    """Sort by the first model's lead, by the second's, by the size of the gap, or in the benchmark's own order."""
     if sort == ORDER:
         return sorted(rows, key=lambda row: row.external_id)
     sign = {FIRST: -1.0, SECOND: 1.0}.get(sort)
@@ -93,7 +93,7 @@ def _ordered(rows: Sequence[SharedInstruction], sort: str) -> list[SharedInstruc
 
 @dataclass(frozen=True)
 class ItemVerdict:
-    """What the judge said of one criterion; `people` is the mean of `raters` people, None where nobody answered."""
+    """The judge's answer to one criterion; `people` is the mean of `raters` people, None if nobody answered."""
 
     question: str
     score: str
@@ -104,7 +104,7 @@ class ItemVerdict:
 
 @dataclass(frozen=True)
 class Side:
-    """One model's response to the instruction; its text is None where it was never given."""
+    """One model's response to the instruction; its text is None if it is not available."""
 
     model: str
     response: Response
@@ -116,7 +116,7 @@ class Side:
 
 @dataclass(frozen=True)
 class ComparedItem:
-    """One instruction and both sides; criteria are those of either side, with the weight of each where there is one."""
+    """One instruction and both sides; criteria are those of either side, with their weights if there are any."""
 
     instruction: Instruction
     sides: tuple[Side, Side]
@@ -125,7 +125,7 @@ class ComparedItem:
 
 
 def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
-    """The judge's verdicts with their reasons, and what people said of the same responses."""
+    """Return the judge's verdicts with their reasons, and people's ratings of the same responses."""
     instruction = Instruction.objects.select_related("category__parent").get(pk=row.pk)
     board = pair.board
     sides = tuple(
@@ -155,13 +155,13 @@ def _side(board: Leaderboard, instruction: int, model: str, value: float) -> Sid
 
 
 def _tasks_about(board: Leaderboard, response: Response) -> QuerySet[Task]:
-    """The tasks about one response that the board's measure rests on: of checks, or of answers to the whole checklist."""
+    """Return the tasks about one response that the board's measure uses: checks, or whole checklists."""
     kind = Task.Kind.CHECK if board.measure.name == FULFILLED else Task.Kind.SINGLE
     return Task.objects.filter(response_a=response, response_b=None, kind=kind)
 
 
 def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
-    """The judge's first usable answer to one of these tasks that is of no failed run."""
+    """Return the judge's first usable verdict on one of these tasks, except those of failed runs."""
     return (
         Assignment.objects.filter(
             rater=judge, repeat=0, task__in=tasks, status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED]
@@ -174,7 +174,7 @@ def _verdict_on(judge: Rater, tasks: QuerySet[Task]) -> Assignment | None:
 
 
 def _verdicts(assignment: Assignment, swapped: bool = False) -> tuple[ItemVerdict, ...]:
-    """In the order of the criteria; of a swapped pair from the other side."""
+    """Return the answers in the order of the criteria; those of a swapped pair are mirrored."""
     latest: dict[int, Score] = {}
     for score in assignment.scores.select_related("criterion").order_by("criterion__position", "revision"):
         latest[score.criterion_id] = score
@@ -200,9 +200,10 @@ def _shown(score: Score, swapped: bool) -> str:
 
 
 def _people(task: Task) -> dict[str, tuple[float | None, int]]:
-    """By criterion key, the mean of people's latest answers to the same question about the same responses, wherever asked.
+    """Return, by criterion key, the mean of people's latest answers to the same question about the same responses, in
+    any study.
 
-    The task's kind keeps reviews of verdicts and instruction checks out of scores, and the reverse.
+    The kind of the task keeps reviews of verdicts and instruction checks apart from scores.
     """
     rows = Score.objects.filter(
         assignment__task__kind=task.kind,
@@ -225,7 +226,7 @@ def _people(task: Task) -> dict[str, tuple[float | None, int]]:
 
 
 def _direct(board: Leaderboard, sides: Sequence[Side]) -> tuple[ItemVerdict, ...]:
-    """What the judge said where it saw exactly these two side by side; positive means the first."""
+    """Return the judge's verdict on exactly this pair; positive means that the first response is better."""
     if not board.measure.paired:
         return ()
     one, other = (side.response for side in sides)
@@ -237,7 +238,7 @@ def _direct(board: Leaderboard, sides: Sequence[Side]) -> tuple[ItemVerdict, ...
 
 
 def _weights(board: Leaderboard, category: Category | None, sides: Sequence[Side]) -> dict[str, float]:
-    """By question, percent of all weights."""
+    """Return the weight of each question, in percent of all weights."""
     side = next((side for side in sides if side.verdicts), None)
     if side is None:
         return {}

@@ -1,4 +1,4 @@
-"""A frame of scores -> one entry a judged response, or two a judged pair, as a leaderboard's measure reads them."""
+"""Turn a frame of scores into entries: one per judged response, or two per judged pair, as a measure reads them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,9 +19,10 @@ LARGEST_GRADE = 2
 
 @dataclass(frozen=True)
 class BoardEntries:
-    """Arrays (n,). A score is sum(top)/sum(under). `rival` is the other response of a pair, `opponent` its model; 0 else.
+    """Arrays (n,). A score is sum(top)/sum(under).
 
-    `category` is the leaf's pk, `parent` the top category's; both 0 where there is none.
+    `rival` is the other response of a pair and `opponent` its model, else 0. `category` is the pk of the leaf and
+    `parent` that of the top category, both 0 if there is none.
     """
 
     response: Ints
@@ -42,7 +43,7 @@ class BoardEntries:
 
 
 def measures_in(frame: ScoreFrame) -> list[Measure]:
-    """The measures that a judge's scores allow, the most fitting first."""
+    """Return the measures that a judge's scores allow, the most suitable first."""
     found: list[str] = []
     roles = {ROLES[code] for code in np.unique(frame.role[frame.applicable]).tolist()}
     if "preference" in roles:
@@ -70,7 +71,7 @@ def entries_of(
     *,
     margin: int | None = None,
 ) -> BoardEntries:
-    """The entries of a frame; several answers about one response, or one pair, are averaged into one.
+    """Return the entries of a frame; several answers about one response, or one pair, are averaged.
 
     Raises NoVerdicts, MissingWeights, WithoutWeight, NotOnScale.
     """
@@ -106,13 +107,13 @@ def entries_of(
 
 
 def _points(own: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]) -> Floats:
-    """Of each response once, ascending: 0..100."""
+    """Return the points of each response once, in ascending order of response, 0..100."""
     answer = (own.value - own.low) / (own.high - own.low)
     return response_points(own.response, answer, item_weights(own, weighting, leaves)).points
 
 
 def item_weights(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]) -> Floats:
-    """The weight of each entry of item scores, shape (n,). Raises MissingWeights."""
+    """Return the weight of each item score, shape (n,). Raises MissingWeights."""
     weight = np.empty(len(frame))
     for category in np.unique(frame.category):
         mask = frame.category == category
@@ -125,7 +126,7 @@ def item_weights(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, C
 
 
 def _check_entries(frame: ScoreFrame) -> BoardEntries:
-    """An entry an output, of those with an instruction that could be judged."""
+    """Return one entry per output with an instruction that could be judged."""
     found = [one for one in outputs_of(frame) if one.counts.instructions]
 
     def column(values: Iterable[int]) -> Ints:
@@ -146,7 +147,7 @@ def _check_entries(frame: ScoreFrame) -> BoardEntries:
 
 
 def _pair_entries(frame: ScoreFrame, measure: Measure, margin: int | None) -> BoardEntries:
-    """Two entries a pair, one from each side."""
+    """Return two entries per pair, one from each side."""
     own = frame.select((frame.model_b > 0) & (frame.model != frame.model_b))
     if measure.name == REWARD:
         grade = np.rint(np.clip(own.value, -LARGEST_GRADE, LARGEST_GRADE)).astype(np.int64)
@@ -178,7 +179,7 @@ def _pair_entries(frame: ScoreFrame, measure: Measure, margin: int | None) -> Bo
 
 
 def characters_of(frame: ScoreFrame) -> tuple[Ints, Ints]:
-    """Lengths of both responses of each pair in characters; 0 where there is no text."""
+    """Return the lengths of both responses of each pair in characters; 0 if there is no text."""
     known = response_characters(np.concatenate([frame.response, frame.response_b]))
 
     def sizes(side: Ints) -> Ints:
@@ -188,5 +189,5 @@ def characters_of(frame: ScoreFrame) -> tuple[Ints, Ints]:
 
 
 def pairs_key(entries: BoardEntries) -> Ints:
-    """(n, 2): what identifies an entry among a judge's and people's."""
+    """Return (n, 2): what identifies an entry among those of a judge and of people."""
     return np.stack([entries.response, entries.rival], axis=1)

@@ -1,4 +1,4 @@
-"""A benchmark's pairs as a tournament: points, Elo, Bradley-Terry, and ranks shared by models that do not differ."""
+"""Rankings from a benchmark's pairs: points, Elo, Bradley-Terry, and ranks shared by models that do not differ."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Standing:
-    """Of one model; None where the games do not say: `strength` is Bradley-Terry on Elo's scale, with its ends."""
+    """Results of one model; None if the comparisons do not determine a value. `strength` is Bradley-Terry on Elo's
+    scale, with its interval.
+    """
 
     model: str
     points: float
@@ -35,7 +37,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """Best points a game first. `strengthless` says why there are no strengths, '' where there are."""
+    """Most points per comparison first. `strengthless` says why there are no strengths; '' if there are."""
 
     rows: tuple[Standing, ...]
     interval_kind: IntervalKind
@@ -44,9 +46,10 @@ class Standings:
 
 
 def standings(entries: BoardEntries, wins: BoardEntries, names: Mapping[int, str]) -> Standings:
-    """Of entries of pairs, two a pair; `wins` holds 1, .5 or 0 as `top` for the same pairs. Elo takes games by instruction.
+    """Rank the models from entries of pairs, two per pair.
 
-    Ranks compare models by paired t tests over the instructions that all of them have, HREF's table 3.
+    `wins` holds 1, .5 or 0 as `top` for the same pairs. Elo processes the comparisons by instruction. Ranks compare
+    models with paired t tests over the instructions that all of them have (HREF, table 3).
     """
     half = wins.select(wins.response < wins.rival)
     order = np.lexsort([half.rival, half.response, half.instruction])
@@ -99,7 +102,10 @@ def _or_none(found: Callable[[], T]) -> T | None:
 
 
 def _ranks(entries: BoardEntries, names: Mapping[int, str]) -> dict[str, int]:
-    """Over the instructions that every model has; a model's outcome is its mean of one. Raises NothingScored."""
+    """Rank the models over the instructions that every model has; a model's outcome is its mean on each.
+
+    Raises NothingScored.
+    """
     models, m = np.unique(entries.model, return_inverse=True)
     instructions, i = np.unique(entries.instruction, return_inverse=True)
     shape = (len(models), len(instructions))

@@ -1,4 +1,4 @@
-"""What is asked of a leaderboard: all of it stands in the address, so that a view can be shared."""
+"""The query of a leaderboard: the address contains all of it, so that a view can be shared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,10 +14,13 @@ MOST_RIVALS = 8
 
 @dataclass(frozen=True)
 class BoardQuery:
-    """'' and None ask for the default or for everything. `against` are models by name, `smallest` and `largest` billions
-    of parameters, `least` the fewest judged responses, `margin` WildBench's K in characters; `sort` is a category's key,
-    AVERAGE, WORDS or MODEL, from the worst on with `rising`. With `discredited`, verdicts of runs that
-    failed their planted texts are read too, and nothing is ranked."""
+    """'' and None mean the default or everything.
+
+    `against` are models by name, `smallest` and `largest` billions of parameters, `least` the minimum number of judged
+    responses, `margin` WildBench's K in characters; `sort` is a category's key, AVERAGE, WORDS or MODEL, with the worst
+    first if `rising`. With `discredited`, verdicts of runs that failed their canary texts are included, and nothing is
+    ranked.
+    """
 
     judge: str = ""
     weights: str = ""
@@ -38,11 +41,11 @@ class BoardQuery:
 
     @property
     def narrows(self) -> bool:
-        """Whether only a part of the instructions is asked for."""
+        """Whether the query selects only a part of the instructions."""
         return bool(self.category or self.language or self.tag)
 
     def address(self, **changes: object) -> str:
-        """The query with these changes, without what is the default; '' where all is."""
+        """Return the query with these changes as an address, without default values; '' if all are defaults."""
         asked = replace(self, **changes)  # type: ignore[arg-type]
         plain: list[tuple[str, str]] = []
         for one in fields(BoardQuery):
@@ -62,7 +65,9 @@ class BoardQuery:
 
 
 def board_query(given: QueryDict) -> BoardQuery:
-    """From an address; a number that is none counts as not given, and NUL, which no database keeps, as nothing."""
+    """Read the query from an address; an invalid number counts as not given, and NUL, which no database stores, as
+    nothing.
+    """
     against = tuple(dict.fromkeys(name for name in given.getlist("against") if name))
     measure = given.get("measure", "")
     return BoardQuery(
@@ -83,7 +88,7 @@ def board_query(given: QueryDict) -> BoardQuery:
 
 
 def _number(written: str) -> float | None:
-    """A finite number from 0 on."""
+    """Return a finite number of at least 0, or None."""
     try:
         value = float(written)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A study's leaderboards as reports, so that an export carries them and every number comes out of it again."""
+"""A study's leaderboards as reports, so that an export contains them and every number can be recomputed."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,7 +18,7 @@ NAME = "leaderboard"
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
-    """Raises NoVerdicts, MissingWeights, WithoutWeight, NoStatistic."""
+    """Compute the board. Raises NoVerdicts, MissingWeights, WithoutWeight, NoStatistic."""
     assert study.benchmark is not None
     judge = Rater.objects.get(public_id=settings["judge"])
     name = str(settings["weights"])
@@ -37,7 +37,7 @@ LEADERBOARD = register(ReportKind(NAME, _compute, slow_from=60_000))
 
 
 def board_plain(board: Leaderboard) -> Plain:
-    """Every number of a board: scores, intervals, corrected scores and lengths, by model and category."""
+    """Return every number of a board: scores, intervals, corrected scores and lengths, by model and category."""
     ends = board.intervals
     names = board.model_names
     return {
@@ -58,7 +58,7 @@ def board_plain(board: Leaderboard) -> Plain:
 
 
 def leaderboards_of(study: Study) -> Iterator[dict[str, Any]]:
-    """As export rows: each judge of the study on its benchmark, with its newest fit, the published weights, equal ones."""
+    """Return export rows: each judge of the study on its benchmark, with the newest fit, published and equal weights."""
     if study.benchmark is None:
         return
     judges = Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label", "public_id")

@@ -1,4 +1,4 @@
-"""Models ranked by a judge's verdicts: rows to scores by way of a measure, for all or a part of a benchmark."""
+"""Rank models by a judge's verdicts: from rows to scores with a measure, for all or a part of a benchmark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -46,22 +46,22 @@ from judging.scores.points import (
 
 EVERYTHING = BoardQuery()
 TIES = {WINS: 0.5, REWARD: 0.0}
-"""What a tie counts for a model, by measure of pairs."""
+"""Value of a tie for a model, by measure of pairs."""
 
 
 class UnknownJudge(LookupError):
-    """No judge has this name here; the sentence says which there are."""
+    """There is no judge with this name; the sentence lists the judges."""
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """`models` best first, or as the query sorts; `categories` the columns' keys by code, in the benchmark's order.
+    """`models` best first, or as the query sorts; `categories` are the columns' keys by code, in the benchmark's order.
 
-    `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same of
-    people; `wins` pairs as games between all models; `left_out` counts models with too few judged responses, `unusable`
-    the verdicts that could not be used, `discredited` those of runs that failed their planted texts, which are left out
-    unless the query asks for them; `outputs` are the counts behind instruction checks, `uncounted` what is in none
-    of them. `words` are mean words by (model's name, column's key), '' for the mean over columns.
+    `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same for
+    people's scores; `wins` the comparisons between all models; `left_out` counts models with too few judged responses,
+    `unusable` the verdicts that could not be used, `discredited` those of runs that failed their canary texts, which
+    are excluded unless the query asks for them; `outputs` are the counts behind instruction checks, `uncounted` what is
+    in none of them. `words` are mean words by (model's name, column's key), with '' for the mean over columns.
     """
 
     benchmark: Benchmark
@@ -88,7 +88,7 @@ class Leaderboard:
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
-        """By model's pk and column's code; leads are of the best model on the board."""
+        """By the model's pk and the column's code; leads are those of the best model on the board."""
         known = [one for one in self.models if one.average is not None]
         first = descending(np.array([one.average for one in known], dtype=np.float64))[:1]
         best = known[int(first[0])] if first.size else None
@@ -104,7 +104,7 @@ class Leaderboard:
 
     @property
     def ranked(self) -> bool:
-        """Whether the board ranks its models: not by verdicts that nobody should believe."""
+        """Whether the board ranks its models, which it does not by discredited verdicts."""
         return not (self.query.discredited and self.discredited)
 
     @property
@@ -117,7 +117,7 @@ class Leaderboard:
 
     @cached_property
     def corrected(self) -> Mapping[str, Corrected]:
-        """By model name, where people scored enough of its responses."""
+        """By model name, for models of which people scored enough responses."""
         if self.people is None:
             return {}
         found = {}
@@ -151,12 +151,14 @@ class Leaderboard:
 
 
 def judges_of(benchmark: Benchmark) -> list[Rater]:
-    """Judges that have answered about this benchmark's responses, as `verdicts_on` has them."""
+    """Return the judges that have rated this benchmark's responses, as `verdicts_on` annotates them."""
     return [row.judge for row in verdicts_on(benchmark)]
 
 
 def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
-    """Judges with how many verdicts they gave on this benchmark, most first; those without a usable one stand last."""
+    """Return the judges with their numbers of verdicts on this benchmark, most first; judges without a usable one come
+    last.
+    """
     answers = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark)
     found = judges_of_answers(answers)
     asked = answers.of_judges().filter(task__gold__isnull=True).order_by().values("rater")
@@ -165,12 +167,12 @@ def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
 
 
 def judge_named(benchmark: Benchmark, name: str) -> Rater:
-    """Raises UnknownJudge."""
+    """Return the judge with this name. Raises UnknownJudge."""
     known = judges_of(benchmark)
     found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
     if found is None:
         names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(f"No judge {name!r} has judged benchmark {benchmark.slug}; judges there: {names}.")
+        raise UnknownJudge(f"No judge {name!r} has rated benchmark {benchmark.slug}; its judges are: {names}.")
     return found
 
 
@@ -184,7 +186,7 @@ def leaderboard(
     beside_people: bool = False,
     people_of: Study | None = None,
 ) -> Leaderboard:
-    """The board that `query` asks for; with `beside_people` their scores are read as well, or those of one study.
+    """Return the board for `query`; with `beside_people`, people's scores are read too, or those of one study.
 
     A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, OnlyDiscredited,
     UnknownWeights, MissingWeights, WithoutWeight, NotOnScale.
@@ -203,12 +205,12 @@ def leaderboard(
     leaves_out = doubted and not query.discredited
     if not measures and leaves_out and not _verdicts_of(benchmark, judge).believed().exists():
         raise OnlyDiscredited(
-            f"All {doubted} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its planted "
-            "texts, so nothing is ranked by them; ask another judge, or this model with another prompt."
+            f"All {doubted} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its canary "
+            "texts, so they are not ranked; ask another judge, or use this model with a different prompt."
         )
     if not measures:
         raise NoVerdicts(
-            f"{judge} has no usable verdict on benchmark {benchmark.slug}, experiment {experiment or 'any'}."
+            f"{judge} has no usable verdicts on benchmark {benchmark.slug}, experiment {experiment or 'any'}."
         )
     measure = next((one for one in measures if one.name == query.measure), measures[0])
     frame = frame.select(frame.role == ROLES.index(measure.role))
@@ -220,7 +222,7 @@ def leaderboard(
     unusable = unusable_of(benchmark, judge, experiment, measure, discredited=query.discredited)
     entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unusable)
     if not len(entries):
-        raise NoVerdicts(f"{judge} has judged nothing of what is asked for; take a filter away.")
+        raise NoVerdicts(f"{judge} has no verdicts for this selection; remove a filter.")
     scored = model_scores(
         model=entries.model,
         category=column,
@@ -269,7 +271,7 @@ def leaderboard(
 
 
 def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
-    """The judge's verdicts on this benchmark that are of runs which failed their planted texts."""
+    """Count the judge's verdicts on this benchmark from runs that failed their canary texts."""
     return _verdicts_of(benchmark, judge).filter(discredited=True).count()
 
 
@@ -279,7 +281,7 @@ def _verdicts_of(benchmark: Benchmark, judge: Rater) -> AssignmentQuerySet:
 
 
 def _outputs(frame: ScoreFrame, entries: BoardEntries, query: BoardQuery) -> tuple[tuple[Output, ...], Uncounted]:
-    """The outputs behind the entries; what is in no count is known of the whole benchmark only."""
+    """Return the outputs behind the entries; what is not counted is known only for the whole benchmark."""
     found, uncounted = counted(frame)
     inside = set(entries.response.tolist())
     kept_outputs = tuple(one for one in found if one.response in inside)
@@ -295,7 +297,7 @@ def _narrowed(
     entries: BoardEntries,
     unusable: list[Unusable],
 ) -> tuple[BoardEntries, Ints, dict[int, str], LeftOut]:
-    """The entries that the query keeps, the column of each, the columns, and the unusable verdicts in them."""
+    """Return the entries that the query keeps, the column of each, the columns, and their unusable verdicts."""
     wanted, models = wanted_instructions(benchmark, query, leaves), wanted_models(benchmark, query)
     entries = entries.select(kept(entries, wanted, models, query, names))
     against = {pk: name for name in query.against for pk, other in names.items() if other == name}
@@ -312,14 +314,14 @@ def _narrowed(
 
 
 def rule_of(measure: Measure, query: BoardQuery) -> PointsRule:
-    """The measure's rule: in one category its leaves are pooled; against several baselines their mean counts."""
+    """Return the measure's rule: leaves of one category are pooled; several baselines count with their mean."""
     if measure.paired and len(query.against) > 1:
         return replace(measure.rule, pooled=False)
     return replace(measure.rule, pooled=True) if query.category else measure.rule
 
 
 def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]) -> Points:
-    """Points of each response of item scores: answers mapped to 0..1 from their scale's own ends."""
+    """Return the points of each response from item scores, with answers mapped to 0..1 by their scale."""
     answer = (frame.value - frame.low) / (frame.high - frame.low)
     return response_points(frame.response, answer, item_weights(frame, weighting, leaves))
 
@@ -327,7 +329,7 @@ def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int
 def _people(
     frame: ScoreFrame, measure: Measure, weighting: Weighting, leaves: Mapping[int, Category], query: BoardQuery
 ) -> BoardEntries | None:
-    """What people said of responses, on the same measure; None where nobody did."""
+    """Return people's ratings of responses on the same measure; None if there are none."""
     frame = frame.select(frame.role == ROLES.index(measure.role))
     if not len(frame):
         return None
@@ -338,7 +340,7 @@ def _people(
 
 
 def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: PointsRule) -> Corrected:
-    """Matched by response and rival; what people scored and the judge did not is left out."""
+    """Match people's entries with the judge's by response and rival; drop those that the judge did not score."""
     place = {key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))}
     keys = list(zip(judge.response.tolist(), judge.rival.tolist(), strict=True))
     rows = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
@@ -355,7 +357,9 @@ def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: Po
 def _words(
     benchmark: Benchmark, entries: BoardEntries, column: Ints, names: Mapping[int, str], columns: Mapping[int, str]
 ) -> dict[tuple[str, str], float]:
-    """Mean words of the judged responses, each once; the mean over the columns that have any under ''."""
+    """Return the mean words of the judged responses, each counted once; under '' the mean over the columns that have
+    any.
+    """
     _, first = np.unique(entries.response, return_index=True)
     first = first[entries.response[first] > 0]
     counts = _word_counts(benchmark)
@@ -377,7 +381,7 @@ def _word_counts(benchmark: Benchmark) -> dict[int, int]:
 
 
 def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
-    """As the query sorts; what has no such value stands last."""
+    """Sort as the query asks; models without such a value come last."""
     query = board.query
     if query.sort == MODEL:
         return tuple(sorted(board.models, key=lambda one: one.model.lower(), reverse=query.rising))

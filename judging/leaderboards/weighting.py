@@ -1,4 +1,4 @@
-"""Which weights a leaderboard uses, and what each item of each category weighs under them."""
+"""The weights that a leaderboard uses, and the weight of each item of each category under them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,22 +14,22 @@ PRINTED_DIGITS = 2
 
 
 class UnknownWeights(LookupError):
-    """No weights have this name; the sentence says which there are."""
+    """There are no weights with this name; the sentence lists the weights."""
 
 
 class MissingWeights(LookupError):
-    """The weights do not cover what is to be scored; the sentence says which categories or items."""
+    """The weights do not cover what is to be scored; the sentence names the categories or items."""
 
 
 @dataclass(frozen=True)
 class CategoryWeights:
-    """Of one category: by criterion key, and by the benchmark's own checklist position."""
+    """Weights of one category: by criterion key, and by position in the benchmark's own checklist."""
 
     by_key: Mapping[str, float]
     by_position: Mapping[int, float]
 
     def of(self, keys: Sequence[str], positions: Sequence[int]) -> list[float] | None:
-        """The weights of items, by key where all are known by key, else by position; None where neither."""
+        """Return the weights of the items, by key if all keys are known, else by position; None if neither works."""
         if all(key in self.by_key for key in keys):
             return [self.by_key[key] for key in keys]
         if all(position in self.by_position for position in positions):
@@ -39,7 +39,7 @@ class CategoryWeights:
 
 @dataclass(frozen=True)
 class Weighting:
-    """`name` is how it was asked for; fit is None for equal weights."""
+    """`name` is the requested name; `fit` is None for equal weights."""
 
     name: str
     fit: Fit | None = None
@@ -47,7 +47,7 @@ class Weighting:
     by_name: Mapping[str, CategoryWeights] = field(default_factory=dict)
 
     def weights(self, category: Category | None, keys: Sequence[str], positions: Sequence[int]) -> list[float]:
-        """The weights of a category's items, from the category, else its parent, else weights for everything.
+        """Return the weights of a category's items, from the category, its parent, or the weights for everything.
 
         Raises MissingWeights.
         """
@@ -77,7 +77,8 @@ class Weighting:
 
 
 def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
-    """equal; published (see most_exact); or a fit by id, published name, or its study's slug (its newest).
+    """Return equal or published weights (see most_exact), or a fit by id, published name or study slug (its newest
+    fit).
 
     Raises UnknownWeights.
     """
@@ -109,7 +110,7 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
 
 
 def most_exact(fits: Sequence[Fit]) -> Fit | None:
-    """Of several published ones the first with more digits than a printed table has, else the first."""
+    """Of several published fits, return the first with more digits than a printed table has, else the first."""
     for fit in fits:
         weights = FittedWeight.objects.filter(category_fit__fit=fit).values_list("weight", flat=True)
         if any(abs(weight - round(weight, PRINTED_DIGITS)) > 1e-9 for weight in weights):
@@ -118,7 +119,9 @@ def most_exact(fits: Sequence[Fit]) -> Fit | None:
 
 
 def fits_for(benchmark: Benchmark) -> list[Fit]:
-    """The fits that can weigh this benchmark's items: its own, published and fitted on its studies, newest first."""
+    """Return the fits that can weigh this benchmark's items: its own, published, and fitted on its studies, newest
+    first.
+    """
     fits = Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
     return [
         fit
@@ -128,7 +131,7 @@ def fits_for(benchmark: Benchmark) -> list[Fit]:
 
 
 def fit_name(fit: Fit) -> str:
-    """How a fit can be asked for."""
+    """Return the name by which a fit can be requested."""
     return fit.published_name or fit.public_id
 
 

@@ -110,17 +110,19 @@ def _pieces(template: str, known: tuple[str, ...], needed: tuple[str, ...]) -> t
     """The messages of a template, by role. Raises BadTemplate."""
     parsed = Template(template)
     if not parsed.is_valid():
-        raise BadTemplate("The prompt has a lone $; write $$ for a dollar sign.", Fault.DOLLAR)
+        raise BadTemplate("The prompt contains a single $. Write $$ for a dollar sign.", Fault.DOLLAR)
     names = set(parsed.get_identifiers())
     if unknown := sorted(names - set(known)):
-        sentence = f"The prompt names ${unknown[0]}, which is unknown; known are: {', '.join(known)}."
+        sentence = (
+            f"The prompt contains the unknown placeholder ${unknown[0]}; the placeholders are: {', '.join(known)}."
+        )
         raise BadTemplate(sentence, Fault.UNKNOWN, unknown[0], known, needed)
     if missing := [name for name in needed if name not in names]:
-        sentence = f"The prompt lacks ${missing[0]}, without which the judge does not see it."
+        sentence = f"The prompt lacks the placeholder ${missing[0]}; the judge does not see this part otherwise."
         raise BadTemplate(sentence, Fault.MISSING, missing[0], known, needed)
     pieces = MESSAGE_LINE.split(template)
     if len(pieces) < 3 or pieces[0].strip():
-        raise BadTemplate("The prompt must begin with a line '@@ system' or '@@ user'.", Fault.BEGINNING)
+        raise BadTemplate("The prompt must start with a line '@@ system' or '@@ user'.", Fault.BEGINNING)
     return tuple((role, Template(text)) for role, text in zip(pieces[1::2], pieces[2::2], strict=True))
 
 

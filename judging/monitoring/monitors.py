@@ -1,4 +1,4 @@
-"""The life of a watch: a frozen set of tasks that a judge answers again and again. Rows say when it is due."""
+"""The life cycle of a drift monitor: a fixed set of tasks that a judge answers repeatedly. Rows store when it is due."""
 
 import random
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ OPEN = (JudgeRun.Status.PLANNED, JudgeRun.Status.RUNNING)
 
 
 class WatchRefused(ValueError):
-    """The watch cannot be made or started so; the sentence says what to do."""
+    """The monitor cannot be created or started; the sentence says what to do."""
 
 
 def create_watch(
@@ -41,7 +41,7 @@ def create_watch(
     budget_money: Decimal | None = None,
     user: User | None = None,
 ) -> Watch:
-    """A watch over `size` tasks drawn from those of the study that the judge can answer, first those that people rated.
+    """Create a monitor over `size` tasks drawn from those of the study that the judge can answer, rated tasks first.
 
     The first round is due at once. Raises WatchRefused.
     """
@@ -74,7 +74,7 @@ def create_watch(
 
 
 def gold_set(judge: Judge, study: Study, size: int, seed: int) -> list[int]:
-    """Pks of the tasks a watch freezes, ascending: people's tasks before others, drawn by the seed. Raises WatchRefused."""
+    """Return the pks of the monitor's tasks, ascending: rated tasks first, drawn with the seed. Raises WatchRefused."""
     kind = METHODS[judge.method].task_kind
     tasks = Task.objects.filter(study=study, kind=kind, gold__isnull=True).order_by("pk")
     pks = list(tasks.values_list("pk", flat=True))
@@ -105,9 +105,10 @@ def due(clock: Clock) -> list[Watch]:
 
 
 def start_due(watch: Watch, *, clock: Clock) -> JudgeRun | None:
-    """The round that is due, started; None where another worker was quicker or the last round is still going on.
+    """Start the round that is due; None if another worker was faster or the last round is still running.
 
-    What was missed while nothing ran is not made up for: the next round comes a whole pause from now.
+    Rounds that were missed while nothing was running are not made up for: the next round is due one full interval from
+    now.
     """
     taken = Watch.objects.filter(pk=watch.pk, active=True, next_at=watch.next_at).update(
         next_at=clock() + timedelta(hours=watch.every_hours)
@@ -118,7 +119,7 @@ def start_due(watch: Watch, *, clock: Clock) -> JudgeRun | None:
 
 
 def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> JudgeRun:
-    """Every task asked anew, nothing taken from stored replies. Raises WatchRefused while a round goes on."""
+    """Ask every task again without stored replies. Raises WatchRefused while a round is running."""
     with transaction.atomic():
         Watch.objects.select_for_update().get(pk=watch.pk)
         if watch.rounds.filter(status__in=OPEN).exists():
@@ -142,7 +143,7 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
 
 
 def _settings(judge: Judge) -> dict[str, Any]:
-    """A run's settings; a panel is asked as it was made."""
+    """Return the settings of a run; a panel keeps its own."""
     asked = judge.parameters if "jurors" in judge.parameters else {}
     return {
         "attempts": ATTEMPTS,
@@ -158,9 +159,10 @@ def _settings(judge: Judge) -> dict[str, Any]:
 
 
 def _items(run: JudgeRun, tasks: Sequence[int]) -> list[PlannedItem]:
-    """Answers are repeats after all that the judges gave before, so that no result takes them for first answers.
+    """Number the answers as repeats after all earlier answers of the judges, so that no result takes them for first
+    answers.
 
-    A pair is shown in the same order in every round, so that a round differs in nothing but its time.
+    A pair is shown in the same order in every round, so that rounds differ only in time.
     """
     settings = run.manifest["settings"]
     orders, repeats = 2 if settings["both_orders"] else 1, settings["repeats"]
@@ -187,7 +189,9 @@ def _items(run: JudgeRun, tasks: Sequence[int]) -> list[PlannedItem]:
 
 
 def _next_repeat(jurors: Sequence[int], tasks: Sequence[int], orders: int) -> int:
-    """The first number that no answer and no planned item of these judges has; 1 at least, a multiple of `orders`."""
+    """Return the first number that no answer and no planned item of these judges has: at least 1, a multiple of
+    `orders`.
+    """
     raters = Judge.objects.filter(pk__in=jurors).values("rater")
     given = Assignment.objects.filter(rater__in=raters, task__in=tasks).aggregate(last=Max("repeat"))["last"]
     judges = Judge.objects.filter(pk__in=jurors)
@@ -200,7 +204,7 @@ def _next_repeat(jurors: Sequence[int], tasks: Sequence[int], orders: int) -> in
 
 
 def set_active(watch: Watch, active: bool, *, clock: Clock, user: User | None = None) -> None:
-    """Pause, or go on: then a round that is overdue comes at once."""
+    """Pause or resume; after resuming, an overdue round is due at once."""
     changed = Watch.objects.filter(pk=watch.pk).exclude(active=active).update(active=active)
     watch.refresh_from_db()
     if changed:
@@ -210,7 +214,7 @@ def set_active(watch: Watch, active: bool, *, clock: Clock, user: User | None = 
 def change_terms(
     watch: Watch, *, every_hours: int, budget_money: Decimal | None, clock: Clock, user: User | None = None
 ) -> None:
-    """Another pause between rounds and another budget of each; the tasks stay. A shorter pause begins now."""
+    """Change the interval and the budget of later rounds; the tasks stay. A shorter interval takes effect now."""
     before = {"every_hours": watch.every_hours, "budget_money": str(watch.budget_money)}
     watch.every_hours, watch.budget_money = every_hours, budget_money
     watch.next_at = min(watch.next_at, clock() + timedelta(hours=every_hours))
@@ -232,7 +236,7 @@ def _log(watch: Watch, verb: str, user: User | None, after: dict[str, Any]) -> N
 
 
 def log_flag(watch: Watch, run: JudgeRun, found: dict[str, Any]) -> None:
-    """The event that a round stands off; once a round."""
+    """Record the event of a flagged round, once per round."""
     known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
     if not any((event.after or {}).get("run") == run.public_id for event in known):
         _log(watch, "flagged", None, {"run": run.public_id, **found})

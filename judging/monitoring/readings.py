@@ -1,4 +1,4 @@
-"""What the rounds of a watch say: each round's scores, and how it differs from the first."""
+"""The results of a monitor's rounds: each round's scores, and how it differs from the first."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,11 @@ Answers = Mapping[tuple[int, str], tuple[float, str]]
 
 @dataclass(frozen=True)
 class Round:
-    """`level` is the mean score, 0 to 1 of the scale; `alike` and `people` the shares of answers that are the first
-    round's and people's majority. `changes` are the tests of this look; None where there is too little. `silent`: half of
-    the tasks that the first round answered, or more, got no usable answer, so that the tests say little or nothing.
+    """`level` is the mean score, 0 to 1 of the scale; `alike` and `people` are the shares of answers that match the
+    first round and the majority of people.
+
+    `changes` are the tests of this check, None if there are too few data. `silent`: half or more of the tasks that the
+    first round answered got no usable answer, so that the tests say little or nothing.
     """
 
     run: JudgeRun
@@ -45,7 +47,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Readings:
-    """Rounds in their order, the finished ones numbered from 1; `people` tells whether people rated any of the tasks."""
+    """Rounds in their order, the finished ones numbered from 1; `people` says whether people rated any of the tasks."""
 
     rounds: tuple[Round, ...]
     others: tuple[JudgeRun, ...]
@@ -120,7 +122,7 @@ def _round(
 
 
 def _half_lost(before: Mapping[int, float], now: Mapping[int, float]) -> bool:
-    """Whether half of the tasks or more that had a score have none any more."""
+    """Whether at least half of the tasks that had a score have none any more."""
     return bool(before) and 2 * len(before.keys() & now.keys()) <= len(before)
 
 
@@ -133,7 +135,7 @@ def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> Signi
 
 
 def _answers(run: JudgeRun) -> Answers:
-    """A judge's answers of a round; a panel's are what its parts come to."""
+    """Return the answers of a judge in a round; for a panel, its combined answers."""
     if is_panel(run):
         return _panel_answers(run)
     rows = (
@@ -175,7 +177,7 @@ def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tupl
 
 
 def _scores(given: Answers, ends: Mapping[tuple[int, str], tuple[float, float]]) -> dict[int, float]:
-    """By task, the mean of its answers as shares of their scales."""
+    """Return, by task, the mean of its answers as shares of their scales."""
     shares: dict[int, list[float]] = defaultdict(list)
     for (task, key), (value, _level_key) in given.items():
         if (task, key) in ends:
@@ -185,7 +187,9 @@ def _scores(given: Answers, ends: Mapping[tuple[int, str], tuple[float, float]])
 
 
 def _same(given: Answers, other: Answers) -> dict[int, float]:
-    """By task, the share of its answers that are the other's; of a value with several levels the level counts."""
+    """Return, by task, the share of its answers that equal the other's; for a value with several levels, the level
+    counts.
+    """
     shares: dict[int, list[float]] = defaultdict(list)
     for place in given.keys() & other.keys():
         (value, level), (theirs, their_level) = given[place], other[place]
@@ -195,7 +199,9 @@ def _same(given: Answers, other: Answers) -> dict[int, float]:
 
 
 def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
-    """What most people, or a key, said of each task's responses, wherever; where most is several, there is none."""
+    """Return the majority answer of people (or of a key) for each task's responses, in any study; none if there is a
+    tie.
+    """
     tasks = {
         (first, second): pk
         for pk, first, second in Task.objects.filter(pk__in=watch.tasks).values_list(
@@ -236,7 +242,7 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
 
 
 def look_at(run: JudgeRun) -> bool:
-    """Writes into a finished round's manifest what it comes to, and an event where it is flagged; whether it is."""
+    """Write a finished round's results into its manifest, with an event if it is flagged; return whether it is."""
     watch = run.watch
     if watch is None or run.status != JudgeRun.Status.FINISHED:
         return False
@@ -258,7 +264,7 @@ def look_at(run: JudgeRun) -> bool:
 
 
 def unlooked() -> list[JudgeRun]:
-    """Finished rounds that nobody has looked at."""
+    """Return the finished rounds that have not been evaluated."""
     finished = JudgeRun.objects.filter(watch__isnull=False, status=JudgeRun.Status.FINISHED)
     return list(
         finished.exclude(manifest__has_key="watch").select_related("watch__judge", "watch__study").order_by("pk")

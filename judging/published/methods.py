@@ -30,11 +30,11 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
     ours = _ours(study, report, published["methods"])
     names = {row.key: row.name for row in Category.objects.filter(benchmark=study.benchmark)}
     columns = [
-        Column(gettext("Printed as")),
-        Column(gettext("Here")),
-        Column(gettext("All, printed"), 1),
-        Column(gettext("All, here"), 1),
-        Column(gettext("Tasks here"), 0),
+        Column(gettext("Name in the paper")),
+        Column(gettext("Name here")),
+        Column(gettext("Overall (paper)"), 1),
+        Column(gettext("Overall (here)"), 1),
+        Column(gettext("Tasks (here)"), 0),
         *(Column(names.get(key, key), 1) for key in table["columns"][:-1]),
     ]
     rows = []
@@ -44,13 +44,14 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
         rows.append([printed_name, name, values[-1], *here, *values[:-1]])
     return Block(
         "printed",
-        gettext("As the benchmark's paper printed it"),
+        gettext("Published table of the benchmark"),
         table=Table(columns, rows, caption=localized(table["title"])),
         notes=[
             gettext(
-                "The columns of categories hold printed numbers; ours stand in the first table. A judge here is beside a "
-                "printed row where method and model are the same. The paper's composites were chosen and reported on the "
-                "same tasks; here a composite is reported on tasks that had no part in choosing."
+                "The category columns show the published numbers; ours are in the first table. A judge of this "
+                "site is shown next to a published row if both the method and the model are the same. The paper's "
+                "composites were chosen and reported on the same tasks; here, a composite is reported on tasks "
+                "that were not used to choose it."
             ),
             *table_notes(published, TABLE),
             gettext("Source: %(source)s.") % {"source": table_source(published, TABLE)},

@@ -87,7 +87,7 @@ def _hellobench(board: Leaderboard, published: Published, printed_of: Mapping[st
     )
     fit = board.weighting.fit
     as_printed = board.weighting.name == PUBLISHED or (fit is not None and fit.kind == Fit.Kind.PUBLISHED)
-    told = gettext("The paper used its published weights; choose them above to compare like with like.")
+    told = gettext("The paper used its published weights. Choose them above for a like-for-like comparison.")
     return Quantities("table_2", columns, () if as_printed else (told,))
 
 
@@ -144,7 +144,7 @@ def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapp
     columns = [
         Quantity(
             "reward_mix",
-            gettext("Mix of the three"),
+            gettext("Mean of the three"),
             mixes,
             1,
             frozenset().union(*few.values()),
@@ -162,7 +162,7 @@ def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapp
         )
         for column, pk in baselines.items()
     ]
-    told = gettext("The paper's rewards have no length margin; take K away to compare like with like.")
+    told = gettext("The paper's rewards have no length margin. Clear K for a like-for-like comparison.")
     return Quantities("table_2", columns, () if board.query.margin is None else (told,))
 
 
@@ -293,8 +293,8 @@ def _judge_and_people(
     whole = table["instructions"] * each
     columns: list[Quantity] = []
     for who, entries, heads in (
-        ("judge", board.entries, (gettext("by the judge"), gettext("rank by the judge"))),
-        ("people", board.people, (gettext("by people"), gettext("rank by people"))),
+        ("judge", board.entries, (gettext("judge's score"), gettext("judge's rank"))),
+        ("people", board.people, (gettext("people's score"), gettext("people's rank"))),
     ):
         ours = score(board, entries) if entries is not None else {}
         few = judged_in_part(counts_by_model(entries, board.model_names), whole) if entries is not None else frozenset()

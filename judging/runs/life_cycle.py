@@ -1,4 +1,4 @@
-"""The life of a run: started, paused, resumed, cancelled, failed, finished; and how far it is."""
+"""The life cycle of a run: started, paused, resumed, cancelled, failed, finished; and its progress."""
 
 import time
 from dataclasses import dataclass
@@ -52,9 +52,9 @@ A_MINUTE = timedelta(seconds=60)
 
 
 def start_run(run: JudgeRun, *, clock: Clock, user: User | None = None) -> None:
-    """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled.
+    """Start or resume a run; its verdicts so far are kept. Raises NotPossible if it is finished or cancelled.
 
-    What a run that is still being prepared is made of is noted once it has all its items.
+    The manifest of a run that is still being prepared is written once it has all its items.
     """
     # Before what a killed worker had set aside comes free.
     keep_left(run)
@@ -67,9 +67,9 @@ def keep_left(run: JudgeRun) -> None:
 
 
 def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:
-    """Puts the unscored items back in line and a finished run where it can be resumed; how many.
+    """Queue the unscored items again, and make a finished run resumable; return their number.
 
-    Their replies stay, and what they cost stays counted. Raises NotPossible where the run was cancelled.
+    Their replies stay, and their cost stays counted. Raises NotPossible if the run was cancelled.
     """
     last = Reply.objects.filter(item=OuterRef("pk")).order_by("-attempt").values("attempt")[:1]
     unscored = run.items.filter(status=PlannedItem.Status.UNSCORED)
@@ -77,9 +77,9 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> 
 
 
 def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
-    """Finishes a running run with no item waiting: derives what its parts come to, and completes its manifest.
+    """Finish a running run without waiting items: combine its verdicts and complete its manifest.
 
-    A run whose judge fell for a planted text fails instead.
+    If its judge believed a canary text, the run fails instead.
     """
     if run.preparing or not all_settled(run):
         return False
@@ -95,13 +95,13 @@ def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
 
 
 def nobody_works(run: JudgeRun, *, clock: Clock) -> bool:
-    """A running run of which no worker holds anything, some time after it was started."""
+    """Whether no worker holds anything of a running run some time after its start."""
     return run_states.nobody_works(run, clock=clock) and not somebody_prepares(run, clock)
 
 
 @dataclass(frozen=True)
 class Progress(RunProgress):
-    """reasons are (words, how often), most frequent first. `last_minute` counts the replies of the last 60 seconds."""
+    """`reasons` are (reason, count), most frequent first. `last_minute` counts the replies of the last 60 seconds."""
 
     scored: int
     unscored: int
@@ -161,16 +161,16 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
 
 # What a reason's first word means to a reader; marked here for translation, translated where it is shown.
 REASON_TEXTS = {
-    "prose": gettext_noop("Prose instead of an answer"),
-    "empty": gettext_noop("An empty answer"),
-    "unreadable": gettext_noop("Unreadable answer"),
-    "cut_off": gettext_noop("Cut off before the end"),
-    "missing_item": gettext_noop("A question left out"),
-    "doubled_item": gettext_noop("A question answered twice"),
-    "unknown_item": gettext_noop("An answer to no question"),
-    "off_scale": gettext_noop("A score off the scale"),
-    "refused": gettext_noop("The model declined"),
+    "prose": gettext_noop("Prose instead of a structured answer"),
+    "empty": gettext_noop("Empty answer"),
+    "unreadable": gettext_noop("Answer that could not be parsed"),
+    "cut_off": gettext_noop("Answer cut off"),
+    "missing_item": gettext_noop("Unanswered question"),
+    "doubled_item": gettext_noop("Question answered twice"),
+    "unknown_item": gettext_noop("Answer to a question that was not asked"),
+    "off_scale": gettext_noop("Score outside the scale"),
+    "refused": gettext_noop("Model declined to answer"),
     "too_long": gettext_noop("Longer than the model's context"),
-    "no_text": gettext_noop("The response has no text"),
-    "endpoint": gettext_noop("The endpoint failed"),
+    "no_text": gettext_noop("Response without text"),
+    "endpoint": gettext_noop("Endpoint error"),
 }

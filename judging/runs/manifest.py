@@ -1,4 +1,4 @@
-"""What a run was made of: code, prompt, parameters, data, library versions; and what came of it."""
+"""The manifest of a run: code, prompt, parameters, data, library versions and results."""
 
 import hashlib
 from typing import Any
@@ -36,7 +36,7 @@ def planned_data_hash(run: JudgeRun) -> str:
 
 
 def manifest_at_start(run: JudgeRun) -> dict[str, Any]:
-    """What is asked for. Temperature 0 on a batching server need not repeat: this is the asking, not the getting."""
+    """The requested parameters. Even temperature 0 need not give the same reply twice on a batching server."""
     judge = run.judge
     jurors = jurors_of(run)
     return {
@@ -58,7 +58,7 @@ def manifest_at_start(run: JudgeRun) -> dict[str, Any]:
 
 
 def _asked_of(judge: Judge) -> dict[str, Any]:
-    """Which model is asked where, with which prompt; a plain rule has neither."""
+    """The model, endpoint and prompt of each judge; a plain rule has neither model nor prompt."""
     model = judge.language_model
     endpoint = model.endpoint if model else None
     return {

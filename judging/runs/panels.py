@@ -13,21 +13,21 @@ LONGEST_LABEL = 200
 
 
 class PanelRefused(ValueError):
-    """These judges cannot decide together; the sentence says why."""
+    """These judges cannot form a panel; the sentence says why."""
 
 
 def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -> Judge:
-    """The panel of these judges, combined so: the one there is, or a new one with its own rater.
+    """Return the panel of these judges, an existing or a new one with its own rater.
 
-    Raises PanelRefused where the judges answer different things, one sits twice, or one of several is a rule.
+    Raises PanelRefused if the judges answer different criteria, one is given twice, or one of several is a rule.
     """
     first = jurors[0]
     if len({juror.pk for juror in jurors}) != len(jurors):
-        raise PanelRefused(f"Judge {first} sits in this jury twice; name each model once.")
+        raise PanelRefused(f"Judge {first} is in this panel twice; give each model once.")
     if len({(METHODS[juror.method].role, METHODS[juror.method].task_kind) for juror in jurors}) != 1:
-        raise PanelRefused("The judges of one jury must answer the same criteria, by methods of one kind.")
+        raise PanelRefused("The judges of a panel must answer the same criteria with methods of the same kind.")
     if len(jurors) > 1 and (rule := next((one for one in jurors if needs_no_call(one.method)), None)):
-        raise PanelRefused(f"Judge {rule} is a rule, which decides alone; leave it out of the jury.")
+        raise PanelRefused(f"Judge {rule} is a rule and cannot be part of a panel; use it alone.")
     parameters = {
         "jurors": [juror.pk for juror in jurors],
         "both_orders": both_orders,
@@ -58,7 +58,7 @@ def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How)
 
 
 def _label(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -> str:
-    """'a + b (majority), both orders, 3 times'."""
+    """Return a name such as 'a + b (majority), both orders, 3 times'."""
     names = " + ".join(juror.rater.label for juror in jurors)
     parts = [f"{names} ({how})" if len(jurors) > 1 else names]
     if both_orders:

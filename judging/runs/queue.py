@@ -1,6 +1,6 @@
-"""What one worker has in hand of a run: which questions to send next, and what to do with what came back.
+"""The work queue of one worker in a run: which questions to send next, and what to do with the replies.
 
-Everything here touches the database and knows nothing of event loops. One judge's items: a jury has a worklist each.
+Everything here uses the database and knows nothing of event loops. Each judge of a panel has a queue of its own.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -74,7 +74,9 @@ class Worklist:
         self.journal = Journal(self.run.public_id, self.worker)
 
     def next_questions(self, count: int) -> tuple[list[Asked], bool]:
-        """At most `count` calls to make, and whether there may be more; what needs no call is settled here."""
+        """Return at most `count` calls to send, and whether there may be more; items that need no call are settled
+        here.
+        """
         if self.purse.lowered:
             if self.held:
                 return [], True
@@ -95,7 +97,7 @@ class Worklist:
         return found, len(pks) == count
 
     def take(self, outcomes: Sequence[Outcome[int, ChatReply]]) -> list[Asked]:
-        """Stores what came back, in one transaction; the calls to make again because a reply was unusable."""
+        """Store the replies in one transaction; return the calls to send again because a reply was unusable."""
         again: list[Held] = []
         with transaction.atomic():
             for outcome in outcomes:
@@ -118,7 +120,7 @@ class Worklist:
         return found
 
     def keep(self, key: int, reply: ChatReply) -> None:
-        """The reply is safe from now on, should this process be killed before `take` has stored it."""
+        """Save the reply in the write-ahead log, in case this process is killed before `take` has stored it."""
         asked = self.held[key].asked
         assert asked is not None
         try:
@@ -135,18 +137,18 @@ class Worklist:
 
     @property
     def in_hand(self) -> Spend:
-        """The most that all calls in hand can cost."""
+        """Return the maximum cost of all calls in flight."""
         return sum((held.asked.reserve for held in self.held.values() if held.asked), NOTHING)
 
     def begin_again(self) -> bool:
-        """Whether the budget has room for the dearest of the calls that were withheld; then it is set aside."""
+        """Whether the budget has room for the most expensive of the withheld calls; if so, reserve it."""
         if not self.purse.reopen(self.refused):
             return False
         self.refused = NOTHING
         return True
 
     def settle_failures(self) -> None:
-        """Nothing is left to ask: what failed is unscored where others were answered, else the endpoint is down."""
+        """Nothing is left to ask: failed items are unscored if others were answered, else the endpoint is down."""
         with transaction.atomic():
             last = self.held[self.failing[-1]] if self.failing else None
             if last is not None and not (last.refused or self.answered or self.gave_up):
@@ -159,7 +161,7 @@ class Worklist:
         self.purse.renew()
 
     def leave(self) -> None:
-        """Gives back whatever is still in hand, of the items and of the budget; what is not stored stays in files."""
+        """Release all items and reservations still held; unsaved replies stay in the write-ahead log."""
         try:
             self._drop(list(self.held))
             self.purse.close()
@@ -168,7 +170,7 @@ class Worklist:
             self.journal.close()
 
     def others_are_busy(self) -> bool:
-        """Whether items wait that another worker holds, or held until now."""
+        """Whether items wait that another worker holds, or has held until now."""
         waiting = self.run.items.filter(status=PlannedItem.Status.WAITING, juror=self.juror)
         return waiting.exclude(leased_by=self.worker).exists()
 
@@ -187,7 +189,7 @@ class Worklist:
         self.purse.tell(traffic)
 
     def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
-        """The item with its conversation; None where it could be closed without a call."""
+        """Return the item with its conversation; None if it was closed without a call."""
         question = shown(item, self.questions.about(item.task))
         lack = unanswerable(self.asked_judge.method, question)
         if lack is None and not item.canary and not all(text.strip() for text in question.responses):
@@ -205,7 +207,7 @@ class Worklist:
         return begun
 
     def _ask(self, waiting: Sequence[Held]) -> list[Asked]:
-        """The next calls for these items, without those that stored replies settle."""
+        """Return the next calls for these items, except those settled by stored replies."""
         found: list[Asked] = []
         while waiting:
             for held in waiting:
@@ -232,7 +234,7 @@ class Worklist:
         return True
 
     def _known_replies(self, waiting: Sequence[Held]) -> dict[str, Reply]:
-        """By hash, stored replies to the same questions, of items that they led to a verdict."""
+        """Return, by hash, stored replies to the same questions that led to a verdict."""
         if not self.settings.get("reuse", True):
             return {}
         wanted = {held.asked.request_hash for held in waiting if held.asked is not None}
@@ -267,7 +269,9 @@ class Worklist:
         return [held]
 
     def _settled(self, held: Held, reply: ChatReply) -> bool:
-        """Whether the reply closes the item: by a verdict, or as the last of the attempts. Else the model is told."""
+        """Whether the reply closes the item, by a verdict or as its last attempt; otherwise the model is told what is
+        wrong.
+        """
         held.replies += 1
         match self.way.parse(held, reply):
             case Verdict() as verdict:
@@ -297,7 +301,7 @@ class Worklist:
         held.attempts += 1
 
     def _failed(self, held: Held, error: CallFailed, fatal: bool) -> list[Held]:
-        """What is to be asked again at once."""
+        """Return the question to ask again at once."""
         self._note(held, error)
         held.refused = error.doubtful
         if fatal:
@@ -319,7 +323,7 @@ class Worklist:
         self.gave_up = self.gave_up or words
 
     def _close_failing(self) -> None:
-        """What failed on the way: given back where the run stops for it, else, and where it was refused, unscored."""
+        """Handle a failed call: release the item if the run stops, else, or if the call was refused, mark it unscored."""
         for pk in self.failing:
             held = self.held.get(pk)
             if held is None:
@@ -332,7 +336,7 @@ class Worklist:
         self.failing.clear()
 
     def _drop(self, pks: Iterable[int]) -> None:
-        """Gives items back, each with what its last attempt met."""
+        """Release items, each with the result of its last attempt."""
         by_error: dict[str, list[int]] = {}
         for pk in pks:
             by_error.setdefault(self.held.pop(pk).last_error, []).append(pk)
@@ -355,5 +359,5 @@ def _as_chat(reply: Reply) -> ChatReply:
 
 
 def _first_turn(messages: Sequence[dict[str, str]]) -> int:
-    """How many messages stand before the judge's first answer."""
+    """Return the number of messages before the judge's first answer."""
     return next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))

@@ -1,4 +1,4 @@
-"""Storing what came back: every reply whole, every verdict exactly once, many of them together."""
+"""Store replies and verdicts: every reply in full, every verdict exactly once, many of them together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,13 +43,13 @@ NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLU
 
 
 def cost_of(reply: ChatReply, prices: Prices) -> Decimal:
-    """What the reply says of itself, where its calls went to several endpoints, else what its tokens cost."""
+    """Return the cost that the reply states if its calls went to several endpoints, else the cost of its tokens."""
     told: Decimal | None = getattr(reply, "cost", None)
     return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
 
 
 def reply_row(item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt: int, cost: Decimal) -> Reply:
-    """One attempt that brought a text, not yet stored."""
+    """Build the unsaved row of an attempt that brought a text."""
     return Reply(
         item=item,
         attempt=attempt,
@@ -65,7 +65,7 @@ def reply_row(item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt
 
 
 def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices) -> Reply:
-    """One attempt that brought none, not yet stored; the endpoint's words are kept, and what it cost all the same."""
+    """Build the unsaved row of an attempt without a text; the endpoint's words and the cost are kept."""
     words = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
     if error.came is None:
         return Reply(item=item, attempt=attempt, request_hash=request_hash, error=words)
@@ -76,7 +76,7 @@ def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, atte
 
 
 def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:
-    """The same question was answered before: its text again, at no cost; not yet stored."""
+    """Build an unsaved copy of a stored reply to the same question, at no cost."""
     return Reply(
         item=item,
         attempt=attempt,
@@ -90,9 +90,9 @@ def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:
 
 @dataclass
 class Ledger:
-    """Replies and verdicts that are to be written together; `write` is called inside a transaction.
+    """Replies and verdicts to write together; `write` is called inside a transaction.
 
-    Safe to write twice and from two workers: the unique constraints decide, and the first answer stays.
+    Writing twice or from two workers is safe: unique constraints decide, and the first answer stays.
     """
 
     rater: Rater
@@ -119,7 +119,7 @@ class Ledger:
                 self._store_unscored(item, said)
 
     def answered_already(self, items: Sequence[PlannedItem]) -> set[int]:
-        """Closes the items whose question the judge has answered, in this run or another; their pks."""
+        """Close the items whose question the judge has answered, in this run or another; return their pks."""
         pks = {(one.task_id, one.repeat) for one in items}
         known = self._assignments(items).filter(status__in=ANSWERED).values_list("task_id", "repeat")
         there = pks & set(known)
@@ -151,7 +151,7 @@ class Ledger:
         self._close(items)
 
     def _insert(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
-        """By prepared statements: this is what decides how many replies a worker can take in a second."""
+        """Write with prepared statements, since this limits the number of replies per second of a worker."""
         now = self.clock()
         NEW_ASSIGNMENTS.insert(
             [
@@ -184,7 +184,7 @@ class Ledger:
         )
 
     def _store_late(self, item: PlannedItem, said: Verdict) -> None:
-        """One verdict where an assignment stands already, or came between: an answer that is there stays."""
+        """Write one verdict if an assignment exists already or was added meanwhile; an existing answer stays."""
         try:
             with transaction.atomic():
                 assignment = self._assignment_of(item)
@@ -206,7 +206,7 @@ class Ledger:
             return
 
     def _store_unscored(self, item: PlannedItem, unscored: Unscored) -> None:
-        """No usable verdict: counted and shown, never turned into a score. An answer that exists stays."""
+        """Record an unusable verdict: counted and shown, never turned into a score. An existing answer stays."""
         reason = storable(unscored.reason)
         assignment = self._assignment_of(item)
         if assignment.status in ANSWERED:
@@ -228,7 +228,7 @@ class Ledger:
         return Assignment.objects.select_for_update().get(pk=assignment.pk)
 
     def _close(self, items: Sequence[PlannedItem]) -> None:
-        """Scored, with the judge's assignment: one statement for all of them."""
+        """Mark all of them as scored, with the judge's assignments, in one statement."""
         mine = Assignment.objects.filter(
             task_id=OuterRef("task_id"), rater=self.rater, repeat=OuterRef("repeat")
         ).values("pk")[:1]
@@ -237,7 +237,7 @@ class Ledger:
         )
 
     def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str]:
-        """Criterion, value, level, reason."""
+        """A criterion, its value, level and reason."""
         criterion = self._criterion(item, answer.key)
         level = getattr(answer, "level", "") or self._level(criterion, answer.value)
         return criterion.pk, answer.value, level, storable(answer.reason)
@@ -258,7 +258,7 @@ class Ledger:
 
 
 def _status_of(item: PlannedItem) -> str:
-    """A planted text's answer counts nowhere."""
+    """Record the verdict on a canary text, which counts nowhere."""
     return Assignment.Status.CHECKED if item.canary else Assignment.Status.SUBMITTED
 
 
@@ -267,7 +267,7 @@ def _conditions_of(item: PlannedItem) -> dict[str, object]:
 
 
 def shown_first_of(item: PlannedItem) -> str:
-    """'' for what is not a pair."""
+    """'' for everything but pairs."""
     return item.shown_first if item.task.response_b_id else ""
 
 
@@ -284,7 +284,7 @@ def _store_replies(replies: Sequence[Reply]) -> None:
 
 
 def store_reply(reply: Reply) -> None:
-    """Under its own number of attempt, or the next one that is free."""
+    """Store under its own attempt number, or under the next free one."""
     PlannedItem.objects.select_for_update().get(pk=reply.item_id)
     taken = set(Reply.objects.filter(item=reply.item_id).values_list("attempt", flat=True))
     while reply.attempt in taken:

@@ -1,4 +1,4 @@
-"""What a run has cost so far, counted from its replies; what was reused cost nothing."""
+"""The cost of a run so far, counted from its replies; reused replies cost nothing."""
 
 from decimal import Decimal
 
@@ -12,6 +12,6 @@ PAID = Sum("calls", filter=Q(reused_from=None), default=0)
 
 
 def spent_of(run: JudgeRun) -> Spend:
-    """Every attempt that was sent counts as a call, also one that failed."""
+    """Every attempt that was sent counts as a call, including failed ones."""
     sums = sums_of(Reply.objects.filter(item__run=run), written="output_tokens", calls=PAID)
     return Spend(sums["calls"], sums["read"] + sums["written"], Decimal(sums["money"]))

@@ -1,6 +1,6 @@
-"""Works through a run: leases items, asks the judge, stores what comes. The same in a command and in Celery.
+"""Work through a run: lease items, ask the judge, store the replies. The same for a command and for Celery.
 
-The calls live in an event loop; everything that touches the database runs in the thread that called `work_on`.
+The calls run in an event loop; everything that uses the database runs in the thread that called `work_on`.
 """
 
 import functools
@@ -42,10 +42,10 @@ __all__ = ["Shift", "work_on"]
 def work_on(
     run: JudgeRun, *, shift: Shift = PLAIN_SHIFT, clock: Clock = timezone.now, chat_for: ChatMaker = open_chat
 ) -> JudgeRun:
-    """Asks what is outstanding in a running run; the run as it stands afterwards.
+    """Ask the open questions of a running run; return the run as it is afterwards.
 
-    Returns when nothing is left to do, the run was paused or cancelled, the budget is reached, the endpoint
-    refuses or stays away, or the shift is over. Nothing that was answered is lost at any point.
+    Returns when nothing is left to do, the run was paused or cancelled, the budget is reached, the endpoint refuses or
+    stays unavailable, or the shift is over. No answer is lost at any point.
     """
     run = _read(run)
     if run.status == JudgeRun.Status.RUNNING:
@@ -69,7 +69,7 @@ def _read(run: JudgeRun) -> JudgeRun:
 
 
 def prepared(run: JudgeRun, shift: Shift, clock: Clock) -> bool:
-    """Whether the run can be asked about: makes what its plan lacks; an interrupted run is paused."""
+    """Whether the run can be asked about: complete its plan; an interrupted run is paused."""
     if prepare(run, shift=shift, clock=clock):
         return True
     if shift.interrupted():
@@ -79,9 +79,9 @@ def prepared(run: JudgeRun, shift: Shift, clock: Clock) -> bool:
 
 
 async def _work(run: JudgeRun, shift: Shift, clock: Clock, chat_for: ChatMaker) -> bool:
-    """One station a juror, all at once; what stops one of them for good stops the run.
+    """Run the judges of a panel concurrently; what stops one of them for good stops the run.
 
-    Whether to go on at once, on the terms that an endpoint has been given meanwhile.
+    Return whether to continue at once on the new terms of an endpoint.
     """
     worklists: list[Worklist] = []
     try:
@@ -124,7 +124,7 @@ def _station(worklist: Worklist, shift: Shift, slots: Slots) -> Station[Asked, R
 
 
 def _close(run: JudgeRun, stations: Sequence[Station[Asked, Reply]], shift: Shift, clock: Clock) -> None:
-    """Leaves the run in the state that says why work ended."""
+    """Leave the run in the state that says why work ended."""
     gave_up = [station.worklist.gave_up for station in stations if station.worklist.gave_up]
     run.refresh_from_db()
     if run.status != JudgeRun.Status.RUNNING:

@@ -1,6 +1,6 @@
 """Scores as the other four benchmarks define them, from their verdicts. PURE; HelloBench's are in scoring.py.
 
-A verdict that could not be used is left out by the caller and counted there; nothing here stands for one.
+The caller excludes and counts verdicts that could not be used; they have no value here.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,11 +21,11 @@ ROUNDING = 1e-12
 
 
 class NothingScored(NoStatistic):
-    """There is no usable verdict to compute a score from."""
+    """There is no usable verdict from which to compute a score."""
 
 
 class NotOnScale(NoStatistic):
-    """A value that the benchmark's scale does not have; the sentence says which there are."""
+    """A value that is not on the benchmark's scale; the sentence lists the valid values."""
 
 
 @dataclass(frozen=True)

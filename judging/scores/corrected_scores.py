@@ -21,7 +21,7 @@ from judging.scores.points import PointsRule
 
 @dataclass(frozen=True)
 class Entries:
-    """One entry a scored response, arrays (n,): a column's score is sum(top)/sum(under)."""
+    """One entry per scored response, arrays (n,): a column's score is sum(top)/sum(under)."""
 
     column: IntArray
     instruction: IntArray
@@ -34,9 +34,11 @@ class Entries:
 
 @dataclass(frozen=True)
 class Corrected:
-    """Ends as `interval_kind` says; `power` 0..1 is the judge's weight; n responses people scored.
+    """Interval ends as `interval_kind` says; `power` 0..1 is the judge's weight; n is the number of responses that
+    people scored.
 
-    `effective_n` is how many people's scores alone would be as precise. `people` is their own score of those responses.
+    `effective_n` is the effective sample size: the number of people's scores that alone would be as precise. `people`
+    is their own score of those responses.
     """
 
     value: float
@@ -96,7 +98,7 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
 
 
 def _helps(judge_only: Entries, wanted: IntArray, rule: PointsRule) -> bool:
-    """Whether the error of the judge's own mean can be told: from one instruction alone it looks like none."""
+    """Whether the error of the judge's own mean can be estimated; one instruction alone shows none."""
     parts = [judge_only.instruction]
     if not rule.pooled:
         parts = [judge_only.instruction[judge_only.column == column] for column in wanted]

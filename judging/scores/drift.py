@@ -1,8 +1,8 @@
-"""Whether a judge that answers the same tasks again has changed. PURE.
+"""Test whether a judge that answers the same tasks again has changed. PURE.
 
-Each round is compared with the first by a paired t test over whole instructions. Looks come without end, so look k of
-m tests is held to 0.05/(m k (k + 1)): these levels add up to 0.05 however many rounds there will be (Bonferroni with a
-summable series), and a watch whose judge never changes is flagged with a chance of 5 % at most over its whole life.
+Each round is compared with the first by a paired t test over whole instructions. There is no last check, so check k of
+m tests is held to 0.05/(m k (k + 1)): these levels add up to 0.05 over any number of rounds (Bonferroni with a summable
+series), and a judge that never changes is ever flagged with a chance of at most 5 %.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TestName: TypeAlias = Literal["score", "people", "steadiness"]
 
 @dataclass(frozen=True)
 class SignificanceLevel:
-    """A mean with its 95 % ends over whole instructions."""
+    """A mean with its 95 % interval over whole instructions."""
 
     value: float
     low: float
@@ -32,7 +32,7 @@ class SignificanceLevel:
 
 @dataclass(frozen=True)
 class Change:
-    """This round less the reference, paired by task. `reach` is how far off 0 it may be before it counts at `alpha`."""
+    """This round minus the reference, paired by task. `reach` is the distance from 0 at which it counts at `alpha`."""
 
     value: float
     low: float
@@ -49,14 +49,14 @@ class Change:
 
 
 def level_of_look(look: int, tests: int, false_alarms: float = FALSE_ALARMS) -> float:
-    """What one test at look 1, 2, .. may spend; over all looks and tests these sum to `false_alarms`."""
+    """Return the level of one test at check 1, 2, ..; over all checks and tests these sum to `false_alarms`."""
     if look < 1 or tests < 1:
-        raise ValueError("Looks and tests are counted from 1.")
+        raise ValueError("Checks and tests are counted from 1.")
     return false_alarms / (tests * look * (look + 1))
 
 
 def mean_level(values: FloatArray, clusters: Labels) -> SignificanceLevel:
-    """The mean of values (n,). Raises TooFewRatings under two instructions."""
+    """Return the mean of values (n,). Raises TooFewRatings under two instructions."""
     error, k = _clustered_error(values, clusters)
     reach = float(student.ppf(0.975, k - 1)) * error
     mean = float(values.mean())
@@ -72,7 +72,7 @@ def change(
     tests: int,
     false_alarms: float = FALSE_ALARMS,
 ) -> Change:
-    """Of the same tasks in the same order, arrays (n,). Raises TooFewRatings under two instructions."""
+    """Compare the same tasks in the same order, arrays (n,). Raises TooFewRatings under two instructions."""
     gap = np.asarray(now - reference, dtype=np.float64)
     error, k = _clustered_error(gap, clusters)
     value, alpha = float(gap.mean()), level_of_look(look, tests, false_alarms)
@@ -87,7 +87,7 @@ def change(
 
 
 def _clustered_error(values: FloatArray, clusters: Labels) -> tuple[float, int]:
-    """Standard error of the mean over whole clusters, and their number."""
+    """Return the standard error of the mean over whole clusters, and the number of clusters."""
     codes, k = cluster_codes(clusters)
     if k < 2:
         raise TooFewRatings(k, 2, "instructions answered in both rounds")

@@ -1,4 +1,4 @@
-"""How verdicts become a model's score on a leaderboard: each benchmark's own rule. PURE."""
+"""How verdicts become a model's score on a leaderboard: the rule of each benchmark. PURE."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,9 @@ FULFILLED = "fulfilled"
 
 @dataclass(frozen=True)
 class Measure:
-    """`role` is what the judge answers; `low` and `high` the ends of the score; `paired` where two models meet."""
+    """`role` is what the judge answers; `low` and `high` are the ends of the score; `paired` if two models are
+    compared.
+    """
 
     name: str
     role: str

@@ -1,4 +1,4 @@
-"""How far two models' scores on the same instructions are apart, with an interval over whole instructions. PURE."""
+"""The difference between two models' scores on the same instructions, with an interval over whole instructions. PURE."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from judging.scores.points import Interval, PointsRule
 
 @dataclass(frozen=True)
 class Difference:
-    """First model less second, on the score's scale; n instructions, on which `first` and `second` were better."""
+    """First model minus second, on the score's scale; n instructions, on which `first` and `second` were better."""
 
     value: float
     interval: Interval
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """`columns` by code; `p` is two-sided, of turning the signs of whole instructions at random."""
+    """`columns` by code; `p` is two-sided, from flipping the signs of whole instructions at random."""
 
     overall: Difference
     columns: Mapping[int, Difference]
@@ -43,10 +43,11 @@ class PairedDifference:
 def paired_difference(
     column: IntArray, gap: FloatArray, rule: PointsRule, *, draws: int = 1000, seed: int = 0
 ) -> PairedDifference:
-    """From one entry an instruction, arrays (n,): its column and the first model's value less the second's.
+    """Compute the difference from one entry per instruction, arrays (n,): its column and the first value minus the
+    second.
 
-    Overall is the mean of the columns' means, or of all instructions where the rule pools. Raises TooFewRatings without
-    an instruction that both models have.
+    The overall difference is the mean of the columns' means, or of all instructions if the rule pools. Raises
+    TooFewRatings without an instruction that both models have.
     """
     if not gap.size:
         raise TooFewRatings(0, 1, "instructions that both models have")

@@ -44,15 +44,15 @@ HELLOBENCH = PointsRule(PASS_MARK, STRETCH)
 
 
 class NoVerdicts(LookupError):
-    """There is no usable verdict to compute a score from."""
+    """There is no usable verdict from which to compute a score."""
 
 
 class OnlyDiscredited(NoVerdicts):
-    """All verdicts there are come from runs that failed their planted texts."""
+    """All verdicts come from runs that failed their canary texts."""
 
 
 class WithoutWeight(ValueError):
-    """Every applicable item of a response has weight zero or none, so its points are not defined."""
+    """Every applicable item of a response has no weight or weight zero, so its points are undefined."""
 
 
 @dataclass(frozen=True)

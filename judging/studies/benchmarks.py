@@ -81,8 +81,8 @@ def slug_of_benchmark(benchmark: Benchmark, experiment: str) -> str:
 
 def nothing_of(benchmark: Benchmark) -> NothingToJudge:
     return NothingToJudge(
-        f"Benchmark {benchmark.slug} has no response with a text and a rubric; load its responses first, and where the "
-        "benchmark brings no rubric, make a study of it in the browser with questions of your own and judge that."
+        f"Benchmark {benchmark.slug} has no response with both a text and a rubric. Load its responses first; if the "
+        "benchmark has no rubric, create a study of it in the browser with your own questions and judge that study."
     )
 
 
@@ -147,8 +147,9 @@ def choice_in_words(benchmark: Benchmark) -> str:
         return ""
     taken, others = found
     return gettext(
-        "Several rubrics stand equally near here: %(taken)s and %(others)s. %(taken)s is taken, as the newest version or "
-        "the first by its key; to judge by another, make a study that chooses it and judge that."
+        "Several rubrics fit this place equally well: %(taken)s and %(others)s. %(taken)s is used, because it is "
+        "the newest version or comes first by key. To use another rubric, create a study with it and run the judge"
+        " on that study."
     ) % {"taken": taken.name, "others": ", ".join(one.name for one in others)}
 
 

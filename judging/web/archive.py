@@ -45,7 +45,7 @@ def export_file(request: HttpRequest, slug: str) -> FileResponse:
     """The zip itself; 404 for a study so large that only the command makes it."""
     study = study_read_by(cast(User, request.user), slug)
     if Score.objects.filter(assignment__task__study=study).count() > LARGEST:
-        raise Http404(gettext("This study is too large to export from the page; use the command."))
+        raise Http404(gettext("This study is too large to export on this page. Use the command instead."))
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     export_study(study, file)

@@ -152,7 +152,7 @@ def agreement_design(instructions: int):
     return draw
 
 
-# Judge against people: mean human score and judge score of responses, both partly the instruction's.
+# Compare with people: mean human score and judge score of responses, both partly the instruction's.
 
 
 def scored_responses(rng, instructions):

@@ -119,7 +119,7 @@ def test_a_refusal_and_a_repetition_are_pointed_out(lead):
 def test_responses_are_narrowed_down_by_model_and_run(lead):
     run = written(2)
     assert markup(lead.get(url("responses"), {"run": run.public_id})).count("essays-") == 2
-    assert "No response here" in markup(lead.get(url("responses"), {"model": "nobody"}))
+    assert "No responses" in markup(lead.get(url("responses"), {"model": "nobody"}))
 
 
 def endpoint_fields(**more):

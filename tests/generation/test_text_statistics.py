@@ -94,14 +94,14 @@ def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(clien
     place = reverse("judging:text_page", args=["essays"])
     client.force_login(make_user("analyst"))
     page = markup(client.get(place))
-    assert "parrot writes most: 11 words a response on average, 8 to 14" in page
+    assert "parrot writes the most: 11 words per response on average, 8 to 14" in page
     assert page.count('<figure class="chart"') == 3
     assert place in markup(client.get(reverse("generation:benchmark", args=["essays"])))
     table = client.get(place, {"file": "repetition.csv"})
     assert "parrot,0.25" in table.content.decode()
     assert client.get(place, {"file": "overlap.png"}).content[:4] == b"\x89PNG"
     assert client.get(place, {"experiment": "nonsense"}).status_code == 404
-    assert "No response here" in markup(client.get(place, {"experiment": "length-2k"}))
+    assert "No responses" in markup(client.get(place, {"experiment": "length-2k"}))
     client.force_login(make_user("rater"))
     assert client.get(place).status_code == 403
     client.force_login(make_user("lead", make_workspace("elsewhere")))

@@ -38,7 +38,7 @@ def test_a_clear_leader_is_called_one():
     # On every instruction model0 has 75 points, model1 50 and model2 25: no draw of instructions changes a lead.
     board = board_of(lambda instruction, model: 0.75 - 0.25 * model)
     assert opening_of(board).startswith(
-        "model0 leads with an average of 0.0 (0.0 to 0.0), before model1 with −100.0 (−100.0 to −100.0). "
+        "model0 leads with an average of 0.0 (0.0 to 0.0), followed by model1 with −100.0 (−100.0 to −100.0). "
     )
     leads = board.intervals.leads
     assert {board.model_names[pk]: (lead.low, lead.high) for pk, lead in leads.items()} == {
@@ -50,17 +50,15 @@ def test_a_clear_leader_is_called_one():
 def test_even_models_share_the_place_and_none_is_called_the_leader():
     board = board_of(lambda instruction, model: 0.25 if model == 2 else 0.75)
     said = opening_of(board)
-    assert said.startswith("2 models share the first place: model0, model1, each with average 0.0.")
-    assert "leads" not in said and "Next is model2 with −200.0" in said
+    assert said.startswith("2 models share first place: model0, model1, each with average 0.0.")
+    assert "leads" not in said and "model2 is next with −200.0" in said
     assert places(board) == {"model0": 1, "model1": 1, "model2": 3}
 
 
 def test_all_even_models_have_no_next():
     said = opening_of(board_of(lambda instruction, model: 0.5, models=6))
-    assert said.startswith(
-        "6 models share the first place: model0, model1, model2, model3, …, each with average −100.0. "
-    )
-    assert "Next" not in said
+    assert said.startswith("6 models share first place: model0, model1, model2, model3, …, each with average −100.0. ")
+    assert "is next" not in said
 
 
 def test_a_lead_whose_interval_holds_0_is_not_called_a_lead():
@@ -70,7 +68,7 @@ def test_a_lead_whose_interval_holds_0_is_not_called_a_lead():
     assert lead.low < 0 < lead.high
     said = opening_of(board)
     assert said.startswith("No model clearly leads: model0 is first, average −100.0 (−100.0 to −100.0), but model1 ")
-    assert "the difference of 8 (−" in said and "may be chance" in said
+    assert "The difference of 8 (−" in said and "may be due to chance" in said
 
 
 def test_the_paired_lead_counts_not_whether_the_intervals_overlap():
@@ -83,14 +81,14 @@ def test_the_paired_lead_counts_not_whether_the_intervals_overlap():
 
 def test_few_instructions_say_that_nothing_is_sure():
     said = opening_of(board_of(lambda instruction, model: 0.75 - 0.25 * model, instructions=5))
-    assert "That rests on 5 instructions, too few to say how sure it is." in said
+    assert "This is based on 5 instructions, too few to say how certain it is." in said
 
 
 def test_the_page_opens_with_it(client):
     board = board_of(lambda instruction, model: 0.75, models=2)
     client.force_login(make_user("lead"))
     html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
-    assert "2 models share the first place: model0, model1" in markup(html)
+    assert "2 models share first place: model0, model1" in markup(html)
 
 
 def test_a_single_column_does_not_repeat_the_overall_score(client):

@@ -103,7 +103,7 @@ def test_an_instruction_that_no_output_answers_counts_as_unfulfilled_and_is_repo
     assert full.shares == pytest.approx((50, 60, 30, 15))
     client.force_login(make_user("lead"))
     html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
-    said = "1 instruction counts as fulfilled by no model: the parts that it is checked in stand in no output"
+    said = "1 instruction counts as fulfilled by no model: the parts to check are missing from every output"
     assert said in html
     call_command("leaderboard", study.benchmark.slug, judge=judge.label)
     assert said in " ".join(capsys.readouterr().out.split())
@@ -125,7 +125,7 @@ def test_without_a_rubric_or_a_task_an_output_is_in_no_count_and_is_reported(cli
     assert (board.uncounted.unplanned, board.uncounted.unasked) == (0, 1)
     client.force_login(make_user("lead"))
     html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
-    assert "1 instruction is in no count: no output of it was checked, and no rubric" in html
+    assert "1 instruction is not counted: none of its outputs were checked, and no rubric" in html
     # As soon as the rubric is back, making the tasks is what is left to do.
     Study.objects.filter(pk=study.pk).update(rubric=Rubric.objects.get(key="diary"))
     study.refresh_from_db()
@@ -151,7 +151,7 @@ def test_the_page_shows_completion_beside_the_score(client, checked):
         ("half", 50.0, pytest.approx(20.0)),
         ("none", 0.0, 0.0),
     ]
-    assert rows[0]["Words of these"] == "24.0"
+    assert rows[0]["Words of these outputs"] == "24.0"
 
 
 @pytest.mark.parametrize("chosen", [True, False])

@@ -23,7 +23,7 @@ def test_a_study_is_judged_at_an_address(server, capsys):
     call_command("judge", study.slug, model="m1", base_url=server.base_url, no_canaries=True, concurrency=2)
     shown = capsys.readouterr().out
     assert "is finished: 4 of 4 scored, 0 unscored, 0 left; 4 calls" in shown
-    assert "never tested" in shown and "probe_endpoint '" in shown
+    assert "has not been tested" in shown and "probe_endpoint '" in shown
     assert Endpoint.objects.get().base_url == server.base_url
     assert Judge.objects.get().rater.label == "m1 checklist"
     assert Assignment.objects.filter(task__study=study, status="submitted").count() == 4
@@ -55,15 +55,15 @@ def test_texts_that_deserve_nothing_are_planted_unless_told_otherwise(server, ca
 
 def test_the_options_of_the_other_methods_are_refused_where_they_mean_nothing(server):
     study = make_checklist_study(models=1)
-    with pytest.raises(CommandError, match="method longer asks none of its own; leave it out"):
+    with pytest.raises(CommandError, match="method longer uses no model; leave out --jury"):
         call_command("judge", study.slug, method="longer", jury="m1,m2")
-    with pytest.raises(CommandError, match="--both-orders is for pairs"):
+    with pytest.raises(CommandError, match="--both-orders needs pairs"):
         call_command("judge", study.slug, model="m1", base_url=server.base_url, both_orders=True)
     with pytest.raises(CommandError, match="twice"):
         call_command("judge", study.slug, model="m1", base_url=server.base_url, jury="m1")
     with pytest.raises(CommandError, match="no tasks of kind pair"):
         call_command("judge", study.slug, method="longer")
-    with pytest.raises(CommandError, match="--retry-unscored goes with"):
+    with pytest.raises(CommandError, match="--retry-unscored needs"):
         call_command("judge", study.slug, model="m1", base_url=server.base_url, retry_unscored=True)
 
 
@@ -125,8 +125,8 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
     ("target", "options", "words"),
     [
         ("nowhere", {"model": "m", "base_url": "http://x/v1"}, "there are: essays, essays-benchmark"),
-        ("essays", {}, "with --model"),
-        (None, {"model": "m"}, "Name a study or a benchmark"),
+        ("essays", {}, r"a model \(--model\)"),
+        (None, {"model": "m"}, "Give a study or a benchmark"),
         ("essays", {"model": "m"}, "--base-url or --endpoint"),
         ("essays", {"model": "m", "endpoint": "none"}, "no endpoint 'none'"),
         ("essays", {"model": "m", "base_url": "ftp://x"}, "The address must be like http://"),

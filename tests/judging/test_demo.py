@@ -52,11 +52,11 @@ def test_it_is_built_twice_makes_no_superuser_and_its_logins_work(client):
     first = everything()
     assert f"Sign in as lead or as rater, password {PASSWORD}." in said
     assert signs_in("lead") and signs_in("rater")
-    assert "5. The models, ranked" in said
+    assert "5. Rank the models" in said
     for user in User.objects.all():
         assert (user.is_superuser, user.is_staff, user.demonstration) == (False, False, True)
     again = run()
-    assert "is here already" in again
+    assert "already exists" in again
     assert f"Sign in as lead or as rater, password {PASSWORD}." in again
     assert everything() == first
     client.login(username="lead", password=PASSWORD)
@@ -77,7 +77,7 @@ def test_after_trying_it_out_it_is_served_again(quick):
     client.login(username="rater", password=PASSWORD)
     client.post(reverse("annotation:start", args=[SLUG]))
     assert Assignment.objects.filter(rater__user__username="rater").exists()
-    assert "is here already" in run()
+    assert "already exists" in run()
 
 
 def test_a_changed_password_is_neither_printed_nor_undone(quick):
@@ -87,7 +87,7 @@ def test_a_changed_password_is_neither_printed_nor_undone(quick):
     lead.save()
     said = run()
     assert f"Sign in as rater, password {PASSWORD}." in said
-    assert "The password of lead was changed here" in said
+    assert "The password of lead has been changed" in said
     lead.refresh_from_db()
     assert lead.check_password("my own words 5")
 

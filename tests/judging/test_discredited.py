@@ -1,4 +1,4 @@
-"""Verdicts of a run that failed its planted texts are kept and marked, and no page ranks, correlates or counts by them."""
+"""Verdicts of a run that failed its canary texts are kept and marked, and no page ranks, correlates or counts by them."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ from tests.judging.test_runs import make_study
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
-MARK = "failed its planted texts"
+MARK = "failed its canary texts"
 
 
 def believes(request, n):
@@ -148,7 +148,7 @@ def test_verdicts_of_another_run_of_the_same_judge_still_count(client):
     assert board.discredited == 8 and board.ranked
     assert len(board.entries) == 4
     shown = page(client, study, "judging:leaderboard", study.benchmark.slug, judge=run.judge.rater.public_id)
-    assert f"8 verdicts of gullible here come from a run that {MARK}" in " ".join(shown.split())
+    assert f"8 verdicts of gullible come from a run that {MARK}" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):
     assert run.believed_canaries == [] and run.discredited
     assert Assignment.objects.filter(discredited=True).count() == 8
     shown = page(client, study, "judging:run", run.public_id)
-    assert "gave no usable verdict on any planted text" in shown
+    assert "gave no usable verdict on any canary text" in shown
     assert 'value="retry"' in shown and 'value="resume"' not in shown
     assert retry_unscored(run, clock=timezone.now) == 4
     run = judged_by(lambda request, n: good_answer(request, 0), run)
@@ -292,7 +292,7 @@ def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client)
             weights="equal",
             **wanted,
         )
-        assert "This judge has no usable verdict on what is asked for here." in shown
+        assert "This judge has no usable verdicts for this selection." in shown
         assert "All its" not in shown and "Its " not in shown
 
 

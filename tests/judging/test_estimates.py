@@ -177,5 +177,5 @@ def test_a_benchmark_without_rubrics_or_texts_is_refused_as_planning_refuses_it(
             lambda target=target: prospect(judge, [judge], target, limit=None, only_rated=False),
             target.to_judge,
         ):
-            with pytest.raises(NothingToJudge, match="no response with a text and a rubric"):
+            with pytest.raises(NothingToJudge, match="no response with both a text and a rubric"):
                 refused()

@@ -45,8 +45,8 @@ def test_who_may_see_and_make_judges(client, study, model):
     for role in ("owner", "lead", "analyst"):
         client.force_login(make_user(role))
         assert [client.get(address).status_code for address in addresses] == [200, 200]
-    assert "Only an owner or lead" in page_of(client.get(NEW))
-    assert "Make a judge</a>" not in page_of(client.get(addresses[0]))
+    assert "Only owners and leads" in page_of(client.get(NEW))
+    assert "Create a judge</a>" not in page_of(client.get(addresses[0]))
     client.post(f"{NEW}?method=checklist", filled(model, name="sly", action="make"))
     assert Judge.objects.count() == 1
     client.force_login(make_user("rater"))
@@ -81,10 +81,10 @@ def test_a_changed_prompt_is_another_judge_and_the_same_one_is_the_same(client, 
 @pytest.mark.parametrize(
     ("prompt", "sentence"),
     [
-        ("@@ user\n$conversation $items $answer_shape", "The prompt lacks $response"),
-        ("@@ user\n$conversation $items $response $answer_shape $autor", "The prompt names $autor"),
-        ("@@ user\ncosts 5 $", "a lone $"),
-        ("no message $conversation $items $response $answer_shape", "must begin with a line"),
+        ("@@ user\n$conversation $items $answer_shape", "The prompt lacks the placeholder $response"),
+        ("@@ user\n$conversation $items $response $answer_shape $autor", "The prompt contains the placeholder $autor"),
+        ("@@ user\ncosts 5 $", "a single $"),
+        ("no message $conversation $items $response $answer_shape", "must start with a line"),
     ],
 )
 def test_a_prompt_that_cannot_be_asked_makes_no_judge(client, study, model, prompt, sentence):
@@ -119,7 +119,7 @@ def test_the_preview_is_what_would_be_sent_and_stores_nothing(client, study, mod
     for message in held.messages:
         assert escape(message["content"]) in part
     assert "Task 2 of 6" in part
-    assert "JSON schema that goes with it" in part
+    assert "JSON schema sent with the prompt" in part
     assert not Judge.objects.exists()
     assert not JudgeRun.objects.exists()
     whole = client.post(
@@ -166,7 +166,7 @@ def test_a_rule_needs_no_model_and_a_name_that_is_taken_is_refused(client, study
     assert (rule.method, rule.rater.label, rule.language_model) == ("longer", "longest", None)
     answer = client.post(f"{NEW}?method=checklist", filled(model, name="taken", action="make"))
     assert answer.status_code == 422
-    assert "belongs to another judge" in page_of(answer)
+    assert "Another judge already has this name" in page_of(answer)
     assert Judge.objects.count() == 1
 
 

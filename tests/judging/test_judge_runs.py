@@ -87,8 +87,8 @@ def test_what_is_wrong_is_said_in_a_sentence(run):
     for asked, options, words in (
         (["none"], lab, "no run 'none' in this workspace"),
         ([run.public_id], {"workspace": "other"}, "no run"),
-        ([], {**lab, "pause": True}, "Name the run"),
-        ([], {**lab, "budget_calls": 4}, "Name the run"),
+        ([], {**lab, "pause": True}, "Give the id of a run"),
+        ([], {**lab, "budget_calls": 4}, "Give the id of a run"),
         ([run.public_id], {**lab, "pause": True}, "is finished, so it cannot become paused"),
         ([run.public_id], {**lab, "resume": True}, "is finished; plan a new one"),
         ([run.public_id], {**lab, "budget_calls": -4}, "is no limit"),

@@ -225,7 +225,7 @@ def test_a_pair_and_a_verdict_on_it_count_once_whatever_is_shown(asked, judged, 
     said = board_opening(board, words_of(board.measure.name))
     assert f"pairs judge judged {judged} pairs." in said
     ending = "verdict could not be used and is" if unusable == 1 else "verdicts could not be used and are"
-    assert f" {unusable} {ending} left out." in said
+    assert f" {unusable} {ending} excluded." in said
     assert {one.model: sum(one.unscored.values()) for one in board.models} == unscored
 
 
@@ -252,21 +252,21 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
     html = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
     assert "a leads: reward 75.0" in html
     assert "judged 12 pairs" in html
-    assert "As a tournament" in html
+    assert "Pairwise comparisons" in html
     answer = client.get(reverse("judging:leaderboard", args=[benchmark.slug]), {"file": "tournament.csv"})
     rows = {row["Model"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     assert [rows[name]["Points"] for name in "abc"] == ["8.0", "2.0", "2.0"]
-    assert {rows[name]["Games"] for name in "abc"} == {"8"}
+    assert {rows[name]["Comparisons"] for name in "abc"} == {"8"}
     assert (rows["a"]["Shared rank"], rows["b"]["Shared rank"]) == ("1", "2")
-    assert "a takes the most points a game: 1.000 in 8 games." in html
-    assert "cannot be told from it" not in html
+    assert "a has the most points per comparison: 1.000 in 8 comparisons." in html
+    assert "not significantly different from it" not in html
     Score.objects.bulk_create(
         Score(assignment=one, criterion=Criterion.objects.get(), revision=1, value=0)
         for one in Assignment.objects.filter(rater=judge)
     )
     even = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
-    assert "3 models share the first place: a, b, c, each with reward 0.0." in even
-    assert "3 models take equally many points a game, 0.500: a, b, c." in even
+    assert "3 models share first place: a, b, c, each with reward 0.0." in even
+    assert "3 models tie for the most points per comparison, 0.500: a, b, c." in even
     assert study.slug == "wild"
 
 
@@ -309,9 +309,9 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
     ("wins", "said"),
     [
         # model0 is 25 points better on 13 of 24 instructions and 25 worse on 11: 4 x 25 x 2/24 = 8.3.
-        (13, "Neither is clearly ahead: model0 is 8.3 above model1 (−"),
+        (13, "Neither model is clearly ahead: model0 is 8.3 above model1 (−"),
         (12, "model0 and model1 are even on average: the difference is 0 (−"),
-        (11, "Neither is clearly ahead: model1 is 8.3 above model0 (−"),
+        (11, "Neither model is clearly ahead: model1 is 8.3 above model0 (−"),
     ],
 )
 def test_a_difference_that_may_be_chance_puts_neither_ahead(client, wins, said):
@@ -366,7 +366,7 @@ def test_the_command_takes_the_same_filters_and_measures(judged, capsys):
     call_command("leaderboard", study.benchmark.slug, judge="gpt-4o", language="en", json=True)
     found = json.loads(capsys.readouterr().out)["models"]
     assert {one["model"]: one["average"] for one in found} == {"model0": 0.0, "model1": -100.0}
-    with pytest.raises(CommandError, match="take a filter away"):
+    with pytest.raises(CommandError, match="remove a filter"):
         call_command("leaderboard", study.benchmark.slug, judge="gpt-4o", language="fr")
     benchmark, _judge, _study = pairs_benchmark()
     call_command("leaderboard", benchmark.slug, judge="pairs judge", against=["b", "c"])

@@ -81,17 +81,20 @@ def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
 
 def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
     study = judged()
-    assert "paper printed it" not in page_of(study)
+    assert "Published table of the benchmark" not in page_of(study)
     Benchmark.objects.filter(pk=study.benchmark_id).update(slug="href")
     coin = Rater.objects.get(label="coin")
     Judge.objects.create(workspace=study.workspace, rater=coin, method="random", prompt_hash="x")
     make_answer(study.tasks.first(), make_judge_rater(study.workspace, "Shorter"), {"preference": 1})
-    assert "paper printed it" in page_of(study)
+    assert "Published table of the benchmark" in page_of(study)
     answer = signed_in("lead", study.workspace).get(address(study, "?file=printed.csv"))
-    rows = {row["Printed as"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
+    rows = {row["Name in the paper"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     assert len(rows) == 19
     # The judge of the rule, the imported judge of that name, and people; a model's row has nobody beside it.
-    here = {name: (row["Here"], row["All, printed"], row["All, here"], row["Tasks here"]) for name, row in rows.items()}
+    here = {
+        name: (row["Name here"], row["Overall (paper)"], row["Overall (here)"], row["Tasks (here)"])
+        for name, row in rows.items()
+    }
     assert here["Random"] == ("coin", "48.2", "50.0", "24")
     assert here["Shorter"] == ("Shorter", "53.2", "100.0", "1")
     assert here["Human"] == ("People among themselves", "67.0", "100.0", "24")
@@ -150,7 +153,7 @@ def test_judges_that_agree_equally_well_are_named_together():
         for rater in [*raters, *judges]:
             make_answer(task, rater, {"item0": place % 5 / 4})
     said = answer_of(page_of(study, "?criterion=item0"))
-    assert said.startswith("2 judges agree equally well with people, and best: one, two.")
+    assert said.startswith("2 judges tie for the best agreement with people: one, two.")
 
 
 @pytest.mark.parametrize("missing", ["judge", "people", "overlap", "instructions"])

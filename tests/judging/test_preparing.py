@@ -183,7 +183,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     page = markup(client.get(answer["Location"]))
     assert "Preparing: 0 of 36 steps; the run goes on." in page
     assert 'value="pause"' in page
-    assert "have a verdict" not in page
+    assert "responses judged" not in page
     assert "hx-get" in page
     prepared(run, after(5, lambda: pause_run(run, clock=timezone.now)))
     page = markup(client.get(answer["Location"]))
@@ -195,7 +195,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     assert work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good)).status == "finished"
     assert {row[-1] for row in plan_of(run)} == {"scored"}
     page = markup(client.get(answer["Location"]))
-    assert "18 of 18 responses have a verdict" in page
+    assert "18 of 18 responses judged" in page
     assert "Preparing" not in page
 
 
@@ -429,7 +429,7 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_made(client, study,
     client.force_login(make_user("lead"))
     place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
     refused = client.post(place, {"judges": [judge.pk], "items": "rated"})
-    assert "People have rated nothing here yet" in markup(refused)
+    assert "People have not rated anything here yet" in markup(refused)
     criterion = Criterion.objects.get(key="item0", rubric__study=None)
     criterion.levels = criterion.levels[:3]
     criterion.save()
@@ -453,12 +453,12 @@ def test_by_command_here_and_left_to_a_worker(study, sent, capsys, django_captur
             call_command("judge", study.slug, background=True, **asked | {"model": "m2"})
         run = JudgeRun.objects.latest("pk")
         assert sent == [run.pk]
-        assert f"Run {run.public_id}: a large one, which the worker prepares first." in capsys.readouterr().out
+        assert f"Run {run.public_id}: the run is large, so the worker prepares it first." in capsys.readouterr().out
         call_command("judge_runs", run.public_id)
         assert "preparing: 0 of 18 steps" in capsys.readouterr().out
         tasks.work(run.pk)
         run.refresh_from_db()
         assert (run.status, run.items.filter(status="scored").count()) == ("finished", 18)
         bare = make_checklist_study(slug="bare").benchmark
-        with pytest.raises(CommandError, match="People have rated nothing of benchmark bare-benchmark yet"):
+        with pytest.raises(CommandError, match="People have not rated anything in benchmark bare-benchmark yet"):
             call_command("judge", bare.slug, only_rated=True, **asked)

@@ -81,8 +81,8 @@ def test_a_text_with_placeholders_and_message_lines_is_left_as_it_is():
     [
         ("@@ user\n$items $nobody", "nobody"),
         ("@@ user\nno items", "items"),
-        ("$items", "begin with a line"),
-        ("@@ user\n$items costs 5$", "write \\$\\$"),
+        ("$items", "start with a line"),
+        ("@@ user\n$items costs 5$", "Write \\$\\$"),
     ],
 )
 def test_a_broken_template_is_refused_with_what_is_wrong(template, words):

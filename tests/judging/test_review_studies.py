@@ -119,7 +119,7 @@ def test_a_jurys_own_verdicts_are_reviewed(study, model, capsys):
 
 def test_a_run_without_verdicts_has_nothing_to_review(client, study, model):
     run = plan_run(judge=create_judge(model=model), study=study)
-    with pytest.raises(CommandError, match="no verdict yet"):
+    with pytest.raises(CommandError, match="no verdicts yet"):
         call_command("review", run.public_id)
     with pytest.raises(CommandError, match="There is no run"):
         call_command("review", "nowhere")
@@ -127,9 +127,9 @@ def test_a_run_without_verdicts_has_nothing_to_review(client, study, model):
         call_command("review", run.public_id, sample=0)
     client.force_login(make_user("lead"))
     page = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 4, "reviewers": 3}, follow=True)
-    assert "given no verdict yet" in markup(page)
+    assert "This run has no verdicts yet" in markup(page)
     page = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 0}, follow=True)
-    assert "each at least one" in markup(page)
+    assert "at least 1 each" in markup(page)
     assert not Study.objects.filter(kind="review").exists()
 
 

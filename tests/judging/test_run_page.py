@@ -137,15 +137,15 @@ def test_the_slowest_replies_and_a_judge_that_was_misled_are_said(client, run):
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "77.5" in page
-    assert "The slowest replies" in page
+    assert "Slowest replies" in page
     type(run).objects.update(status="running")
     error = CanaryFailed([Sung("null", SCORED_ABOVE(value="1.00", middle="0.50"))])
     run.refresh_from_db()
     discredit(run, error)
     fail_run(run, str(error), clock=timezone.now)
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
-    assert "the planted texts stopped the run" in page
-    assert "No verdict of this run should be believed" in page
+    assert "the run stopped because of its canary texts" in page
+    assert "Do not trust any verdict of this run" in page
     assert "endpoint&#x27;s words" not in page
 
 
@@ -155,7 +155,7 @@ def test_a_run_that_fails_at_its_end_for_another_reason_blames_no_planted_text(c
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     assert "A fault: KeyError." in page
-    assert "planted texts stopped" not in page
+    assert "run stopped because" not in page
 
 
 def test_the_list_counts_each_runs_items_without_grouping_by_what_runs_carry(client, study, model, run):
@@ -214,5 +214,5 @@ def test_a_jurys_page_names_its_judges_and_no_numbers_of_rows(client, study, mod
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     for judge in judges:
         assert reverse("judging:judge", args=[judge.rater.public_id]) in page
-    assert "decided by" in page
+    assert "panel:" in page
     assert "jurors" not in page

@@ -68,7 +68,7 @@ def test_a_jury_is_started_with_its_repeats_and_planted_texts(lead, study, model
     assert run.items.filter(canary="").count() == 6 * 2 * 2
     assert run.items.exclude(canary="").count() == 4 * 2
     assert set(run.judge.jurors.all()) == set(judges)
-    assert "0 of 24 questions are answered" in page_of(lead.get(answer["Location"]))
+    assert "0 of 24 questions answered" in page_of(lead.get(answer["Location"]))
 
 
 def test_endpoints_that_nobody_tested_are_named_with_the_way_to_test_them(lead, study, models):
@@ -76,7 +76,7 @@ def test_endpoints_that_nobody_tested_are_named_with_the_way_to_test_them(lead, 
     link = f'<a href="{reverse("generation:edit_endpoint", args=[endpoint.pk])}">somewhere</a>'
     assert link in page_of(lead.get(address(study)))
     Endpoint.objects.update(probed_at=timezone.now())
-    assert "Never tested" not in page_of(lead.get(address(study)))
+    assert "These endpoints have not been tested" not in page_of(lead.get(address(study)))
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -102,11 +102,11 @@ def test_where_two_rubrics_stand_equally_near_it_is_said_which_is_taken(lead, st
     rubric = Rubric.objects.get(benchmark=study.benchmark)
     Rubric.objects.filter(pk=rubric.pk).update(names={"en": "Stars for facts"}, key="m-facts")
     place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
-    assert "stand equally near" not in page_of(lead.post(place, {"model": models[0].pk}, follow=True))
+    assert "fit this place equally well" not in page_of(lead.post(place, {"model": models[0].pk}, follow=True))
     for key, name in (("z-taste", "Stars for taste"), ("b-style", "Stars for style")):
         other = make_rubric(study.workspace, key=key, names={"en": name}, benchmark=study.benchmark)
         Rubric.objects.filter(pk=other.pk).update(category=rubric.category)
-    said = "Several rubrics stand equally near here: Stars for style and Stars for facts, Stars for taste."
+    said = "Several rubrics fit this place equally well: Stars for style and Stars for facts, Stars for taste."
     html = page_of(lead.post(place, {"model": models[1].pk}, follow=True))
     assert said in html
     task = Study.objects.get(slug__endswith="-judged").tasks.first()
@@ -126,7 +126,7 @@ def test_planted_texts_are_offered_and_can_be_left_out(lead, study, models):
 
 def test_only_what_people_have_rated(lead, study, models):
     refused = lead.post(address(study), {"model": models[0].pk, "items": "rated"})
-    assert "People have rated nothing here yet" in page_of(refused)
+    assert "People have not rated anything here yet" in page_of(refused)
     rated = study.tasks.first()
     make_answer(rated, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
     lead.post(address(study), {"model": models[0].pk, "items": "rated"})
@@ -137,7 +137,7 @@ def test_of_a_benchmark_only_what_people_have_rated_in_any_study(lead, study, mo
     place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
     asked = {"model": models[0].pk, "items": "rated"}
     for action in ("preview", "start"):
-        assert "People have rated nothing here yet" in page_of(lead.post(place, asked | {"action": action}))
+        assert "People have not rated anything here yet" in page_of(lead.post(place, asked | {"action": action}))
     rated = study.tasks.first()
     make_answer(rated, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
     assert "1 call for one task." in page_of(lead.post(place, asked | {"action": "preview"}))
@@ -159,7 +159,7 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     assert "<html" not in part
     # 6 tasks by 2 judges, 3 times each, and 4 planted texts for each judge.
     assert "44 calls for 6 tasks" in part
-    assert "8 planted texts are among the calls" in part
+    assert "8 canary texts are included in the calls" in part
     assert not JudgeRun.objects.exists()
     assert Judge.objects.count() == 1
     from judging.runs.planning.estimates import estimate_run
@@ -211,7 +211,7 @@ def test_judges_of_different_kinds_make_no_jury(lead, study, models):
     judges = [create_judge(model=models[0]), create_judge(model=models[1], method="overall")]
     answer = lead.post(address(study), {"judges": [judge.pk for judge in judges]})
     assert answer.status_code == 422
-    assert "cannot decide together" in page_of(answer)
+    assert "cannot form a panel" in page_of(answer)
     assert Judge.objects.count() == 2
 
 

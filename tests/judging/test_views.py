@@ -101,7 +101,7 @@ def test_the_run_page_says_how_far_it_is_and_stops_asking_when_it_is_over(client
     client.force_login(make_user("lead"))
     address = reverse("judging:run", args=[run.public_id])
     page = markup(client.get(address))
-    assert "8 of 8 responses have a verdict; the run is finished." in page
+    assert "8 of 8 responses judged; the run is finished." in page
     assert 'hx-trigger="every ' not in page
     assert "scripted judge" in page
     assert run.judge.prompt_hash[:12] in page
@@ -118,8 +118,8 @@ def test_unscored_verdicts_and_errors_stand_on_the_run_page(client, study, model
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: "Lovely <b>prose</b>."))
     client.force_login(make_user("analyst"))
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
-    assert "0 of 2 responses have a verdict, 2 verdicts could not be used" in page
-    assert "Prose instead of an answer" in page
+    assert "0 of 2 responses judged, 2 verdicts unusable" in page
+    assert "Prose instead of a structured answer" in page
     assert "&lt;b&gt;" in page
     assert "<b>prose" not in page
     assert 'name="action"' not in page
@@ -162,7 +162,7 @@ def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
 def test_a_judge_that_has_answered_everything_is_said_so(client, study, model, run):
     client.force_login(make_user("lead"))
     page = client.post(reverse("judging:start_run", args=[study.slug]), {"model": model.pk})
-    assert "nothing left here for this judge" in markup(page)
+    assert "nothing left for this judge here" in markup(page)
     assert JudgeRun.objects.count() == 1
 
 
@@ -200,7 +200,7 @@ def test_a_running_run_without_a_worker_says_so(client, study, model):
     start_run(run, clock=timezone.now)
     JudgeRun.objects.update(started_at=timezone.now() - timezone.timedelta(minutes=2))
     client.force_login(make_user("lead"))
-    assert "No worker has taken this run yet" in markup(client.get(reverse("judging:run", args=[run.public_id])))
+    assert "No worker has picked up this run yet" in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
 
 def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, run):
@@ -220,7 +220,7 @@ def test_the_judges_page_without_a_judge_offers_to_ask_one(client, study):
     )
     client.force_login(make_user("analyst"))
     page = markup(client.get(reverse("judging:judges", args=[study.slug])))
-    assert "No judge has been here yet" in page
+    assert "No judge has rated this study yet" in page
     assert 'class="button" href="' + reverse("judging:start_run", args=[study.slug]) not in page
 
 
@@ -231,7 +231,7 @@ def test_the_leaderboard_opens_with_its_answer_and_offers_judges_and_weights(cli
     assert re.search(r"model[01] leads with an average of", page)
     assert "scripted checklist judged 8 responses." in page
     assert "equal weights (AVG-C)" in page
-    assert "The printed table" not in page
+    assert "Published table" not in page
     unknown = markup(client.get(address + "?weights=nothing"))
     assert "There are no such weights" in unknown
     assert client.get(address + "?judge=nobody").status_code == 404
@@ -276,8 +276,8 @@ def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, mo
     page = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     assert "Nothing to rank" in page
     page = markup(client.get(reverse("judging:judges", args=[study.slug])))
-    assert "no usable verdict" in page or "no response in common" in page
-    assert "its 1 answer could not be used" in page and "No judge has been here yet" not in page
+    assert "no usable verdicts" in page or "have not rated any of the same responses" in page
+    assert "its 1 answer could not be used" in page and "No judge has rated this study yet" not in page
 
 
 def test_in_chinese_the_pages_are_served_too(client, study, run):

@@ -285,15 +285,15 @@ def test_the_page_draws_drift_says_it_and_the_start_page_does_too(client, study,
     watch = watch_of(study, judge)
     client.force_login(make_user("lead"))
     page = reverse("judging:watch", args=[watch.public_id])
-    assert "No round is over yet" in markup(client.get(page))
+    assert "No round has finished yet" in markup(client.get(page))
     for _ in range(3):
         ran(watch, steady)
     html = markup(client.get(page))
-    assert "has not changed as far as 3 rounds tell" in html
+    assert "no change found in 3 rounds" in html
     assert "A judge has changed" not in markup(client.get(reverse("home")))
     ran(watch, harsher)
     html = markup(client.get(page))
-    assert "has changed: from round 4 on, its mean score fell by 0.250" in html
+    assert "has changed since round 4: its mean score fell by 0.250" in html
     assert html.count("<svg") >= 2
     assert not re.search(r"\sstyle=|\son\w+=", html)
     assert "A judge has changed" in markup(client.get(reverse("home")))
@@ -320,7 +320,7 @@ def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_w
     for _ in range(3):
         ran(watch, steady)
     # The runs' list names the watch of each round; the others say nothing yet.
-    assert markup(client.get(places[0])).count("Round of a watch") == 3
+    assert markup(client.get(places[0])).count("Round of a drift monitor") == 3
     assert [address in markup(client.get(place)) for place in places] == [True, False, False]
     assert "changed" not in markup(client.get(places[0]))
     ran(watch, harsher)
@@ -328,7 +328,7 @@ def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_w
     assert all(address in page for page in pages)
     assert "A judge has changed" in pages[0]
     assert pages[0].count(">changed<") == 1
-    assert "Its answers have changed" in pages[1]
+    assert "found that its answers have changed" in pages[1]
     assert "may not be comparable" in pages[2]
     set_active(watch, False, clock=timezone.now)
     assert "A judge has changed" not in markup(client.get(places[0]))
@@ -341,19 +341,19 @@ def test_a_round_that_failed_is_noticed_and_answers_that_could_not_be_used_are_s
     client.force_login(make_user("lead"))
     ran(watch, steady)
     runs, watches = reverse("judging:runs"), reverse("judging:watches")
-    assert "came to nothing" not in markup(client.get(runs))
+    assert "did not finish" not in markup(client.get(runs))
     silent = ScriptedChat(lambda request: "I would rather not.")
     done = work_on(start_round(watch, clock=timezone.now), chat_for=lambda _model: silent)
     assert done.status == "finished"
     look_at(done)
     page = markup(client.get(reverse("judging:watch", args=[watch.public_id])))
     # Not "has not changed": nothing is known of the answers any more.
-    assert "has changed: from round 2 on, 24 tasks got no usable answer" in page
-    assert "24 more tasks than in the first got no usable answer" in page
+    assert "has changed since round 2: 24 tasks got no usable answer" in page
+    assert "24 more tasks than in the first round got no usable answer" in page
     assert "A judge has changed" in markup(client.get(runs))
     start_round(watch, clock=timezone.now)
     JudgeRun.objects.filter(watch=watch, status="running").update(status="failed", message="No such model.")
-    assert "latest round came to nothing" in markup(client.get(runs)).replace("&#x27;", "'")
+    assert "latest round of a drift monitor did not finish" in markup(client.get(runs)).replace("&#x27;", "'")
     assert "Failed" in markup(client.get(watches))
 
 
@@ -400,12 +400,12 @@ def test_by_command_watches_are_made_worked_and_listed(study, judge, capsys):
     call_command("watch", new="essays", judge=judge.rater.label, every=6, tasks=5, budget_money="2.50")
     watch = Watch.objects.get()
     assert str(watch.budget_money) == "2.500000"
-    assert f"Watch {watch.public_id}: 5 tasks of essays, every 6 hours" in capsys.readouterr().out
+    assert f"Drift monitor {watch.public_id}: 5 tasks of essays, every 6 hours" in capsys.readouterr().out
     call_command("watch")
     assert "unchanged" in capsys.readouterr().out
     assert watch.rounds.get().status == "finished"
     call_command("watch")
-    assert "No watch is due." in capsys.readouterr().out
+    assert "No drift monitor is due." in capsys.readouterr().out
     call_command("watch", now=watch.public_id)
     call_command("watch", pause=watch.public_id)
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Hold a judge's points against people's overall scores on the same responses."""
+"""Compare a judge's points with people's overall scores of the same responses."""
 
 import io
 import json
@@ -31,9 +31,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="Slug of the study.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         parser.add_argument("--judge", required=True, help="Name of the judge.")
-        parser.add_argument("--weights", default="", help="A fit or equal; else the study's newest fit.")
+        parser.add_argument("--weights", default="", help="A fit, or equal; default: the study's newest fit.")
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,7 +58,7 @@ def _weighting(study: Study, name: str) -> Weighting:
     if not name:
         return weighting_for(study)
     if study.benchmark is None:
-        raise UnknownWeights("This study has no benchmark whose weights could be named; leave --weights out.")
+        raise UnknownWeights("This study has no benchmark and therefore no named weights; leave out --weights.")
     return weighting_named(study.benchmark, name)
 
 
@@ -67,7 +67,7 @@ def _as_tables(result: dict[str, Any]) -> str:
     console = Console(file=paper, width=110)
     console.print(
         f"{result['judge']} against {result['people']} people on {result['n']} responses, weights {result['weights']}"
-        f" ({result['unscored']} verdicts not usable)."
+        f" ({result['unscored']} verdicts unusable)."
     )
     table = Table("", "weighted", "from", "to", "p", "equal weights")
     for key, name in NAMES.items():

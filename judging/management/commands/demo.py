@@ -1,4 +1,4 @@
-"""The main job on a small study made here: load, fit, judge, rank, compare; then serve it."""
+"""Build a small demonstration study: load, fit, judge, rank and compare; then serve it."""
 
 import json
 from argparse import ArgumentParser
@@ -41,10 +41,10 @@ RATED_FROM = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Command(BaseCommand):
-    help = "Build the demonstration (simulated raters, a scripted judge), run the main job on it, and serve it."
+    help = "Build the demonstration study (simulated raters, scripted judge), analyse it, and serve it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--no-serve", action="store_true", help="Build it and end.")
+        parser.add_argument("--no-serve", action="store_true", help="Build the demonstration without serving it.")
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
 
@@ -52,21 +52,23 @@ class Command(BaseCommand):
         console = Console(file=self.stdout, highlight=False)  # type: ignore[arg-type] # it writes, which is enough
         _prepare_database(console)
         workspace = _workspace()
-        console.print("[bold]1. Ratings in[/bold] (benchmarks, rubrics, guideline; then the study and its raters)")
+        console.print(
+            "[bold]1. Load the ratings[/bold] (benchmarks, rubrics, guideline; then the study and its raters)"
+        )
         call_command("load_library", workspace=workspace.slug, stdout=StringIO())
         console.print("   " + _make_once(workspace))
         console.print("[bold]2. How far do the raters agree?[/bold]")
         call_command("report_agreement", SLUG, workspace=workspace.slug, stdout=self.stdout)
-        console.print("[bold]3. Weights, fitted and certified[/bold]")
+        console.print("[bold]3. Fit and certify weights[/bold]")
         call_command("fit_weights", SLUG, workspace=workspace.slug, stdout=self.stdout)
         _publish(workspace)
-        console.print("[bold]4. The judge answers[/bold] (scripted: its verdicts are written down beforehand)")
+        console.print("[bold]4. Ask the judge[/bold] (scripted: its verdicts are written in advance)")
         _judge_once(workspace, self.stdout)
-        console.print("[bold]5. The models, ranked by weights times verdicts[/bold]")
+        console.print("[bold]5. Rank the models by weighted verdicts[/bold]")
         call_command(
             "leaderboard", BENCHMARK, judge=JUDGE, weights=FIT_NAME, workspace=workspace.slug, stdout=self.stdout
         )
-        console.print("[bold]6. The judge against people[/bold]")
+        console.print("[bold]6. Compare the judge with people[/bold]")
         call_command("compare_judge", SLUG, judge=JUDGE, workspace=workspace.slug, stdout=self.stdout)
         console.print()
         console.print("Ratings are simulated and the judge is scripted; every page that shows them says so.")
@@ -75,16 +77,16 @@ class Command(BaseCommand):
             console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
             return
         if options["host"] not in ("127.0.0.1", "localhost", "::1"):
-            console.print("Whoever reaches this address can sign in with these names and change everything here.")
+            console.print("Anyone who can reach this address can sign in with these names and change everything here.")
         call_command("serve", host=options["host"], port=options["port"], stdout=self.stdout)
 
 
 def _prepare_database(console: Console) -> None:
-    """Bring the tables up to date where that is allowed; raises CommandError."""
+    """Migrate the database if that is allowed; raises CommandError."""
     if not settings.LOCAL:
         raise CommandError(
-            "The demonstration is not allowed in production mode, because everybody knows its passwords; run it with "
-            "PLUMBLINE_MODE=local and a database of its own."
+            "The demonstration is not allowed in production mode, because its passwords are public. Run it with "
+            "PLUMBLINE_MODE=local and a separate database."
         )
     # Asked before as well as after, so that other work is left as it was, tables included.
     _refuse_other_work(migrated=False)
@@ -97,9 +99,9 @@ def _refuse_other_work(*, migrated: bool) -> None:
     found = other_work(FIXTURES / "demo", migrated=migrated)
     if found:
         raise CommandError(
-            f"This database holds more than a demonstration ({'; '.join(found)}), so the demonstration is not put "
-            "into it. Serve it with `make serve`, or give the demonstration a database of its own by another "
-            "PLUMBLINE_DATA_DIR (or DATABASE_URL, where that is set): PLUMBLINE_DATA_DIR=var/demo make demo."
+            f"This database holds more than a demonstration ({'; '.join(found)}), so the demonstration is not "
+            "added to it. Serve it with `make serve`, or use a separate database for the demonstration by setting "
+            "PLUMBLINE_DATA_DIR (or DATABASE_URL, if that is set): PLUMBLINE_DATA_DIR=var/demo make demo."
         )
 
 
@@ -109,7 +111,7 @@ def _workspace() -> Workspace:
 
 
 def _say_logins(console: Console) -> None:
-    """Only what works is said: somebody may have changed a password while trying the demonstration out."""
+    """Print only the logins that work: somebody may have changed a password while trying the demonstration."""
     known = {user.username: user.check_password(PASSWORD) for user in User.objects.filter(username__in=USERNAMES)}
     working = " or as ".join(f"[bold]{name}[/bold]" for name in USERNAMES if known.get(name))
     if working:
@@ -117,18 +119,18 @@ def _say_logins(console: Console) -> None:
     for name in USERNAMES:
         if not known.get(name):
             console.print(
-                f"The password of {name} was changed here; draw another with: manage.py add_person {name} "
+                f"The password of {name} has been changed; set a new one with: manage.py add_person {name} "
                 "--new-password"
             )
 
 
 @transaction.atomic
 def _make_once(workspace: Workspace) -> str:
-    """The study with its simulated answers, whole or not at all; said in a sentence."""
+    """Create the study with its simulated ratings, completely or not at all; return a sentence about it."""
     people = make_people(workspace)
     known = Study.objects.filter(workspace=workspace, slug=SLUG).first()
     if known is not None:
-        return f"The study '{SLUG}' is here already, with {known.tasks.count()} responses."
+        return f"The study '{SLUG}' already exists, with {known.tasks.count()} responses."
     described = json.loads((FIXTURES / "demo" / "benchmark.json").read_text(encoding="utf-8"))
     benchmark, _counts = load_taxonomy(workspace, described)
     load_rubrics(
@@ -142,7 +144,7 @@ def _make_once(workspace: Workspace) -> str:
     make_scripted_model(study, FIXTURES / "demo", seed=SEED)
     return (
         f"{benchmark.instructions.count()} instructions in English and Chinese, {study.tasks.count()} responses of "
-        f"3 fictional models, {answers} answers of {study.raters.count()} simulated raters."
+        f"3 fictional models, {answers} ratings of {study.raters.count()} simulated raters."
     )
 
 
@@ -156,6 +158,6 @@ def _judge_once(workspace: Workspace, stdout: Any) -> None:
     study = Study.objects.get(workspace=workspace, slug=SLUG)
     judged = study.tasks.filter(assignments__rater__label=JUDGE).distinct().count()
     if judged == study.tasks.count():
-        stdout.write(f"   All {judged} responses have their verdict already.\n")
+        stdout.write(f"   All {judged} responses already have a verdict.\n")
         return
     call_command("judge", SLUG, model=JUDGE, name=JUDGE, workspace=workspace.slug, stdout=stdout)

@@ -1,4 +1,4 @@
-"""One file from which every displayed number of a study can be computed again."""
+"""Export a study as one file from which every displayed number can be recomputed."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from judging.archive.export import export_study
 
 
 class Command(StudyCommand):
-    help = "Export a study's answers, tasks, criteria, fits and reports as one zip; `recompute` checks it."
+    help = "Export the ratings, tasks, criteria, fits and reports of a study as a zip file; `recompute` verifies it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="Where to write the zip.")
+        parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="Path of the zip file.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, target = self.study_of(options), options["to"]
@@ -27,6 +27,6 @@ class Command(StudyCommand):
             self.stdout.write(json.dumps({"file": str(target), "study": study.slug, "rows": counts}))
             return
         self.stdout.write(
-            f"{target}: {counts['annotation.score']:,} scores of {counts['annotation.assignment']:,} answers, "
+            f"{target}: {counts['annotation.score']:,} scores of {counts['annotation.assignment']:,} ratings, "
             f"{counts['fits']} fits, {counts['reports']} reports."
         )

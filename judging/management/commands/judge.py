@@ -1,4 +1,4 @@
-"""Ask a judge about every response of a study or a benchmark, here or in the background."""
+"""Judge every response of a study or a benchmark, here or in the background."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -50,7 +50,7 @@ class Command(RunCommand):
         BadTemplate,
         MethodLacks,
     )
-    help = "Judge every response of a study or a benchmark with a model; or resume a run."
+    help = "Judge every response of a study or a benchmark with a model, or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_run_options(parser)
@@ -58,31 +58,36 @@ class Command(RunCommand):
         parser.add_argument("--model", help="Name of the model that judges.")
         parser.add_argument("--method", default=checklist.KEY, choices=sorted(METHODS), metavar="METHOD")
         parser.add_argument(
-            "--jury", default="", help="Further models that judge too, by comma; their verdicts are combined."
+            "--jury", default="", help="Further models, separated by commas; together they form a panel."
         )
         parser.add_argument(
-            "--combine", default=str(How.MEDIAN), choices=[str(how) for how in How], help="How a jury decides."
+            "--combine",
+            default=str(How.MEDIAN),
+            choices=[str(how) for how in How],
+            help="How a panel combines verdicts.",
         )
         parser.add_argument(
-            "--both-orders", action="store_true", help="Ask each pair twice; a preference that flips is a tie."
+            "--both-orders", action="store_true", help="Show each pair in both orders; a flipped preference is a tie."
         )
-        parser.add_argument("--repeats", type=int, default=1, help="Ask everything so many times.")
+        parser.add_argument("--repeats", type=int, default=1, help="Number of times to ask each question.")
         parser.add_argument(
-            "--no-canaries", action="store_true", help="Plant no texts that show whether the judge is misled."
+            "--no-canaries",
+            action="store_true",
+            help="Add no canary texts, which show whether the judge can be misled.",
         )
         parser.add_argument(
             "--only-rated",
             action="store_true",
-            help="Only what people have rated: in this study; of a benchmark, anywhere.",
+            help="Only responses that people have rated: in this study or, for a benchmark, in any study.",
         )
         parser.add_argument(
-            "--retry-unscored", action="store_true", help="With --resume: ask again what got no verdict."
+            "--retry-unscored", action="store_true", help="With --resume: ask again about unscored responses."
         )
-        parser.add_argument("--name", default="", help="What the judge is called in tables.")
-        parser.add_argument("--experiment", default=MAIN_EXPERIMENT, help="Which runs of a benchmark to judge.")
+        parser.add_argument("--name", default="", help="Name of the judge in tables.")
+        parser.add_argument("--experiment", default=MAIN_EXPERIMENT, help="Experiment of the benchmark to judge.")
         parser.add_argument("--limit", type=int, help="At most this many responses.")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--fresh", action="store_true", help="Ask again what was answered before elsewhere.")
+        parser.add_argument("--fresh", action="store_true", help="Ask again instead of using stored replies.")
 
     def begun(self, options: dict[str, Any]) -> JudgeRun:
         run = self._resumed(options) if options["resume"] else self._planned(options)
@@ -95,19 +100,19 @@ class Command(RunCommand):
     def _planned(self, options: dict[str, Any]) -> JudgeRun:
         calls_nobody = needs_no_model(options["method"])
         if not options["target"] or not (options["model"] or calls_nobody):
-            raise CommandError("Name a study or a benchmark, and the model with --model; or a run with --resume.")
+            raise CommandError("Give a study or a benchmark and a model (--model), or a run (--resume).")
         if calls_nobody and options["jury"]:
             raise CommandError(
-                f"--jury names further models, and method {options['method']} asks none of its own; leave it out."
+                f"--jury adds further models, but method {options['method']} uses no model; leave out --jury."
             )
         for name in ("limit", "repeats"):
             if options[name] is not None and options[name] < 1:
-                raise CommandError(f"--{name} {options[name]} judges nothing; give at least 1.")
+                raise CommandError(f"--{name} {options[name]} is too small; give at least 1.")
         check_run_options(options)
         if options["retry_unscored"]:
-            raise CommandError("--retry-unscored goes with --resume RUN.")
+            raise CommandError("--retry-unscored needs --resume RUN.")
         if options["both_orders"] and METHODS[options["method"]].task_kind != "pair":
-            raise CommandError(f"--both-orders is for pairs; method {options['method']} judges none.")
+            raise CommandError(f"--both-orders needs pairs; method {options['method']} does not judge pairs.")
         workspace = workspace_for_command(options["workspace"])
         budget = budget_of(options)
         target = _target(workspace, options["target"], options["experiment"])
@@ -152,8 +157,8 @@ class Command(RunCommand):
             self.stdout.write(said)
         for endpoint in untested(judge.language_model for judge in judges if judge.language_model):
             self.stdout.write(
-                f"Endpoint {endpoint.name} was never tested, so the answer's schema stands in the prompt; whether it obeys "
-                f"one is found out by: manage.py probe_endpoint '{endpoint.name}'"
+                f"Endpoint {endpoint.name} has not been tested, so the JSON schema is written into the prompt. To test "
+                f"whether the endpoint follows a schema, run: manage.py probe_endpoint '{endpoint.name}'"
             )
         return run
 
@@ -166,12 +171,12 @@ class Command(RunCommand):
             raise_budget(run, budget)
         if options["retry_unscored"]:
             freed = retry_unscored(run, clock=timezone.now)
-            self.stdout.write(f"{freed} unscored put back in line.")
+            self.stdout.write(f"{freed} unscored items will be asked again.")
         return run
 
     def left_to_worker(self, run: JudgeRun) -> str:
         if run.preparing:
-            return f"Run {run.public_id}: a large one, which the worker prepares first."
+            return f"Run {run.public_id}: the run is large, so the worker prepares it first."
         return super().left_to_worker(run)
 
     def worked(self, run: JudgeRun, options: dict[str, Any]) -> JudgeRun:
@@ -203,7 +208,7 @@ class Command(RunCommand):
 
 
 def _look_at(run: JudgeRun) -> Look:
-    """How far a run's preparation is."""
+    """Return a function that reports the progress of a run's preparation."""
 
     def look() -> tuple[int, str]:
         found = Preparation.objects.filter(run=run).values_list("done", "total").first()
@@ -213,7 +218,7 @@ def _look_at(run: JudgeRun) -> Look:
 
 
 def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
-    """The study of this slug, else all responses of the benchmark of this slug."""
+    """Return the study with this slug, or all responses of the benchmark with this slug; raises CommandError."""
     study = Study.objects.filter(workspace=workspace, slug=slug).first()
     if study is not None:
         return Target(workspace, study=study)

@@ -1,4 +1,4 @@
-"""List the runs of judges, show one, and pause, resume, cancel it, change its budget or ask its unscored again."""
+"""List judge runs, or show one; pause, resume or cancel it, change its budget, or retry its unscored items."""
 
 import json
 from argparse import ArgumentParser
@@ -23,26 +23,24 @@ VERBS = ("pause", "cancel", "resume")
 
 
 class Command(BaseCommand):
-    help = (
-        "List the runs of judges, show one, and pause, resume, cancel it, change its budget or ask its unscored again."
-    )
+    help = "List judge runs, or show one; pause, resume or cancel it, change its budget, or retry its unscored items."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", nargs="?", default="", help="Id of a run; without one, the runs are listed.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("run", nargs="?", default="", help="Id of a run; without an id, the runs are listed.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         verbs = parser.add_mutually_exclusive_group()
-        verbs.add_argument("--pause", action="store_true", help="What is on its way is stored; nothing new is sent.")
+        verbs.add_argument("--pause", action="store_true", help="Pause the run; open calls are still stored.")
         verbs.add_argument(
-            "--resume", action="store_true", help="Left to a worker; manage.py judge --resume RUN works on it here."
+            "--resume", action="store_true", help="Resume the run on a worker (here: manage.py judge --resume RUN)."
         )
-        verbs.add_argument("--cancel", action="store_true", help="For good; what was answered stays.")
+        verbs.add_argument("--cancel", action="store_true", help="Cancel the run permanently; its verdicts are kept.")
         parser.add_argument(
-            "--retry-unscored", action="store_true", help="Ask again what got no verdict; the run goes on."
+            "--retry-unscored", action="store_true", help="Ask again about unscored items and resume the run."
         )
-        parser.add_argument("--budget-calls", type=int, help="Together with the two below: the budget from now on.")
-        parser.add_argument("--budget-tokens", type=int)
-        parser.add_argument("--budget-money", help="In the currency of the endpoint's prices.")
-        parser.add_argument("--json", action="store_true", help="Print JSON: the list, or the run's report.")
+        parser.add_argument("--budget-calls", type=int, help="New limit on calls; see also the next two options.")
+        parser.add_argument("--budget-tokens", type=int, help="New limit on tokens.")
+        parser.add_argument("--budget-money", help="New limit on cost, in the currency of the endpoint's prices.")
+        parser.add_argument("--json", action="store_true", help="Print JSON: the list, or the report of the run.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -96,7 +94,7 @@ class Command(BaseCommand):
     def _list(self, workspace: Workspace, options: dict[str, Any]) -> None:
         asked = [name for name in (*VERBS, "retry_unscored") if options[name]]
         if asked or budget_of(options).limited:
-            raise CommandError("Name the run; without one, manage.py judge_runs lists them.")
+            raise CommandError("Give the id of a run; manage.py judge_runs lists the runs.")
         found = JudgeRun.objects.filter(study__workspace=workspace)
         counted = with_counts(found.order_by("-created_at"), PlannedItem.objects.all(), PlannedItem.Status.WAITING)
         rows = [
@@ -119,9 +117,9 @@ class Command(BaseCommand):
                 f"{row['id']}  {row['status']:<9}  {row['done']} of {row['total']}  {row['judge']} on {row['study']}"
             )
         if not rows:
-            self.stdout.write("No judge has been asked yet; see manage.py judge.")
+            self.stdout.write("There are no judge runs yet; start one with manage.py judge.")
         elif len(rows) == LISTED:
-            self.stdout.write("Older runs are not listed here.")
+            self.stdout.write("Older runs are not shown.")
 
 
 def _named(workspace: Workspace, public_id: str) -> JudgeRun:

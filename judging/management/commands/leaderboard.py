@@ -28,8 +28,8 @@ SCORES = {
     STARS: "100 x stars/full marks",
     GRADED: "(mean grade - 5) x 20",
     MEAN: "the mean of the overall scores",
-    WINS: "wins and half the ties, percent of comparisons",
-    FULFILLED: "percent of all instructions that are fulfilled (STIC-2)",
+    WINS: "wins plus half the ties, in percent of comparisons",
+    FULFILLED: "fulfilled instructions, in percent of all (STIC-2)",
     REWARD: "100 x the mean reward, +1 to -1",
 }
 
@@ -50,38 +50,42 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("benchmark", help="Slug of the benchmark.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         parser.add_argument("--judge", required=True, help="Name of the judge.")
         parser.add_argument(
             "--weights", default=EQUAL, help="equal, published, or a fit: its id, its name, or its study's slug."
         )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
-        parser.add_argument("--measure", choices=sorted(MEASURES), help="Another score than the judge's first.")
-        parser.add_argument("--category", default="", help="Only this category, by subcategory.")
+        parser.add_argument("--measure", choices=sorted(MEASURES), help="Score to rank by, if not the judge's default.")
+        parser.add_argument("--category", default="", help="Only this category, split by subcategory.")
         parser.add_argument("--language", default="", help="Only instructions in this language.")
         parser.add_argument("--tag", default="", help="Only instructions with this tag.")
         parser.add_argument("--family", default="", help="Only models of this family.")
         parser.add_argument(
-            "--smallest", type=float, metavar="B", help="Only models of so many billions of parameters and more."
+            "--smallest", type=float, metavar="B", help="Only models with at least this many billion parameters."
         )
-        parser.add_argument("--largest", type=float, metavar="B", help="Only models of so many and fewer.")
-        parser.add_argument("--least", type=int, default=0, help="Only models with so many judged responses.")
+        parser.add_argument(
+            "--largest", type=float, metavar="B", help="Only models with at most this many billion parameters."
+        )
+        parser.add_argument(
+            "--least", type=int, default=0, help="Only models with at least this many judged responses."
+        )
         parser.add_argument(
             "--against",
             action="append",
             default=[],
             metavar="MODEL",
-            help="Pairs: only against this model; repeatable.",
+            help="For pairs: baseline to compare with; can be repeated.",
         )
         parser.add_argument(
             "--margin",
             type=int,
             metavar="K",
-            help="Reward: a slight win of a text longer by over K characters is a tie.",
+            help="For rewards: a slight win by a response longer by more than K characters counts as a tie.",
         )
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
         parser.add_argument(
-            "--details", action="store_true", help="With --json: intervals, corrected scores and words too."
+            "--details", action="store_true", help="With --json: include intervals, corrected scores and word counts."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -144,9 +148,9 @@ class Command(BaseCommand):
         printed = printed_beside(board)
         if printed is not None and printed.compared and printed.comparable:
             console.print(
-                f"{printed.compared - printed.differing} of {printed.compared} scores equal the printed table but for "
-                f"rounding; {printed.differing} differ: {printed.partial} rest on a part of the benchmark, "
-                f"{printed.other_judge} are another judge's, {printed.known} differ as is known, "
-                f"{printed.unexplained} differ for no known reason. Printed: {printed.source}."
+                f"{printed.compared - printed.differing} of {printed.compared} scores equal the published table up to "
+                f"rounding; {printed.differing} differ: {printed.partial} cover only part of the benchmark, "
+                f"{printed.other_judge} were given by a different judge, {printed.known} differ for a known reason, "
+                f"{printed.unexplained} differ for an unknown reason. Published in: {printed.source}."
             )
         self.stdout.write(paper.getvalue(), ending="")

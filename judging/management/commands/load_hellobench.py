@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "--on-error",
             choices=["refuse", "skip"],
             default="refuse",
-            help="skip leaves bad lines out and writes a report of them.",
+            help="skip omits invalid lines and writes a report about them.",
         )
         parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
 

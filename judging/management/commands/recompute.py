@@ -1,4 +1,4 @@
-"""Compute every stored number of an export again, from the export alone, and compare to the last digit."""
+"""Recompute every stored number of an export from the export alone and compare to the last digit."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,9 @@ from judging.archive.scratch_database import ExportRefused
 
 
 class Command(BaseCommand):
-    help = "Rebuild every report and fit of an exported study from the file alone and compare with the stored ones."
+    help = (
+        "Rebuild every report and fit of an exported study from the file alone and compare them with the stored ones."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("export", type=Path, metavar="EXPORT", help="A file made by `export`.")
@@ -28,7 +30,7 @@ class Command(BaseCommand):
         else:
             self._print(found)
         if not found.same:
-            raise CommandError("Some numbers came out differently; they are listed above.")
+            raise CommandError("Some numbers differ; they are listed above.")
 
     def _say(self, done: int, total: int, what: str) -> None:
         if what:
@@ -41,7 +43,9 @@ class Command(BaseCommand):
             for difference in one.differences:
                 self.stdout.write(f"  {difference}")
         if dict(found.versions_then) != dict(found.versions_now):
-            self.stdout.write(f"Computed then by {dict(found.versions_then)}, now by {dict(found.versions_now)}.")
+            self.stdout.write(
+                f"Originally computed with {dict(found.versions_then)}, now with {dict(found.versions_now)}."
+            )
         values = sum(one.values for one in found.results)
         verdict = "all the same to the last digit" if found.same else "not all the same"
         self.stdout.write(f"{found.study}: {len(found.results)} results, {values} values, {verdict}.")

@@ -1,4 +1,4 @@
-"""Make a study in which people review a run's verdicts: which of the judge's reasons hold."""
+"""Create a study in which people review a run's verdicts and their reasons."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,12 +12,12 @@ from judging.models import JudgeRun
 
 
 class Command(BaseCommand):
-    help = "Draw some of a run's verdicts and open a study that reviews them."
+    help = "Create a study in which people review a sample of a run's verdicts."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", help="Id of a run; the page /runs/ lists them.")
-        parser.add_argument("--sample", type=int, default=SAMPLE, help="How many verdicts.")
-        parser.add_argument("--reviewers", type=int, default=REVIEWERS, help="How many people look at each.")
+        parser.add_argument("--sample", type=int, default=SAMPLE, help="Number of verdicts.")
+        parser.add_argument("--reviewers", type=int, default=REVIEWERS, help="Number of reviewers per verdict.")
         parser.add_argument("--seed", type=int, default=0)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no run {options['run']!r}; the page /runs/ lists them.")
         for name in ("sample", "reviewers"):
             if options[name] < 1:
-                raise CommandError(f"--{name} {options[name]} reviews nothing; give at least 1.")
+                raise CommandError(f"--{name} {options[name]} is too small; give at least 1.")
         try:
             study = make_review_study(
                 run, sample=options["sample"], reviewers=options["reviewers"], seed=options["seed"], by=None
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         except (NothingToReview, StudyRefused) as error:
             raise CommandError(str(error)) from error
         if study.status != Study.Status.OPEN:
-            self.stdout.write(f"Study {study.slug} is made but not open: {study.policies.get('refused', '')}")
+            self.stdout.write(f"Study {study.slug} was created but not opened: {study.policies.get('refused', '')}")
             return
         self.stdout.write(
             f"Study {study.slug} is open: {study.tasks.count()} verdicts of run {run.public_id}, "

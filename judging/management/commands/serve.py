@@ -1,4 +1,4 @@
-"""The web server with a worker beside it: all a single machine needs."""
+"""Run the web server and a worker: all that a single machine needs."""
 
 import os
 import signal
@@ -14,17 +14,17 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 
 QUICK_SECONDS = 20.0
-"""A worker that ends sooner would do so again."""
+"""A worker that ends sooner is not restarted, since it would end again."""
 
 
 class Command(BaseCommand):
-    help = "Serve Plumbline: the web server and one worker that also sweeps, until Ctrl+C."
+    help = "Run the Plumbline web server and one worker with the scheduler, until Ctrl+C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--threads", type=int, default=8, help="Threads of the web server.")
-        parser.add_argument("--without-worker", action="store_true", help="Only the web server.")
+        parser.add_argument("--threads", type=int, default=8, help="Number of threads of the web server.")
+        parser.add_argument("--without-worker", action="store_true", help="Run only the web server.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         programs = {"web server": _web(options["host"], options["port"], options["threads"])}
@@ -36,20 +36,20 @@ class Command(BaseCommand):
         begun = time.monotonic()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if not User.objects.exists():
-            self.stdout.write("Nobody can sign in yet; make an owner with: manage.py add_person NAME")
-        self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (Ctrl+C ends it)")
+            self.stdout.write("There are no accounts yet; create an owner with: manage.py add_person NAME")
+        self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (press Ctrl+C to stop)")
         try:
             while (ended := _first_to_end(running)) == "worker" and time.monotonic() - begun > QUICK_SECONDS:
                 # Killed for its memory, say: nothing is lost, and raters go on.
                 code, begun = running[ended].returncode, time.monotonic()
-                self.stderr.write(f"The worker ended with code {code}; another takes its place.")
+                self.stderr.write(f"The worker ended with code {code}; starting another one.")
                 running[ended] = subprocess.Popen(programs[ended], env=environment)
             raise CommandError(
                 f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
                 "(a port in use is the usual reason: choose another with --port)."
             )
         except KeyboardInterrupt:
-            self.stdout.write("Ending.")
+            self.stdout.write("Stopping.")
         finally:
             _end(list(running.values()))
 

@@ -1,4 +1,4 @@
-"""Begin the rounds of watches that are due and work through them here; or make, pause, resume or list watches."""
+"""Run the rounds of drift monitors that are due; or create, pause, resume or list drift monitors."""
 
 import json
 from argparse import ArgumentParser
@@ -17,23 +17,25 @@ from judging.runs.worker import work_on
 
 
 class Command(BaseCommand):
-    help = (
-        "Begin the rounds of watches that are due and work through them here; or make, pause, resume or list watches."
-    )
+    help = "Run the rounds of drift monitors that are due; or create, pause, resume or list drift monitors."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         verbs = parser.add_mutually_exclusive_group()
-        verbs.add_argument("--new", metavar="STUDY", default="", help="Make a watch over tasks of this study.")
+        verbs.add_argument("--new", metavar="STUDY", default="", help="Create a drift monitor on tasks of this study.")
         parser.add_argument("--judge", default="", help="With --new: name of the judge.")
         parser.add_argument("--every", type=int, default=24, metavar="HOURS", help="With --new: hours between rounds.")
-        parser.add_argument("--tasks", type=int, default=USUAL_SIZE, help="With --new: how many tasks to freeze.")
-        parser.add_argument("--seed", type=int, default=0, help="With --new: seed of the draw of tasks.")
-        parser.add_argument("--budget-money", help="With --new: the most that a round may cost.")
-        verbs.add_argument("--now", metavar="ID", default="", help="A round of this watch now, due or not.")
-        verbs.add_argument("--pause", metavar="ID", default="", help="No round begins until it is resumed.")
-        verbs.add_argument("--resume", metavar="ID", default="", help="A round that is overdue comes at once.")
-        verbs.add_argument("--list", action="store_true", help="List the watches and what they found.")
+        parser.add_argument("--tasks", type=int, default=USUAL_SIZE, help="With --new: number of tasks.")
+        parser.add_argument("--seed", type=int, default=0, help="With --new: random seed for drawing the tasks.")
+        parser.add_argument("--budget-money", help="With --new: maximum cost per round.")
+        verbs.add_argument(
+            "--now", metavar="ID", default="", help="Run a round of this monitor now, even if none is due."
+        )
+        verbs.add_argument("--pause", metavar="ID", default="", help="Start no rounds until the monitor is resumed.")
+        verbs.add_argument(
+            "--resume", metavar="ID", default="", help="Resume the monitor; an overdue round is due at once."
+        )
+        verbs.add_argument("--list", action="store_true", help="List the monitors and their results.")
         parser.add_argument("--json", action="store_true", help="With --list: print JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,7 +51,7 @@ class Command(BaseCommand):
             elif options["pause"] or options["resume"]:
                 watch = _named(workspace, options["pause"] or options["resume"])
                 set_active(watch, bool(options["resume"]), clock=timezone.now)
-                self.stdout.write(f"Watch {watch.public_id} is {'active' if watch.active else 'paused'}.")
+                self.stdout.write(f"Drift monitor {watch.public_id} is {'active' if watch.active else 'paused'}.")
             else:
                 self._due(workspace)
         except (UnknownWorkspace, WatchRefused) as error:
@@ -66,7 +68,7 @@ class Command(BaseCommand):
         judge = judges.get(options["judge"])
         if judge is None:
             raise CommandError(
-                f"There is no judge {options['judge']!r}; judges that can be asked: {', '.join(judges) or 'none yet'}."
+                f"There is no judge {options['judge']!r}; available judges: {', '.join(judges) or 'none yet'}."
             )
         budget = budget_of({"budget_calls": None, "budget_tokens": None, **options})
         watch = create_watch(
@@ -79,18 +81,18 @@ class Command(BaseCommand):
             clock=timezone.now,
         )
         self.stdout.write(
-            f"Watch {watch.public_id}: {len(watch.tasks)} tasks of {study.slug}, every {watch.every_hours} hours; the "
-            "first round is due now."
+            f"Drift monitor {watch.public_id}: {len(watch.tasks)} tasks of {study.slug}, every {watch.every_hours} hours; "
+            "the first round is due now."
         )
 
     def _due(self, workspace: Any) -> None:
         found = [watch for watch in due(timezone.now) if watch.study.workspace_id == workspace.pk]
         if not found:
-            self.stdout.write("No watch is due.")
+            self.stdout.write("No drift monitor is due.")
         for watch in found:
             run = start_due(watch, clock=timezone.now)
             if run is None:
-                self.stdout.write(f"{watch}: a round is going on already.")
+                self.stdout.write(f"{watch}: a round is already running.")
             else:
                 self._work(run)
 
@@ -125,11 +127,11 @@ class Command(BaseCommand):
                 f"{row['id']}  {row['judge']} on {row['study']}: {row['rounds']} rounds, changed: {flags}; {state}"
             )
         if not rows:
-            self.stdout.write("There is no watch yet; make one with --new STUDY --judge NAME.")
+            self.stdout.write("There are no drift monitors yet; create one with --new STUDY --judge NAME.")
 
 
 def _named(workspace: Any, public_id: str) -> Watch:
     watch = Watch.objects.filter(study__workspace=workspace, public_id=public_id).first()
     if watch is None:
-        raise WatchRefused(f"There is no watch {public_id!r}; see --list.")
+        raise WatchRefused(f"There is no drift monitor {public_id!r}; see --list.")
     return watch

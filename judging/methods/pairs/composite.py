@@ -166,7 +166,7 @@ SPECS = (
     MethodSpec(
         key=KEY,
         name=marked("Composite"),
-        asks=marked("In each category the method that agreed best with people on other tasks. Calls no model."),
+        asks=marked("In each category, the method that agreed best with people on other tasks. Calls no model."),
         source=HREF,
         task_kind=TASK_KIND,
         role=ROLE,

@@ -61,8 +61,8 @@ def _cosine(one: Sequence[float], other: Sequence[float], length: float, other_l
 SPECS = (
     MethodSpec(
         key=KEY,
-        name=marked("Nearer embedding"),
-        asks=marked("The response whose embedding lies nearer to that of the human response."),
+        name=marked("Closer embedding"),
+        asks=marked("The response whose embedding is closer to that of the human reference."),
         source=HREF,
         task_kind=TASK_KIND,
         role=ROLE,

@@ -23,7 +23,7 @@ SPECS = (
     chat_spec(
         METHOD,
         name=marked("Pair: from A much better to B much better"),
-        asks=marked("An analysis of both along the checklist, then one of five preferences."),
+        asks=marked("An analysis of both responses along the checklist, then one of five preferences."),
         source=WILDBENCH,
     ),
 )

@@ -12,7 +12,7 @@ SPECS = (
     chat_spec(
         METHOD,
         name=marked("Pair: A, B, tie or both bad"),
-        asks=marked("Which of two responses is better; both may be bad. A hint is shown where there is one."),
+        asks=marked("Which of two responses is better; both may be bad. A hint is shown if there is one."),
         source=LLMEVAL,
     ),
 )

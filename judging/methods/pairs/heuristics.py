@@ -74,16 +74,19 @@ def _drawn(question: Question, seed: int) -> int:
 
 
 _WORDS = {
-    Rule.RANDOM: (marked("Rule: random"), marked("A drawn side. Calls no model.")),
+    Rule.RANDOM: (marked("Rule: random"), marked("A random side. Calls no model.")),
     Rule.SHORTER: (marked("Rule: shorter"), marked("The shorter response. Calls no model.")),
     Rule.LONGER: (marked("Rule: longer"), marked("The longer response. Calls no model.")),
     Rule.ROUGE: (
         marked("Rule: ROUGE-L"),
-        marked("The response that shares the longer sequence of words with the human one."),
+        marked("The response that shares the longer sequence of words with the human reference. Calls no model."),
     ),
-    Rule.ROUGE_1: (marked("Rule: ROUGE-1"), marked("The response that shares more words with the human one.")),
-    Rule.FIRST: (marked("Rule: the first"), marked("Always the response shown first. Calls no model.")),
-    Rule.SECOND: (marked("Rule: the second"), marked("Always the response shown second. Calls no model.")),
+    Rule.ROUGE_1: (
+        marked("Rule: ROUGE-1"),
+        marked("The response that shares more words with the human reference. Calls no model."),
+    ),
+    Rule.FIRST: (marked("Rule: first"), marked("Always the response that is shown first. Calls no model.")),
+    Rule.SECOND: (marked("Rule: second"), marked("Always the response that is shown second. Calls no model.")),
 }
 SPECS = tuple(
     MethodSpec(

@@ -123,8 +123,8 @@ def _compared(writer: LogProbability, by: By) -> float:
 SPECS = (
     MethodSpec(
         key=KEY,
-        name=marked("Likelier human response"),
-        asks=marked("The model under which the human response is likelier; asks the models that wrote the pair."),
+        name=marked("More likely human reference"),
+        asks=marked("The model under which the human reference is more likely. Asks the models that wrote the pair."),
         source=HREF,
         task_kind=TASK_KIND,
         role=ROLE,

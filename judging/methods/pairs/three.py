@@ -23,13 +23,13 @@ SPECS = (
     chat_spec(
         PLAIN,
         name=marked("Pair: A, B or tie"),
-        asks=marked("Which of two responses is better, by the same guideline that people are given."),
+        asks=marked("Which of two responses is better, with the guideline that raters are given."),
         source=HREF,
     ),
     chat_spec(
         WITH_REFERENCE,
-        name=marked("Pair: A, B or tie, beside a human response"),
-        asks=marked("As before, with the human reference response shown."),
+        name=marked("Pair: A, B or tie, with human reference"),
+        asks=marked("Which of two responses is better, with the same guideline and the human reference."),
         source=HREF,
     ),
 )

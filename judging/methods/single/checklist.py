@@ -105,7 +105,7 @@ SPECS = (
         key=KEY,
         name=marked("Checklist"),
         asks=marked(
-            "Every item of the checklist at once, each with a reason and a score; weighted, they are the points."
+            "All items of the checklist at once, each with a reason and a score. The weighted mean gives the points."
         ),
         source=HELLOBENCH,
         task_kind=TASK_KIND,

@@ -87,7 +87,7 @@ SPECS = (
     MethodSpec(
         key=KEY,
         name=marked("Instruction check"),
-        asks=marked("Whether one sub-task's text does what was asked of it: yes or no."),
+        asks=marked("Whether the text of one sub-task does what was asked: yes or no."),
         source=LONGGENBENCH,
         task_kind=TASK_KIND,
         role=ROLE,

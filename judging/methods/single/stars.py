@@ -72,13 +72,13 @@ SPECS = (
     chat_spec(
         SUBJECTIVE,
         name=marked("Stars"),
-        asks=marked("Each criterion on its own stars; a hint is shown where there is one."),
+        asks=marked("Each criterion on its own scale of stars. A hint is shown if there is one."),
         source=LLMEVAL,
     ),
     chat_spec(
         OBJECTIVE,
-        name=marked("Stars with the right answer"),
-        asks=marked("As stars, for instructions with one right answer, which the hint holds."),
+        name=marked("Stars with reference answer"),
+        asks=marked("Stars for instructions with one correct answer, which is given in the hint."),
         source=LLMEVAL,
     ),
 )

@@ -1,4 +1,4 @@
-"""Puts canaries among a run's items: texts that deserve nothing, answers to them count nowhere."""
+"""Add canary texts to a run's items: texts that deserve the lowest score, and whose verdicts count nowhere."""
 
 import hashlib
 import random
@@ -14,11 +14,11 @@ from judging.models import Judge, JudgeRun, PlannedItem
 
 PURPOSE = "canary"
 CANARIES = 4
-"""How many texts a run plants for each juror; of pairs each in both orders."""
+"""Number of canary texts per judge of a run; on pairs, each in both orders."""
 
 
 def takes_canaries(judge: Judge) -> bool:
-    """Models that read and are asked for scores or preferences. A check may rightly hold for an empty text."""
+    """Models that read, and that give scores or preferences. An instruction check may rightly hold for an empty text."""
     needs = METHODS[judge.method]
     model = judge.language_model
     scripted = bool(model and model.endpoint and model.endpoint.kind == Endpoint.Kind.SCRIPTED)
@@ -26,8 +26,9 @@ def takes_canaries(judge: Judge) -> bool:
 
 
 def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int) -> list[PlannedItem]:
-    """Items about one planted text of each kind, for each juror that takes them, beside drawn tasks of the plan; not
-    yet stored."""
+    """Return unsaved items for one canary text of each kind, for each judge that takes them, next to drawn tasks of the
+    plan.
+    """
     draws = random.Random(f"{seed} canaries")
     method = jurors[0].method
     pair = METHODS[method].task_kind == Task.Kind.PAIR
@@ -51,7 +52,7 @@ def plant(run: JudgeRun, pks: Sequence[int], jurors: Sequence[Judge], seed: int)
 
 
 def _task_of(host: Task, canary: Canary, pair: bool) -> Task:
-    """The task about the planted text; beside an ordinary response it is side B."""
+    """Return the task about the canary text; next to an ordinary response it is side B."""
     digest = hashlib.sha256(canary.text.encode()).hexdigest()[:12]
     response, _made = Response.objects.get_or_create(
         instruction=host.response_a.instruction,

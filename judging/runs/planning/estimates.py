@@ -1,4 +1,4 @@
-"""How many calls a run would make and what they may cost, before anything is made, planned or sent."""
+"""The number of calls a run would make and their cost, before anything is created, planned or sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +25,11 @@ EARLIER_REPLIES = 500
 
 @dataclass(frozen=True)
 class Estimate:
-    """`most` is an upper estimate: the longest answer allowed, no reply reused, no answer asked for again.
+    """`most` is an upper estimate: the longest allowed answers, no reused replies, no repeated questions.
 
-    `usual` is the same by the mean of the judges' earlier replies; None where one of them has none. `unanswerable`
-    is the share, 0..1, of the drawn questions that lack something and so cost no call; `lacks` says what in how many.
+    `usual` uses the mean of the judges' earlier replies; None if one of them has none. `unanswerable` is the share,
+    0..1, of the sampled questions that lack something and therefore cost no call; `lacks` says what is missing in how
+    many.
     """
 
     tasks: int
@@ -43,7 +44,7 @@ class Estimate:
 def estimate_run(
     judges: Sequence[Judge], leader: Judge, target: Target, asking: Asking, *, limit: int | None, only_rated: bool
 ) -> Estimate:
-    """Of a run that `leader`, the one judge or the panel of these, leads. Reads only. Raises what planning raises."""
+    """Estimate a run led by `leader`, the one judge or the panel of these. Reads only. Raises what planning raises."""
     found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)
     drawn = found.drawn
     pair = METHODS[judges[0].method].task_kind == Task.Kind.PAIR
@@ -75,7 +76,7 @@ def estimate_run(
 
 
 def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Spend, int]:
-    """The most that one call may cost on average, and how many of the tasks cannot be asked about."""
+    """Return the maximum mean cost of a call, and the number of tasks that cannot be asked about."""
     if needs_no_call(judge.method):
         return NOTHING, 0
     questions, way = Questions(judge.method, study), way_of(judge)
@@ -95,7 +96,7 @@ def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Sp
 
 
 def _mean_reply(judge: Judge) -> Spend | None:
-    """Of the judge's newest replies that were paid for."""
+    """Return the mean usage of the judge's newest paid replies."""
     newest = Reply.objects.filter(item__assignment__rater=judge.rater_id, reused_from=None, error="")
     means = Reply.objects.filter(
         pk__in=newest.order_by("-pk").values_list("pk", flat=True)[:EARLIER_REPLIES]

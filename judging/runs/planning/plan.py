@@ -1,4 +1,4 @@
-"""What a run will ask, frozen before the first call: tasks in an order that keeps shared prefixes together."""
+"""The plan of a run, fixed before the first call: tasks in an order that keeps shared prefixes together."""
 
 import random
 from collections.abc import Collection, Iterator, Sequence
@@ -41,9 +41,10 @@ NEW_ITEMS = Inserting(PlannedItem, "task", "shown_first", "repeat", "juror", "po
 
 @dataclass(frozen=True)
 class Asking:
-    """How each task is asked: of several judges, in both orders of a pair, several times; and what that comes to.
+    """How each task is asked: by several judges, in both orders of a pair, several times; and how verdicts are
+    combined.
 
-    `jurors` beside the run's own judge make a jury. With `canaries`, texts that deserve nothing are planted.
+    `jurors` form a panel with the run's own judge. With `canaries`, canary texts are added.
     """
 
     jurors: tuple[Judge, ...] = ()
@@ -58,10 +59,9 @@ PLAINLY = Asking()
 
 @dataclass(frozen=True)
 class Wish:
-    """What a run is to be: about which tasks, at most `limit` of them, asked how, within which budget.
+    """A requested run: its tasks, at most `limit` of them, how they are asked, and its budget.
 
-    With `reuse`, a question that was answered before is answered from the stored reply. `only_rated` takes tasks that
-    people have answered.
+    With `reuse`, stored replies answer repeated questions. `only_rated` takes only tasks that people have rated.
     """
 
     limit: int | None = None
@@ -87,7 +87,7 @@ def plan_run(
     asking: Asking = PLAINLY,
     only_rated: bool = False,
 ) -> JudgeRun:
-    """A run over the study's tasks that this judge has not answered, all its items at once.
+    """Plan a run over the study's tasks that this judge has not judged, with all its items.
 
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
@@ -96,7 +96,7 @@ def plan_run(
 
 
 def plan_wish(judge: Judge, study: Study, wish: Wish) -> JudgeRun:
-    """As plan_run."""
+    """Plan the run inside a transaction; raises as plan_run."""
     jurors = (judge, *wish.asking.jurors)
     leader = leader_of(judge, wish.asking)
     pks = decide(leader, jurors, study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
@@ -119,9 +119,9 @@ def decide(
     newest_response: int | None = None,
     seed: int = 0,
 ) -> list[int]:
-    """Pks of the tasks that a run is to ask about, in its order; only about responses up to the newest one's pk.
+    """Return the pks of the run's tasks in its order; only about responses up to the newest one's pk.
 
-    Tasks of one instruction stand together, so that a server's prefix cache serves them. Raises as plan_run.
+    Tasks of one instruction are next to each other, for a server's prefix cache. Raises as plan_run.
     """
     tasks = open_tasks(leader, study, only_rated=only_rated)
     if newest_response is not None:
@@ -136,12 +136,12 @@ def decide(
 
 
 def first_of(tasks: QuerySet[Task], limit: int | None) -> QuerySet[Task]:
-    """The first so many of the tasks, which a query can narrow further."""
+    """Return the first tasks up to the limit, as a query that can be narrowed further."""
     return tasks if limit is None else Task.objects.filter(pk__in=tasks.values("pk")[:limit])
 
 
 def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
-    """Its row, without any item yet."""
+    """Create the row of the run, without items."""
     return JudgeRun.objects.create(
         judge=leader,
         study=study,
@@ -170,9 +170,9 @@ def _settings_of(judge: Judge, leader: Judge, wish: Wish) -> dict[str, Any]:
 
 
 def sent_just_now(judge: Judge, study: Study, wish: Wish, *, clock: Clock) -> JudgeRun | None:
-    """The very run that is wished for, where the same person has it since a minute: what was sent came twice.
+    """Return the same run if the same person requested it within the last minute, because the form was sent twice.
 
-    Two of them at once would ask, and pay for, everything twice. Raises PanelRefused.
+    Two such runs at once would ask, and pay for, everything twice. Raises PanelRefused.
     """
     leader = leader_of(judge, wish.asking)
     lately = JudgeRun.objects.filter(
@@ -184,7 +184,7 @@ def sent_just_now(judge: Judge, study: Study, wish: Wish, *, clock: Clock) -> Ju
 
 
 def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -> None:
-    """The run's first items, where it wants any: about planted texts beside some of these tasks."""
+    """Create the run's first items if it wants canary texts: about these, next to some of the tasks."""
     if not (run.manifest["settings"]["canaries"] and any(map(takes_canaries, jurors))):
         return
     hosts = set(pks)
@@ -197,7 +197,7 @@ def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -
 
 
 def leader_of(judge: Judge, asking: Asking) -> Judge:
-    """The judge itself, or the panel that its jurors, orders and repeats make. Raises PanelRefused."""
+    """Return the judge itself, or the panel of its judges, orders and repeats. Raises PanelRefused."""
     jurors, both_orders = (judge, *asking.jurors), _both_orders(judge, asking)
     if len(jurors) == 1 and not both_orders and asking.repeats == 1:
         return judge
@@ -205,7 +205,7 @@ def leader_of(judge: Judge, asking: Asking) -> Judge:
 
 
 def items_each(judge: Judge, asking: Asking) -> int:
-    """How many items a run has about each task."""
+    """Return the number of items of a run per task."""
     return (1 + len(asking.jurors)) * asking.repeats * (2 if _both_orders(judge, asking) else 1)
 
 
@@ -214,13 +214,13 @@ def _both_orders(judge: Judge, asking: Asking) -> bool:
 
 
 Item = tuple[int, str, int, int, str]
-"""An item's task, who of a pair is shown first, repeat, juror, and what is planted."""
+"""An item's task, the response shown first, the repeat, the judge of the panel, and the canary text."""
 
 
 class Layout:
-    """The items of a run about the tasks `pks`, those of `at_once` tasks at a time, from the task number `begin` on.
+    """Yield the items of a run about the tasks `pks`, for `at_once` tasks at a time, from task number `begin` on.
 
-    Tasks that went away meanwhile are left out.
+    Deleted tasks are left out.
     """
 
     def __init__(self, run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int], begin: int = 0) -> None:
@@ -235,7 +235,7 @@ class Layout:
         self._place = run.items.count()
 
     def lay_out(self) -> int:
-        """Stores the items of the next tasks; of how many."""
+        """Store the items of the next tasks; return the number of tasks."""
         found = dict(islice(self._items, self.at_once))
         there = set(Task.objects.filter(pk__in=found).values_list("pk", flat=True))
         items = [item for pk, of_task in found.items() if pk in there for item in of_task]
@@ -244,7 +244,7 @@ class Layout:
         return len(found)
 
     def _by_task(self, pks: Sequence[int]) -> Iterator[tuple[int, list[Item]]]:
-        """Each task with its items. Who of a pair is shown first is drawn, or stays as it was answered before."""
+        """Yield each task with its items. The response shown first is drawn, or the same as in earlier answers."""
         pair = METHODS[self._jurors[0].method].task_kind == Task.Kind.PAIR
         draws = random.Random(f"{self._run.seed} order")
         several = self._both_orders or self._repeats > 1 or len(self._jurors) > 1
@@ -274,7 +274,9 @@ def _store(run: JudgeRun, items: Sequence[Item], place: int) -> None:
 
 
 def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> QuerySet[Task]:
-    """What the judge could answer and has not, with an instruction's tasks together. `only_rated` as in rated_of."""
+    """Return what the judge could judge and has not, with the tasks of an instruction together. `only_rated` as in
+    rated_of.
+    """
     answered = Assignment.objects.filter(
         rater=judge.rater,
         task__study=study,
@@ -294,7 +296,7 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
 
 
 def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Study) -> None:
-    """Raises before anything is planned what would fail on every call: no items, mixed scales, a broken prompt."""
+    """Raise, before anything is planned, what would fail every call: no items, mixed scales, a broken prompt."""
     for judge in jurors:
         questions = Questions(judge.method, study)
         questions.learn(Task(answer_rubric_id=pk) for pk in rubrics)
@@ -314,7 +316,7 @@ def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Stud
 def _why_nothing(judge: Judge, study: Study, only_rated: bool) -> str:
     kind = METHODS[judge.method].task_kind
     if not study.tasks.filter(kind=kind).exists():
-        return f"Study {study.slug} has no tasks of kind {kind}, which is what the {judge.method} method judges."
+        return f"Study {study.slug} has no tasks of kind {kind}, which method {judge.method} needs."
     if only_rated and not rated_of(study.tasks.filter(kind=kind), study).exists():
-        return f"People have rated nothing of study {study.slug} yet; judge all of it without --only-rated."
-    return f"{judge} has answered every task of study {study.slug} already."
+        return f"People have not rated anything in study {study.slug} yet; leave out --only-rated to judge everything."
+    return f"{judge} has already judged every task of study {study.slug}."

@@ -1,7 +1,7 @@
-"""A large run is prepared by whoever works on it: responses become tasks, the plan is decided once, its items are made.
+"""Preparation of a large run by its worker: responses become tasks, the plan is made once, its items are created.
 
-A small one is planned where it is started. Everything is done in short transactions, each of which stores how far it
-is, so that people can go on writing and a worker can be killed at any point.
+A small run is planned where it is started. All work is done in short transactions that store the progress, so that
+other users can write and a worker can be killed at any point.
 """
 
 import time
@@ -39,12 +39,12 @@ from judging.studies.benchmarks import (
 )
 
 AT_ONCE = 5_000
-"""Up to so many new tasks and items, a run is planned where it is started: within a second on a busy machine."""
+"""Up to this many new tasks and items, a run is planned where it is started: within a second on a busy machine."""
 NOTHING_LEFT = Wording("Nothing is left that this run could ask; start another one, or cancel this one.")
 
 
 def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:
-    """The run that is wished for: with its items, or, where it is large, with its preparation.
+    """Create the requested run with its items or, if it is large, with its preparation.
 
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
@@ -77,24 +77,24 @@ def _own_study(target: Target) -> Study:
 
 
 def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
-    """Of a benchmark whose responses are not all tasks yet."""
+    """The same for a benchmark whose responses do not all have tasks yet."""
     assert target.benchmark is not None
     name, kind = f"benchmark {target.benchmark.slug}", METHODS[leader.method].task_kind
     if kind not in target.kinds:
         return (
-            f"The study of {name} has no tasks of kind {kind}, which is what the {leader.method} method judges; make a "
-            "study of such tasks in the browser and judge that."
+            f"The study of {name} has no tasks of kind {kind}, which method {leader.method} needs; create a "
+            "study with such tasks in the browser and judge that study."
         )
     if only_rated and not target.rated:
-        return f"People have rated nothing of {name} yet; judge all of it without --only-rated."
-    return f"{leader} has answered everything of {name} that people have rated already."
+        return f"People have not rated anything in {name} yet; leave out --only-rated to judge everything."
+    return f"{leader} has already judged everything in {name} that people have rated."
 
 
 def prepare(run: JudgeRun, *, shift: Shift, clock: Clock) -> bool:
-    """Whether the run has all its items by now; what is missing is made here.
+    """Create the missing items; return whether the run has all of them.
 
-    False where the run no longer runs, the shift is interrupted, nothing is left to ask, or another worker prepares
-    the run and the shift does not wait for it.
+    False if the run has stopped, the shift is interrupted, nothing is left to ask, or another worker prepares the run
+    and the shift does not wait for it.
     """
     if not run.preparing:
         return True
@@ -121,7 +121,7 @@ def _runs(run: JudgeRun) -> bool:
 
 
 class _Work:
-    """What one worker does while the preparation is its own."""
+    """Prepare the run while this worker holds the preparation."""
 
     def __init__(self, run: JudgeRun, worker: str, shift: Shift, clock: Clock) -> None:
         self._run, self._worker, self._shift, self._clock = run, worker, shift, clock
@@ -142,7 +142,7 @@ class _Work:
         return True
 
     def _hold(self, **stored: Any) -> bool:
-        """In a transaction: whether to go on. Where so, nobody else does anything here before it is committed."""
+        """Open a transaction and say whether to continue; nobody else then changes the run before it is committed."""
         locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=self._run.pk)
         own = Preparation.objects.filter(run=self._run, leased_by=self._worker)
         return locked.status == JudgeRun.Status.RUNNING and bool(
@@ -170,7 +170,7 @@ class _Work:
         return True
 
     def _decide(self, preparation: Preparation) -> bool:
-        """The plan, from now on what it is."""
+        """Make the plan and store it."""
         settings = self._run.manifest["settings"]
         try:
             pks = decide(
@@ -197,7 +197,7 @@ class _Work:
         return True
 
     def _lay_out(self, preparation: Preparation) -> bool:
-        """The items of the tasks that the last so many steps are for."""
+        """Create the items of the tasks of the last steps."""
         pks: list[int] = preparation.tasks or []
         begin = len(pks) - (preparation.total - preparation.done)
         layout = Layout(self._run, self._jurors, pks, begin)
@@ -212,7 +212,7 @@ class _Work:
         return True
 
     def _complete(self) -> None:
-        """Also where another worker took over meanwhile: all items are there, and both find the same."""
+        """Finish, even if another worker has taken over: all items exist, and both workers find the same."""
         made_of = manifest_at_start(self._run)
         with transaction.atomic():
             locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=self._run.pk)

@@ -1,4 +1,4 @@
-"""What a run would ask, counted from rows: of a benchmark also the tasks that its responses would become, unmade."""
+"""The questions of a run, counted from rows; for a benchmark, including the tasks that its responses would become."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WITH_TEXTS = ("response_a__instruction", "response_a__model__endpoint", "respons
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be judged: a study's tasks, or all responses of a benchmark in one of its experiments."""
+    """The target of a run: a study's tasks, or all responses of a benchmark in one of its experiments."""
 
     workspace: Workspace
     study: Study | None = None
@@ -37,7 +37,7 @@ class Target:
     experiment: str = MAIN_EXPERIMENT
 
     def to_judge(self) -> Study:
-        """The study; of a benchmark its own one, made where there is none. Raises NothingToJudge."""
+        """Return the study; for a benchmark its own study, created if necessary. Raises NothingToJudge."""
         if self.study is not None:
             return self.study
         assert self.benchmark is not None
@@ -45,35 +45,35 @@ class Target:
 
     @property
     def stored(self) -> Study | None:
-        """The study as far as it is there."""
+        """Return the existing study, if any."""
         if self.study is not None or self.benchmark is None:
             return self.study
         slug = slug_of_benchmark(self.benchmark, self.experiment)
         return Study.objects.filter(workspace=self.workspace, slug=slug).first()
 
     def without_task(self) -> QuerySet[Response]:
-        """The benchmark's responses that have no task yet; none of a study."""
+        """Return the benchmark's responses without tasks; none for a study."""
         if self.benchmark is None:
             return Response.objects.none()
         return responses_without_task(self.benchmark, self.experiment, self.stored)
 
     @property
     def unmade(self) -> int:
-        """How many responses of a benchmark have a text and a rubric and no task yet."""
+        """Return the number of a benchmark's responses with a text and a rubric but without a task."""
         if self.benchmark is None:
             return 0
         return sum(some.tasks for some in _unmade(self.benchmark, self.without_task()))
 
     @property
     def empty(self) -> bool:
-        """A benchmark no response of which has a text and a rubric."""
+        """The benchmark has no response with both a text and a rubric."""
         if self.benchmark is None or ((study := self.stored) is not None and study.tasks.exists()):
             return False
         return next(_unmade(self.benchmark, self.without_task()), None) is None
 
     @property
     def rated(self) -> bool:
-        """Whether people have rated anything of it."""
+        """Whether people have rated anything of the target."""
         if self.benchmark is not None:
             return rated_responses(self.benchmark).exists()
         return self.study is not None and rated_of(self.study.tasks.all(), self.study).exists()
@@ -87,9 +87,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Prospect:
-    """`tasks` that would be asked about, and some of them, spread evenly over the plan; these may be unmade.
+    """The number of `tasks` in the plan and a sample of them, spread evenly; these may be unsaved.
 
-    `study` is the stored one, or an unmade one of the benchmark's; `lacks` what some of the tasks lack for the method.
+    `study` is the stored one, or an unsaved one of the benchmark; `lacks` is what some tasks lack for the method.
     """
 
     tasks: int
@@ -100,7 +100,7 @@ class Prospect:
 
 @dataclass(frozen=True)
 class _Some:
-    """So many of an instruction's open tasks; or, with a rubric, of its responses that would become tasks."""
+    """The number of an instruction's open tasks or, with a rubric, of its responses that would become tasks."""
 
     place: tuple[str, int]
     tasks: int
@@ -110,7 +110,9 @@ class _Some:
 def prospect(
     leader: Judge, jurors: Sequence[Judge], target: Target, *, limit: int | None, only_rated: bool, seed: int = 0
 ) -> Prospect:
-    """What plan_run would take of the target, nothing where nothing is left. Raises what planning raises else."""
+    """Return what plan_run would plan for the target, or nothing if nothing is left. Otherwise raises what planning
+    raises.
+    """
     study = target.stored
     shown = study or Study(workspace=target.workspace, benchmark=target.benchmark, kind=Study.Kind.CHECKLIST)
     responses, unmade = target.without_task(), []
@@ -156,7 +158,7 @@ def _unmade(benchmark: Benchmark, responses: QuerySet[Response]) -> Iterator[_So
 
 
 def _spread(rows: Sequence[_Some], count: int) -> Iterator[tuple[_Some, int]]:
-    """Every so many-th of the first `count` tasks: whose it is, and its number there."""
+    """Return evenly spaced positions of the first `count` tasks: their source, and their number in it."""
     row, begin = 0, 0
     for number in islice(range(0, count, max(1, count // DRAWN)), DRAWN):
         while begin + rows[row].tasks <= number:
@@ -168,7 +170,7 @@ def _spread(rows: Sequence[_Some], count: int) -> Iterator[tuple[_Some, int]]:
 def _drawn(
     wanted: Sequence[tuple[_Some, int]], tasks: QuerySet[Task], responses: QuerySet[Response], study: Study
 ) -> list[Task]:
-    """Stored or unmade, in the plan's order; less what went away meanwhile."""
+    """Return the sampled tasks, stored or unsaved, in the plan's order, without deleted ones."""
     places = {some.place[1] for some, _ in wanted}
     stored = _by_instruction(tasks.filter(response_a__instruction__in=places), "response_a__instruction_id")
     ordered = responses.filter(instruction__in=places).order_by("model__name", "sample", "pk")

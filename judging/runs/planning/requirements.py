@@ -1,4 +1,4 @@
-"""What a method cannot do without, looked for before a run is priced: in how many of its tasks it is missing."""
+"""What a method needs, checked before a run is estimated: in how many of its tasks it is missing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,7 +27,7 @@ class MethodLacks(ValueError):
 
 @dataclass(frozen=True)
 class Lack:
-    """`missing` of the `tasks` of a run have not what the method needs, which `need` names."""
+    """`missing` of a run's `tasks` lack what the method needs; `need` names it."""
 
     need: str
     method: str
@@ -152,9 +152,9 @@ def check_requirements(
     rubrics: Iterable[int] = (),
     seed: int = 0,
 ) -> list[Lack]:
-    """What some of these tasks lack, for each juror; a benchmark's `unmade` tasks are their responses.
+    """Return what some of these tasks lack, for each judge; a benchmark's `unmade` tasks are its responses.
 
-    `rubrics` are those of the unmade tasks. Raises MethodLacks where no task can be asked about at all.
+    `rubrics` are those of the unmade tasks. Raises MethodLacks if no task can be asked about.
     """
     found: dict[tuple[str, str], Lack] = {}
     for judge in jurors:
@@ -164,7 +164,7 @@ def check_requirements(
 
 
 def note_lacks(run: JudgeRun, lacks: Sequence[Lack]) -> None:
-    """Keeps with the run what some of its tasks lack, for its page."""
+    """Store with the run what some of its tasks lack, for its page."""
     if lacks:
         run.manifest = {**run.manifest, "lacks": [asdict(lack) for lack in lacks]}
         run.save(update_fields=["manifest"])
@@ -175,7 +175,7 @@ def noted_lacks(run: JudgeRun) -> list[Lack]:
 
 
 def lacking(judge: Judge, study: Study, tasks: QuerySet[Task]) -> QuerySet[Task]:
-    """Those of the tasks that the judge's method cannot be asked about."""
+    """Return the tasks about which the judge's method cannot be asked."""
     missing = Q(pk__in=[])
     for condition in _conditions(judge, study, tasks, INSTRUCTION).values():
         missing |= condition
@@ -208,7 +208,7 @@ def _lacks(
 
 
 def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: str) -> dict[str, Q]:
-    """By need, which tasks do not have it."""
+    """Return, by need, the tasks that lack it."""
     needs = METHODS[judge.method]
     found: dict[str, Q] = {}
     for part in needs.parts:
@@ -226,7 +226,7 @@ def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: 
 
 
 def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]:
-    """The same of single responses that are no tasks yet."""
+    """The same for single responses that have no tasks yet."""
     found = {
         part: Q(**{f"{OF_RESPONSE}__{part}": ""})
         for part in METHODS[judge.method].parts
@@ -247,7 +247,7 @@ def _with_items(rubrics: Iterable[int]) -> set[int]:
 
 
 def _without_checklist(tasks: QuerySet[Task]) -> Q:
-    """As a question finds its guides: the task's own checklist, its rubric's items, or the nearest rubric's."""
+    """Find the guides as a question does: the task's own checklist, its rubric's items, or the nearest rubric's."""
     used = set(tasks.order_by().values_list("guide_rubric_id", "answer_rubric_id").distinct())
     checklists = _with_items({pk for pair in used for pk in pair if pk})
     bare = tasks.filter(guide_rubric=None).exclude(answer_rubric__in=checklists)
@@ -263,7 +263,7 @@ def _without_checklist(tasks: QuerySet[Task]) -> Q:
 
 
 def _without_writer(study: Study) -> Q:
-    """Tasks with a writer that has no endpoint, or one that was tested and gives no log-probability of a prompt."""
+    """Return the tasks with a writer without an endpoint, or whose endpoint gives no log-probabilities of a prompt."""
     models = LanguageModel.objects.filter(workspace=study.workspace_id).select_related("endpoint")
     without = [
         model.pk
@@ -280,7 +280,7 @@ def _without_writer(study: Study) -> Q:
 
 
 def _known_without(model: LanguageModel | None, capability: str) -> bool:
-    """Whether the endpoint was tested with this very model and did not have it."""
+    """Whether the endpoint was tested with this model and lacks the feature."""
     endpoint = model.endpoint if model else None
     if model is None or endpoint is None or endpoint.probed_at is None:
         return False
@@ -289,7 +289,7 @@ def _known_without(model: LanguageModel | None, capability: str) -> bool:
 
 
 def _check_choice(judge: Judge, study: Study, seed: int) -> None:
-    """Raises MethodLacks where people and judges have said too little to choose a method by."""
+    """Raise MethodLacks if people and judges have given too few verdicts to choose a method."""
     try:
         composite.choose(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
     except composite.TooFewTasks as error:

@@ -1,4 +1,4 @@
-"""What the page 'judges against people' shows of one judge, in the reader's language."""
+"""The contents of the page that compares a judge with people, in the reader's language."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ COEFFICIENTS = (("spearman", "Spearman's ρ"), ("kendall", "Kendall's τ-b"), ("
 
 @dataclass(frozen=True)
 class ComparisonPanel:
-    """`reason` says why there is nothing to show, and then all else is empty."""
+    """`reason` says why there is nothing to show; everything else is then empty."""
 
     judge: Rater
     reason: str = ""
@@ -42,7 +42,7 @@ class ComparisonPanel:
 
 
 def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> ComparisonPanel:
-    """Computed, or taken from the cache where nothing has changed."""
+    """Compute the panel, or take it from the cache if nothing has changed."""
     try:
         result = compare(study, judge, weighting)
     except MissingWeights:
@@ -50,7 +50,7 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
     except NothingToRead as error:
         return ComparisonPanel(judge, reason=_reason(error))
     except (NoVerdicts, WithoutWeight):
-        return ComparisonPanel(judge, reason=gettext("This judge has no usable verdict in this study."))
+        return ComparisonPanel(judge, reason=gettext("This judge has no usable verdicts in this study."))
     names = _questions(study)
     points = sorted(result["points"], key=lambda point: (point["instruction"], point["model"]))
     items = [_item(item, names) for item in result["items"]]
@@ -72,7 +72,7 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
 
 
 def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
-    """Each panel's figures and tables for taking away: "points-1" and "items-1" of the first judge, and so on."""
+    """Each panel's figures and tables as downloads: "points-1" and "items-1" of the first judge, and so on."""
     points = [
         Column(gettext("Instruction")),
         Column(gettext("Model")),
@@ -104,21 +104,23 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
 
 def _reason(error: NothingToRead) -> str:
     if type(error).__name__ == "NothingShared":
-        return gettext("People and this judge have no response in common yet.")
-    return gettext("Nobody has given an overall score in this study, so there is nothing to hold the judge against.")
+        return gettext("People and this judge have not rated any of the same responses yet.")
+    return gettext("This study has no overall scores from people, so the judge cannot be compared with them.")
 
 
 def _opening(judge: Rater, result: Mapping[str, Any]) -> str:
     found = result["correlation"]
     shared = ngettext("%(n)d response", "%(n)d responses", result["n"]) % {"n": result["n"]}
     if found is None:
-        return gettext("%(judge)s and people share %(responses)s; no correlation can be computed: %(why)s") % {
+        return gettext("%(judge)s and people have %(responses)s in common; no correlation can be computed: %(why)s") % {
             "judge": judge.name,
             "responses": shared,
             "why": reason_words(result["correlation_why"]),
         }
     rho = found["spearman"]
-    return gettext("%(judge)s ranks %(responses)s as people do with a Spearman correlation of %(rho)s, p %(p)s.") % {
+    return gettext(
+        "The points of %(judge)s and people's scores have a Spearman correlation of %(rho)s on %(responses)s, p %(p)s."
+    ) % {
         "judge": judge.name,
         "responses": shared,
         "rho": with_interval(rho["value"], rho["low"], rho["high"], found["interval_kind"]),
@@ -132,7 +134,10 @@ def p_text(p: float) -> str:
 
 
 def _caption(result: Mapping[str, Any]) -> str:
-    said = gettext("Each point is a response: the judge's points across, the mean of people's overall scores upward.")
+    said = gettext(
+        "Each point is a response, with the judge's points on the horizontal axis and the mean of people's overall"
+        " scores on the vertical axis."
+    )
     found = result["correlation"]
     if found is None:
         return said
@@ -149,7 +154,7 @@ def _scatter(result: Mapping[str, Any]) -> str:
         points,
         title=gettext("The judge's points against people's overall scores"),
         x_title=gettext("Judge's points, 0 to 100"),
-        y_title=gettext("Mean overall score of people, 0 to 10"),
+        y_title=gettext("People's mean overall score, 0 to 10"),
     )
 
 
@@ -170,7 +175,7 @@ def _coefficients(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _questions(study: Study) -> dict[str, str]:
-    """Each item's question in the reader's language; where rubrics word it differently, the first one's."""
+    """Each item's question in the reader's language; if rubrics differ in wording, the first one's."""
     found: dict[str, str] = {}
     rubrics = study.tasks.order_by().values("answer_rubric").distinct()
     for criterion in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.ITEM).order_by("position", "pk"):
@@ -194,15 +199,15 @@ def _items_figure(items: list[dict[str, Any]]) -> str:
     ]
     return interval_bars(
         bars,
-        title=gettext("Agreement of the judge with people on each item"),
-        x_title=gettext("Share of matches with the most frequent label of all people but one"),
+        title=gettext("Agreement of the judge with people, by item"),
+        x_title=gettext("Share of matches with the most frequent label of all raters but one"),
         reference=[Bar(item["name"], item["people"]) for item in shown],
         series=(gettext("judge"), gettext("people among themselves")),
     )
 
 
 def _items_caption(items: list[dict[str, Any]]) -> str:
-    """Items may have been judged on different numbers of instructions, and so have ends of different kinds."""
+    """Items may be judged on different numbers of instructions and then have different kinds of interval."""
     shown = [item for item in items if item["loo"] is not None]
     if not shown:
         return ""
@@ -210,8 +215,9 @@ def _items_caption(items: list[dict[str, Any]]) -> str:
     if fewest == most:
         return interval_meaning(shown[0]["interval_kind"], most, gettext("instructions"))
     return gettext(
-        "Each item was judged on %(fewest)d to %(most)d instructions. From 20 on, lines are 95 %% intervals by a "
-        "bootstrap over them; under 20 they span what comes out when any one of them is left out."
+        "Each item was judged on %(fewest)d to %(most)d instructions. With 20 or more instructions, lines are 95 "
+        "%% bootstrap intervals over them; with fewer, they show the range over leaving out one instruction at a "
+        "time."
     ) % {"fewest": fewest, "most": most}
 
 

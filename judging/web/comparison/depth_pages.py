@@ -1,4 +1,4 @@
-"""The pages beside 'judges against people': judges in depth, and ways of judging by category."""
+"""The pages related to the comparison of judges with people: judges in depth, and judging methods by category."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,11 +16,11 @@ from judging.web.comparison.method_table import methods_page, methods_title
 
 
 def judge_links(without: str) -> list[tuple[str, str]]:
-    """Every page on a study's judges but the one named, as (name of the address, words)."""
+    """Every page on a study's judges except the named one, as (name of the address, label)."""
     pages = [
-        ("judging:judges", gettext("Each judge's points against people's scores")),
-        ("judging:judges_methods", gettext("Judges by category, and the best of each together")),
-        ("judging:judges_depth", gettext("Bias, graded verdicts, findings of reviewers, and what judges add")),
+        ("judging:judges", gettext("Judges' points and people's scores")),
+        ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
+        ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
         ("calibration:agreement_detail", gettext("May a judge replace people?")),
     ]
     return [(name, words) for name, words in pages if name != without]
@@ -51,3 +51,17 @@ METHODS_PAGE = PageKind(
     links=lambda: judge_links("judging:judges_methods"),
     about_judges=True,
 )
+
+
+@require_safe
+@results_page
+def judges_depth(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bias of the judges and what they add; ?one= and ?other= name two models to separate."""
+    return serve(request, study_read_by(cast(User, request.user), slug), JUDGES_DEPTH_PAGE)
+
+
+@require_safe
+@results_page
+def judges_methods(request: HttpRequest, slug: str) -> HttpResponse:
+    """Agreement with people by judge and category; ?criterion= selects the criterion."""
+    return serve(request, study_read_by(cast(User, request.user), slug), METHODS_PAGE)

@@ -1,4 +1,4 @@
-"""The page of ways of judging by category: HREF's table 1 for any study, people's own agreement in its last row."""
+"""The page of judging methods by category: HREF's table 1 for any study, with people's own agreement in the last row."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ SHOWN_IN_FIGURE = 30
 
 
 def methods_title() -> str:
-    return gettext("Which way of judging agrees with people, and where?")
+    return gettext("Which judging method agrees with people, and in which categories?")
 
 
 def methods_page(study: Study, report: Plain) -> ResultPage:
@@ -37,16 +37,17 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
         blocks=[_table(report), *_composite(report), *([printed] if printed else [])],
         method=[
             gettext(
-                "A cell is leave-one-out agreement: how often a judge's label is the most frequent one of all people "
-                "but one, over every person left out, averaged over the tasks of the category that two people or more "
-                "answered and the judge gave a usable verdict on. The last row is people themselves, measured the same "
-                "way: each person against the others. A preference counts by its side, and both bad is a label of "
-                "its own."
+                "Each cell is leave-one-out agreement: how often a judge's label is the most frequent one of all "
+                "raters but one, averaged over every rater left out, and over the tasks of the category that at "
+                "least two raters answered and on which the judge gave a usable verdict. The last row shows "
+                "people, measured in the same way: each rater against the others. For a preference only the side "
+                "counts; “both bad” is a label of its own."
             ),
             gettext(
-                "The composite takes in each category the judge that agreed best on one half of the instructions, drawn "
-                "by chance, and is reported on the other half alone, beside the best single judge and people on the same "
-                "tasks. Chosen and reported on the same tasks it would flatter itself. Intervals draw whole instructions."
+                "In each category, the composite uses the judge that agreed best on a random half of the "
+                "instructions. It is reported only on the other half, next to the best single judge and people on "
+                "the same tasks; choosing and reporting on the same tasks would overestimate it. Intervals "
+                "resample whole instructions."
             ),
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
@@ -61,17 +62,17 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
 def _opening(report: Plain) -> str:
     known = [row for row in report["methods"] if row["all"]]
     if not known:
-        return gettext("No judge gave a usable verdict on a task that two people answered.")
+        return gettext("No judge gave a usable verdict on a task that at least two people answered.")
     best = max(known, key=lambda row: row["all"]["value"])
     rates = {"rate": _words(best["all"]), "people": _words(report["people"]["all"])}
     level = [row["judge"] for row in known if best["all"]["value"] - row["all"]["value"] <= EVEN]
     if len(level) > 1:
         return gettext(
-            "%(n)d judges agree equally well with people, and best: %(judges)s. They do on %(rate)s of the tasks, where "
-            "people agree with each other on %(people)s."
+            "%(n)d judges tie for the best agreement with people: %(judges)s. They agree with people on %(rate)s "
+            "of the tasks; people agree with each other on %(people)s."
         ) % {"n": len(level), "judges": named(level), **rates}
     return gettext(
-        "%(judge)s agrees best with people: on %(rate)s of the tasks, where people agree with each other on %(people)s."
+        "%(judge)s agrees best with people: on %(rate)s of the tasks. People agree with each other on %(people)s."
     ) % {"judge": best["judge"], **rates}
 
 
@@ -86,7 +87,7 @@ def _columns(report: Plain) -> list[str]:
 
 
 def _cells(row: Mapping[str, Any], alone: bool) -> list[Any]:
-    """Rate and ends over everything, then the rates by category; without categories these would repeat it."""
+    """Rate and interval over everything, then the rates by category; without categories these would repeat it."""
     every = row["all"]
     first = [None] * 4 if every is None else [every["n"], every["value"], *stated(every)]
     return first if alone else [*first, *(cell and cell["value"] for cell in row["cells"])]
@@ -117,7 +118,7 @@ def _table(report: Plain) -> Block:
     )
     figure = _figure([(name, row["all"]) for name, row in rows[:SHOWN_IN_FIGURE]], title)
     notes = [
-        gettext("%(judge)s: %(n)d verdicts could not be used and are left out.")
+        gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
         % {"judge": row["judge"], "n": row["unscored"]}
         for row in ordered
         if row["unscored"]
@@ -140,7 +141,7 @@ def _figure(rows: Sequence[tuple[str, Any]], title: str) -> str:
 
 
 def _composite(report: Plain) -> list[Block]:
-    title = gettext("The best judge of each category together")
+    title = gettext("Best judge of each category, combined")
     found = report["composite"]
     if missing(found):
         return [Block("composite", title, reason=_why(found))]
@@ -151,7 +152,7 @@ def _composite(report: Plain) -> list[Block]:
         (gettext("People among themselves"), found["people"]),
     ]
     table = Table(
-        [Column(gettext("On the half that had no part in choosing")), *_heads(report)],
+        [Column(gettext("Agreement on the half that was not used for choosing")), *_heads(report)],
         [[name, *_cells(row, _alone(report))] for name, row in rows],
     )
     answer = _composite_sentence(found)
@@ -167,8 +168,8 @@ def _composite_sentence(found: Mapping[str, Any]) -> str:
     }
     return (
         gettext(
-            "On tasks that had no part in choosing, the composite agrees with people on %(rate)s of them; the best "
-            "single judge, %(judge)s, on %(single)s."
+            "On tasks that were not used for choosing, the composite agrees with people on %(rate)s of them; the "
+            "best single judge, %(judge)s, on %(single)s."
         )
         % words
     )
@@ -192,21 +193,21 @@ def _choices(report: Plain, found: Mapping[str, Any]) -> Block:
         [
             Column(gettext("Category")),
             Column(gettext("Chosen judge")),
-            Column(gettext("Where it was chosen"), 3),
-            Column(gettext("On the other half"), 3),
+            Column(gettext("Agreement on the choosing half"), 3),
+            Column(gettext("Agreement on the other half"), 3),
             Column(gettext("From"), 3),
             Column(gettext("To"), 3),
             Column(gettext("Tasks"), 0),
         ],
         rows,
     )
-    return Block("choices", gettext("Who was chosen"), table=table, folded=True)
+    return Block("choices", gettext("Judges chosen"), table=table, folded=True)
 
 
 def _why(found: Mapping[str, Any]) -> str:
     if found["why"] == "TooFewTasks":
         return gettext(
-            "A category has too few instructions for two halves, or no judge with verdicts on four fifths of its tasks, so "
-            "that nothing can be chosen on one half and tested on the other."
+            "A category has too few instructions for two halves, or no judge has verdicts on four fifths of its "
+            "tasks. The composite can therefore not be chosen on one half and tested on the other."
         )
     return reason_of(found)

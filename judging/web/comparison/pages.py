@@ -1,4 +1,4 @@
-"""The result page that holds a study's judges against its people."""
+"""The page that compares a study's judges with its people."""
 
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ from judging.web.comparison.depth_pages import addressed, depth_settings, judge_
 @require_safe
 @results_page
 def judges(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every judge of this study's responses against its people; a large study is compared by a worker meanwhile."""
+    """Every judge of this study's responses compared with people; a worker compares a large study in the background."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     panels: list[ComparisonPanel] = []
@@ -64,7 +64,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
-    """Of pairs, and of reviews of verdicts: the blocks that answer the page's question; whether a worker is at them."""
+    """The blocks for pairs and for reviews of verdicts, and whether a worker is computing them."""
     settings = depth_settings(study, {})
     report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
     if report is None:
@@ -86,9 +86,9 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
 
 
 def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple[dict[str, Any], bool]:
-    """Of the judges that no overall score can be held against, agreement on each criterion; whether a worker is at it.
+    """Agreement on each criterion for judges without overall scores, and whether a worker is computing it.
 
-    `told` are those of whom there is something to tell.
+    `told` are the judges with results.
     """
     report = ready_report(study, BY_CRITERION, criterion_settings(), asked_before="waiting" in request.GET)
     if report is None:
@@ -105,7 +105,7 @@ def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple
 
 
 def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
-    """A panel a judge; whether some are still being computed. Without overall scores there is nothing to compute."""
+    """A panel per judge, and whether some are still being computed. Without overall scores there is nothing to compute."""
     weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
     panels, missing = [], False
     for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):

@@ -1,4 +1,4 @@
-"""What a lead fills in to make a judge: the method, the model, its parameters, and the prompt."""
+"""Forms for creating a judge: the method, the model, its parameters, and the prompt."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ LONGEST_PROMPT = 60_000
 
 
 def method_choices() -> list[tuple[Any, Any]]:
-    """By what they judge: single responses, pairs, sub-tasks."""
+    """By the kind of task: single responses, pairs, sub-tasks."""
     groups: dict[str, list[tuple[str, Any]]] = {}
     titles = {"single": _("Single responses"), "pair": _("Pairs"), "check": _("Parts of long responses")}
     for one in all_methods():
@@ -30,47 +30,47 @@ def method_choices() -> list[tuple[Any, Any]]:
 
 
 def fault_in_words(error: BadTemplate) -> str:
-    """One sentence in the reader's language: what is wrong with the prompt and what to do."""
+    """Return a sentence in the reader's language: what is wrong with the prompt and what to do."""
     name = f"${error.name}"
     match error.fault:
         case Fault.DOLLAR:
-            return gettext("The prompt has a lone $; write $$ for a dollar sign.")
+            return gettext("The prompt contains a single $. Write $$ for a dollar sign.")
         case Fault.UNKNOWN:
-            return gettext("The prompt names %(name)s, which this method does not know; it knows %(known)s.") % {
-                "name": name,
-                "known": ", ".join(f"${one}" for one in error.known),
-            }
+            return gettext(
+                "The prompt contains the placeholder %(name)s, which this method does not have. Its placeholders "
+                "are: %(known)s."
+            ) % {"name": name, "known": ", ".join(f"${one}" for one in error.known)}
         case Fault.MISSING:
-            return gettext("The prompt lacks %(name)s, without which the judge does not see it; put it in.") % {
-                "name": name
-            }
+            return gettext(
+                "The prompt lacks the placeholder %(name)s. Add it, because the judge does not see this part otherwise."
+            ) % {"name": name}
         case _:
-            return gettext("The prompt must begin with a line “@@ system” or “@@ user”.")
+            return gettext("The prompt must start with a line “@@ system” or “@@ user”.")
 
 
 class MethodForm(forms.Form):
-    """The first step: how the judge answers."""
+    """The first step: the method."""
 
-    method = forms.ChoiceField(label=_("How it judges"), choices=method_choices)
+    method = forms.ChoiceField(label=_("Method of judging"), choices=method_choices)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
 
 
 class JudgeForm(forms.Form):
-    """The judge itself. A method that asks no model has neither model, parameters nor prompt."""
+    """The judge itself. A method without a model has neither model, parameters nor prompt."""
 
     workspace = forms.ModelChoiceField(label=_("Workspace"), queryset=Workspace.objects.none())
     model = ServedModelField(label=_("Model"), queryset=LanguageModel.objects.none())
     name = forms.CharField(
         label=_("Name"),
-        help_text=_("What tables call it; empty makes one of the model and the method."),
+        help_text=_("Shown in tables. Leave empty to use the method and the model."),
         max_length=150,
         required=False,
     )
     temperature = forms.FloatField(
         label=_("Temperature"),
-        help_text=_("0 asks for the likeliest answer; empty leaves it out for models that take none."),
+        help_text=_("0 selects the most likely answer. Leave empty for models that accept no temperature."),
         min_value=0,
         max_value=2,
         initial=0,
@@ -78,14 +78,14 @@ class JudgeForm(forms.Form):
     )
     max_tokens = forms.IntegerField(
         label=_("Most new tokens"),
-        help_text=_("Empty: as many as the method's answer needs."),
+        help_text=_("Leave empty for as many as the method's answer needs."),
         min_value=1,
         max_value=1_000_000,
         required=False,
     )
     others = ParametersField(
         label=_("Other parameters"),
-        help_text=_('As JSON, such as {"top_p": 0.9}; null leaves a default out.'),
+        help_text=_('JSON, such as {"top_p": 0.9}; null omits a default.'),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
@@ -116,7 +116,7 @@ class JudgeForm(forms.Form):
                 self.fields.pop(name, None)
 
     def _offer(self, workspaces: "QuerySet[Workspace]", models: "QuerySet[LanguageModel]") -> None:
-        """No choice of workspace is shown where a model already says it, or where there is one only."""
+        """The workspace is not shown if the model determines it, or if there is only one."""
         place, field = self.fields["workspace"], self.fields["model"]
         assert isinstance(place, forms.ModelChoiceField) and isinstance(field, forms.ModelChoiceField)
         place.queryset, place.empty_label = workspaces, None
@@ -139,7 +139,7 @@ class JudgeForm(forms.Form):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As the judge is made with: an empty temperature is left out."""
+        """Return the parameters of the judge; an empty temperature is left out."""
         given = self.cleaned_data
         found = {"temperature": given.get("temperature"), **(given.get("others") or {})}
         if given.get("max_tokens"):

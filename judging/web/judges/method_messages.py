@@ -1,4 +1,4 @@
-"""The judging methods in the reader's language: what each asks, what it answers, where it comes from."""
+"""The judging methods in the reader's language: what each asks, what it answers, and its source."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Words = str | Promise
 
 @dataclass(frozen=True)
 class MethodWords:
-    """One method as a page names it. `edited`: its prompt can be read and changed."""
+    """One method as shown on a page. `edited`: its prompt can be read and changed."""
 
     key: str
     name: Words
@@ -32,5 +32,5 @@ def method_words(key: str) -> MethodWords:
 
 
 def all_methods() -> list[MethodWords]:
-    """In the order of the registry: those with a prompt first."""
+    """In the order of the registry: methods with a prompt first."""
     return [method_words(key) for key in METHODS]

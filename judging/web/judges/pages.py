@@ -1,4 +1,4 @@
-"""The judges of the reader's workspaces: the list, one judge, and making one with a prompt of its own."""
+"""Pages of judges: the list, one judge, and creating one with a custom prompt."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -33,7 +33,7 @@ RUNS_SHOWN = 50
 
 @dataclass(frozen=True)
 class ListedJudge:
-    """A judge in the list: how it judges (None where its verdicts were imported), its runs, and its verdicts."""
+    """A judge in the list: its method (None if its verdicts were imported), its runs, and its verdicts."""
 
     rater: Rater
     method: MethodWords | None
@@ -46,14 +46,14 @@ class ListedJudge:
 
 
 def runs_with(judge: Judge) -> "QuerySet[JudgeRun]":
-    """The runs that it leads, and those of the juries and panels on which it answers."""
+    """The runs that it leads, and those of the panels of which it is a member."""
     return JudgeRun.objects.filter(Q(judge=judge) | Q(judge__jurors=judge)).distinct()
 
 
 @require_safe
 @results_page
 def judge_list(request: HttpRequest) -> HttpResponse:
-    """Every judge: those made here, the panels they sit on, and those whose verdicts were imported."""
+    """Every judge: those created here, panels, and those with imported verdicts."""
     page = page_of(request, _readable(request).order_by("label", "pk"))
     counts = {row.judge.pk: row for row in judges_of_answers(Assignment.objects.filter(rater__in=page.object_list))}
     rows = [
@@ -72,7 +72,7 @@ def judge_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def judge(request: HttpRequest, public_id: str) -> HttpResponse:
-    """What a judge is, word for word; its runs; and where its verdicts stand beside people's."""
+    """A judge in full, its runs, and links to comparisons of its verdicts with people's."""
     rater = _rater(request, public_id)
     made = judge_of(rater)
     own = Assignment.objects.filter(rater=rater)
@@ -104,7 +104,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def new_judge(request: HttpRequest) -> HttpResponse:
-    """First the method (?method=, or a judge to start from with ?like=), then the judge; a preview stores nothing."""
+    """First the method (?method=, or a judge to copy with ?like=), then the judge; a preview stores nothing."""
     led = _led(request)
     like = _like(request, led)
     method = like.method if like else request.GET.get("method", "")
@@ -149,7 +149,7 @@ def _editor_context(
 
 
 def _preview(request: HttpRequest, form: JudgeForm, method: str) -> PromptPreview | None:
-    """None where the form has a fault, or the source has no task."""
+    """None if the form has an error, or the source has no task."""
     if not form.is_valid():
         return None
     model = form.cleaned_data["model"]
@@ -165,7 +165,7 @@ def _preview(request: HttpRequest, form: JudgeForm, method: str) -> PromptPrevie
 
 
 def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
-    """The judge that the form asks for; None with the form's error where its name is taken."""
+    """Return the judge of the form; None, with an error in the form, if its name is taken."""
     given = form.cleaned_data
     try:
         with transaction.atomic():
@@ -189,7 +189,7 @@ def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
             )
             return made
     except JudgeRefused:
-        form.add_error("name", gettext("This name belongs to another judge; give this one a name of its own."))
+        form.add_error("name", gettext("Another judge already has this name. Choose a different name."))
     return None
 
 
@@ -212,7 +212,7 @@ def _like(request: HttpRequest, led: "QuerySet[Workspace]") -> Judge | None:
 
 
 def _workspace_of(form: JudgeForm, models: "QuerySet[LanguageModel]") -> Workspace | None:
-    """Of the model that is chosen, else of the first one."""
+    """The parameters of the chosen model, else of the first one."""
     chosen = str(form["model"].value() or "") if "model" in form.fields else ""
     model = models.filter(pk=int(chosen)).first() if chosen.isdecimal() else models.first()
     return model.workspace if model else None
@@ -233,7 +233,7 @@ def _status(form: JudgeForm) -> int:
 
 
 def judge_of(rater: Rater) -> Judge | None:
-    """None where the judge's verdicts were imported."""
+    """None if the judge's verdicts were imported."""
     return getattr(rater, "judge", None)
 
 

@@ -1,4 +1,4 @@
-"""What a judge would be sent about a real task, word for word, without sending it."""
+"""Show exactly what a judge would be sent about a real task, without sending it."""
 
 import json
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ OFFERED = 60
 
 @dataclass(frozen=True)
 class PromptPreview:
-    """`messages` as they would be sent, or `problem`, a sentence on why this task cannot be asked.
+    """The `messages` to send, or `problem`, a sentence on why this task cannot be asked.
 
-    `schema` is the JSON schema sent beside them, "" where it stands in the prompt.
+    `schema` is the JSON schema sent with them, "" if it is part of the prompt.
     """
 
     about: str
@@ -45,7 +45,7 @@ class PromptPreview:
 
 
 def preview_sources(workspace: Workspace, method: str) -> list[tuple[str, str]]:
-    """(value, name) of the studies with tasks for the method, then the benchmarks with responses for it."""
+    """(value, name) of the studies with tasks for the method, then of the benchmarks with responses for it."""
     kind = METHODS[method].task_kind
     studies = Study.objects.filter(workspace=workspace, tasks__kind=kind).distinct().order_by("-created_at")
     found = [(f"{STUDY}:{study.pk}", study.name) for study in studies[:OFFERED]]
@@ -70,7 +70,7 @@ def prompt_preview(
     source: str,
     number: int,
 ) -> PromptPreview | None:
-    """The `number`-th task of the source (from 1, counted round); None where it has none. Raises BadTemplate."""
+    """Return task `number` of the source (from 1, wrapping around); None if it has none. Raises BadTemplate."""
     kind, _, pk = source.partition(":")
     place = max(0, number - 1)
     chosen = _benchmark_task(workspace, pk, place) if kind == BENCHMARK else _study_task(workspace, method, pk, place)
@@ -122,7 +122,7 @@ def _study_task(workspace: Workspace, method: str, pk: str, place: int) -> tuple
 
 
 def _benchmark_task(workspace: Workspace, pk: str, place: int) -> tuple[Task, int] | None:
-    """A task that nobody has stored: one response of the benchmark by the rubric nearest to its instruction."""
+    """Return an unsaved task: one response of the benchmark with the rubric nearest to its instruction."""
     benchmark = Benchmark.objects.filter(workspace=workspace, pk=int(pk)).first() if pk.isdecimal() else None
     if benchmark is None:
         return None
@@ -144,6 +144,6 @@ def _responses_of(benchmark: Benchmark) -> QuerySet[Response]:
 
 
 def _about(task: Task) -> str:
-    """The instruction and the models by name; the messages themselves never name a model."""
+    """Name the instruction and the models; the messages themselves never name a model."""
     models = [str(one.model or "–") for one in (task.response_a, task.response_b) if one is not None]
     return f"{task.response_a.instruction.external_id} · {' / '.join(models)}"

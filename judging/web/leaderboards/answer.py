@@ -1,4 +1,4 @@
-"""A leaderboard's answer in a sentence: who leads, how surely, and on how much judging that rests."""
+"""The opening sentence of a leaderboard: who leads, how certain that is, and on how many verdicts it is based."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from judging.scores.points import Interval
 from judging.web.leaderboards.messages import MeasureWords
 
 EVEN = 1e-9
-"""Scores closer than this are equal: they differ by the rounding of sums only."""
+"""Scores closer than this are equal: they differ only by the rounding of sums."""
 NAMED = 4
-"""Of more models than this that share a place, only so many are named."""
+"""At most this many models that share a rank are named."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A model with an overall score; `lead` is how far the best is ahead of it, None of the best and where unknown."""
+    """A model with an overall score; `lead` is the best model's lead over it, None for the best and if unknown."""
 
     model: str
     score: float
@@ -33,7 +33,7 @@ class Ranked:
 
 
 def places(board: Leaderboard) -> dict[str, int]:
-    """By model, 1 for the best overall score; equal scores share a place, models without one have none."""
+    """By model, 1 for the best overall score; equal scores share a rank, models without a score have none."""
     if not board.ranked:
         return {}
     scores = [one.average for one in board.models if one.average is not None]
@@ -65,16 +65,16 @@ def board_opening(board: Leaderboard, words: MeasureWords) -> str:
 
 def _unranked(board: Leaderboard) -> str:
     return ngettext(
-        "No model is ranked here: %(n)d verdict comes from a run that failed its planted texts, and should not be "
-        "believed.",
-        "No model is ranked here: %(n)d verdicts come from a run that failed its planted texts, and should not be "
-        "believed.",
+        "No model is ranked here: %(n)d verdict comes from a run that failed its canary texts and should not be "
+        "trusted.",
+        "No model is ranked here: %(n)d verdicts come from a run that failed its canary texts and should not be "
+        "trusted.",
         board.discredited,
     ) % {"n": board.discredited}
 
 
 def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) -> str:
-    """Who is first, and what is known of the next; even models share the place, and a lead that may be chance is none."""
+    """Describe the first model and the next one; even models share first place, and an uncertain lead is none."""
     best = ranked[0]
     level = [one for one in ranked if best.score - one.score <= EVEN]
     following = ranked[len(level)] if len(level) < len(ranked) else None
@@ -90,22 +90,22 @@ def _standing(ranked: Sequence[Ranked], words: MeasureWords, *, points: bool) ->
     if following.unclear:
         other["other"] = number(following.score, 0.1)
         return gettext(
-            "No model clearly leads: %(first)s is first, %(overall)s %(value)s, but %(second)s with %(other)s is not "
-            "clearly behind; the difference of %(gap)s may be chance."
+            "No model clearly leads: %(first)s is first, %(overall)s %(value)s, but %(second)s with %(other)s is "
+            "not clearly behind. The difference of %(gap)s may be due to chance."
         ) % {**score, **other, "gap": _gap(best, following)}
     if points:
-        return gettext("%(first)s leads with an average of %(average)s, before %(second)s with %(other)s.") % {
+        return gettext("%(first)s leads with an average of %(average)s, followed by %(second)s with %(other)s.") % {
             "first": best.model,
             "average": with_ends(best),
             **other,
         }
     said = gettext("%(first)s leads: %(overall)s %(value)s.") % score
-    return said + " " + gettext("Next is %(second)s with %(other)s.") % other
+    return said + " " + gettext("%(second)s is next with %(other)s.") % other
 
 
 def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, str]) -> str:
-    """Of models that are exactly even."""
-    said = gettext("%(n)d models share the first place: %(models)s, each with %(overall)s %(value)s.") % {
+    """Describe models that are exactly even."""
+    said = gettext("%(n)d models share first place: %(models)s, each with %(overall)s %(value)s.") % {
         "n": len(level),
         "models": named(one.model for one in level),
         "overall": score["overall"],
@@ -119,32 +119,35 @@ def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, 
         return (
             said
             + " "
-            + gettext("Next is %(second)s with %(other)s, not clearly behind; the difference of %(gap)s may be chance.")
+            + gettext(
+                "%(second)s is next with %(other)s and not clearly behind. The difference of %(gap)s may be due to"
+                " chance."
+            )
             % {**other, "gap": _gap(level[0], following)}
         )
-    return said + " " + gettext("Next is %(second)s with %(other)s.") % other
+    return said + " " + gettext("%(second)s is next with %(other)s.") % other
 
 
 def named(models: Iterable[str]) -> str:
-    """The first few of them, in words."""
+    """Join the first few names."""
     names = list(models)
     return ", ".join([*names[:NAMED], "…"] if len(names) > NAMED else names)
 
 
 def _too_few(board: Leaderboard) -> str:
-    """Under 20 instructions the ends are a range to which no probability belongs."""
+    """Under 20 instructions the interval is a range without a probability."""
     if board.intervals.kind == "bootstrap95":
         return ""
     n = board.intervals.clusters
     return " " + ngettext(
-        "That rests on %(n)d instruction, too few to say how sure it is.",
-        "That rests on %(n)d instructions, too few to say how sure it is.",
+        "This is based on %(n)d instruction, too few to say how certain it is.",
+        "This is based on %(n)d instructions, too few to say how certain it is.",
         n,
     ) % {"n": n}
 
 
 def _judged(board: Leaderboard) -> list[str]:
-    """On how many verdicts the board rests, and how many are left out."""
+    """State the number of verdicts behind the board, and the number excluded."""
     unscored = board.unusable
     if board.measure.paired:
         sides = zip(board.entries.response.tolist(), board.entries.rival.tolist(), strict=True)
@@ -157,8 +160,8 @@ def _judged(board: Leaderboard) -> list[str]:
     if unscored:
         said.append(
             ngettext(
-                "%(n)d verdict could not be used and is left out.",
-                "%(n)d verdicts could not be used and are left out.",
+                "%(n)d verdict could not be used and is excluded.",
+                "%(n)d verdicts could not be used and are excluded.",
                 unscored,
             )
             % {"n": unscored}
@@ -167,12 +170,12 @@ def _judged(board: Leaderboard) -> list[str]:
 
 
 def with_ends(row: Ranked) -> str:
-    """'61.2 (58.9 to 63.4)', or the score alone; whole numbers where the interval is wide."""
+    """'61.2 (58.9 to 63.4)', or the score alone; whole numbers if the interval is wide."""
     return _ends(row.score, row.interval)
 
 
 def _gap(best: Ranked, other: Ranked) -> str:
-    """How far apart two models are, with more digits where they are next to even."""
+    """Return the distance between two models, with more digits if they are nearly even."""
     gap = best.score - other.score
     return _ends(gap, other.lead, least=0.1 if gap >= 0.05 else 0.01)
 

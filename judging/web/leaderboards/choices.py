@@ -1,4 +1,4 @@
-"""The menus of a leaderboard's page: what a benchmark has to choose from."""
+"""The menus of a leaderboard's page: what can be chosen for a benchmark."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LANGUAGES = {"en": "English", "zh": "中文", "zh-hans": "中文（简体）"}
 
 @dataclass(frozen=True)
 class Menu:
-    """A query's name, its label, the options (value, words) and those chosen; several where `many`."""
+    """A query's name, its label, the options (value, label) and the chosen ones; several if `many`."""
 
     name: str
     label: str
@@ -26,7 +26,7 @@ class Menu:
 
 @dataclass(frozen=True)
 class BoardChoices:
-    """`main` always in sight; `filters` folded away unless one is in use; `sizes` where models' sizes are known."""
+    """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known."""
 
     main: list[Menu]
     filters: list[Menu]
@@ -64,7 +64,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, query: BoardQ
         )
     if paired:
         names = sorted(models.values_list("name", flat=True))
-        filters.append(Menu("against", gettext("Against"), [(one, one) for one in names], query.against, many=True))
+        filters.append(Menu("against", gettext("Baselines"), [(one, one) for one in names], query.against, many=True))
     return BoardChoices(
         main,
         filters,
@@ -83,7 +83,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, query: BoardQ
 
 
 def _categories(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """The top categories that have others below them, or all where none has; then the leaves."""
+    """The top categories that have subcategories, or all if none has; then the leaves."""
     rows = list(Category.objects.filter(benchmark=benchmark).select_related("parent"))
     tops = [row for row in rows if row.parent is None]
     found = [(row.key, row.name) for row in tops]
@@ -93,6 +93,6 @@ def _categories(benchmark: Benchmark) -> list[tuple[str, str]]:
 
 
 def _experiments(benchmark: Benchmark) -> list[str]:
-    """The main experiment first, then the others that have runs."""
+    """The main experiment first, then the others with runs."""
     found = set(benchmark.generation_runs.values_list("experiment", flat=True)) - {MAIN_EXPERIMENT}
     return [MAIN_EXPERIMENT, *sorted(found)]

@@ -1,4 +1,4 @@
-"""Two models side by side: how far apart they are, where, and one instruction with both responses and the verdicts."""
+"""Pages that compare two models: their difference, instruction by instruction, and one instruction in full."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -33,7 +33,7 @@ ON_A_PAGE = 50
 @require_safe
 @results_page
 def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
-    """?first= and ?second= name the models; the rest of the address is the leaderboard's. ?file=items.csv is the list."""
+    """?first= and ?second= name the models; the other parameters are the leaderboard's. ?file=items.csv is the list."""
     context = _context(request, slug)
     pair: ModelPair | None = context["pair"]
     if request.GET.get("file") == "items.csv" and pair is not None:
@@ -47,13 +47,13 @@ def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @results_page
 def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
-    """?item= is the instruction's id, the list's first where there is none; the list's order says which is next."""
+    """?item= is the instruction's id, by default the first of the list; the order of the list determines the next one."""
     context = _context(request, slug)
     pair: ModelPair | None = context["pair"]
     ids = [row.public_id for row in pair.rows] if pair else []
     wanted = request.GET.get("item", "") or next(iter(ids), "")
     if pair is None or wanted not in ids:
-        raise Http404(gettext("These two models share no such instruction."))
+        raise Http404(gettext("The two models do not have this instruction in common."))
     place = ids.index(wanted)
     item = compared_item(pair, pair.rows[place])
     context |= {
@@ -70,14 +70,14 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """What both pages share; `pair` is None with a `reason` where the two cannot be compared."""
+    """What both pages share; `pair` is None with a `reason` if the two cannot be compared."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
     query = replace(board_query(request.GET), discredited=False)
     known = verdicts_on(benchmark)
     judges, judge = [row.judge for row in known], chosen_judge(known, query.judge)
     if judge is None:
-        raise Http404(gettext("No judge has judged this benchmark yet."))
+        raise Http404(gettext("No judge has rated this benchmark yet."))
     weights = query.weights or default_weights(benchmark)
     sort = request.GET.get("order", GAP) if request.GET.get("order") in SORTS else GAP
     board, why = board_or_why(benchmark, judge, weights, query, beside_people=False)
@@ -88,9 +88,9 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
         try:
             pair = model_pair(board, first, second, sort)
         except NoStatistic:
-            reason = gettext("The two models have no judged instruction in common.")
+            reason = gettext("The two models have no judged instructions in common.")
     elif board is not None:
-        reason = gettext("Choose two different models that stand on the leaderboard.")
+        reason = gettext("Choose two different models from the leaderboard.")
     asked = query.address(judge=judge.public_id, weights=weights)
     own = urlencode({"first": first, "second": second, **({"order": sort} if sort != GAP else {})})
     return {
@@ -119,7 +119,7 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 def _with_people(provenance: list[str], pair: ModelPair) -> list[str]:
-    """Simulated as well where people's answers, which the page shows, are."""
+    """Also simulated if people's ratings, which the page shows, are."""
     simulated = Rater.objects.filter(
         kind=Rater.Kind.PERSON,
         provenance=Rater.Provenance.SIMULATED,
@@ -134,21 +134,21 @@ def _menus(benchmark: Any, board: Any, query: Any) -> list[Menu]:
 
 
 def _asked(request: HttpRequest, names: list[str]) -> tuple[str, str]:
-    """The models asked for; where none is, the two best. 404 for a model that is not on the board."""
+    """Return the requested models, by default the two best. 404 for a model that is not on the board."""
     found = []
     for place, name in enumerate(("first", "second")):
         asked = request.GET.get(name, "")
         if asked and names and asked not in names:
-            raise Http404(gettext("No model of this name stands on this leaderboard."))
+            raise Http404(gettext("There is no model with this name on the leaderboard."))
         found.append(asked or (names[place] if len(names) > place else ""))
     return found[0], found[1]
 
 
 def _orders(first: str, second: str) -> list[tuple[str, str]]:
     return [
-        (GAP, gettext("widest difference first")),
-        ("first", gettext("where %(model)s leads most") % {"model": first}),
-        ("second", gettext("where %(model)s leads most") % {"model": second}),
+        (GAP, gettext("largest difference first")),
+        ("first", gettext("largest lead of %(model)s first") % {"model": first}),
+        ("second", gettext("largest lead of %(model)s first") % {"model": second}),
         ("order", gettext("by instruction")),
     ]
 

@@ -1,4 +1,4 @@
-"""What the page of two models shows, in the reader's language."""
+"""The contents of the page of two models, in the reader's language."""
 
 from dataclasses import dataclass
 
@@ -32,8 +32,8 @@ def pair_panel(pair: ModelPair) -> PairPanel:
     ]
     figure = ranges(
         [RangeRow(name, [Span(one.value, one.interval.low, one.interval.high)]) for name, one in parts],
-        title=gettext("%(first)s less %(second)s, by category") % {"first": pair.first, "second": pair.second},
-        x_title=gettext("Right of 0: %(first)s is better") % {"first": pair.first},
+        title=gettext("%(first)s minus %(second)s, by category") % {"first": pair.first, "second": pair.second},
+        x_title=gettext("Above 0: %(first)s is better") % {"first": pair.first},
         series=[gettext("difference")],
         step=0.1,
         rule=0.0,
@@ -58,8 +58,9 @@ def pair_panel(pair: ModelPair) -> PairPanel:
             table=Table(columns, rows),
             notes=[
                 gettext(
-                    "Each instruction counts once, with the difference of the two models' values on it, so what makes "
-                    "an instruction hard for both cancels. p is of turning the sign of each difference at random."
+                    "Each instruction counts once, with the difference between the two models' values, so that the"
+                    " difficulty of an instruction cancels out. p is from randomly flipping the sign of each "
+                    "difference."
                 )
             ],
         ),
@@ -90,7 +91,9 @@ def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
             "%(first)s and %(second)s are even on average: the difference is 0 (%(low)s to %(high)s; p %(p)s)"
         )
     elif low <= 0 <= high:
-        said = gettext("Neither is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)")
+        said = gettext(
+            "Neither model is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)"
+        )
     else:
         said = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
     return said % shown + _on(overall.n)

@@ -1,4 +1,4 @@
-"""What a leaderboard's page shows, in the reader's language."""
+"""The contents of a leaderboard's page, in the reader's language."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from judging.web.leaderboards.sections import completion_block, corrected_block,
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One model; a cell is None where it has no usable verdict in that category."""
+    """One model; a cell is None if it has no usable verdict in that category."""
 
     place: int | None
     model: str
@@ -37,7 +37,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Head:
-    """A column's head: its name, the address that sorts by it, and how it is sorted now ('' where it is not)."""
+    """A column head: its name, the address that sorts by it, and the current order ('' if it is not sorted)."""
 
     name: str
     address: str
@@ -46,7 +46,7 @@ class Head:
 
 @dataclass(frozen=True)
 class BoardPanel:
-    """`printed` is the paper's table of the same models, where there is one; `scores` the figure and its table."""
+    """`printed` is the published table of the same models, if there is one; `scores` is the figure and its table."""
 
     opening: str
     scores: Block
@@ -61,7 +61,7 @@ class BoardPanel:
 
     @property
     def alone(self) -> bool:
-        """Whether there is one column only, whose scores are the overall ones."""
+        """Whether there is only one column, whose scores are the overall ones."""
         return len(self.categories) == 1
 
     @property
@@ -73,7 +73,7 @@ class BoardPanel:
 
 
 def weights_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """(name in the address, name to read), published ones first."""
+    """(name in the address, label), published ones first."""
     found = []
     for fit in fits_for(benchmark):
         if fit.kind == Fit.Kind.PUBLISHED:
@@ -89,7 +89,7 @@ def weights_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
 
 
 def default_weights(benchmark: Benchmark) -> str:
-    """The published weights where there are any, else the newest fit, else equal ones."""
+    """The published weights if there are any, else the newest fit, else equal weights."""
     fits = fits_for(benchmark)
     published = most_exact([fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED])
     chosen = published or (fits[0] if fits else None)
@@ -129,7 +129,7 @@ def board_panel(board: Leaderboard) -> BoardPanel:
 
 
 def column_names(board: Leaderboard) -> dict[str, str]:
-    """What each column is called, by its key."""
+    """Return the name of each column, by its key."""
     names = {
         row.key: localized(row.names) or row.key
         for row in Category.objects.filter(benchmark=board.benchmark, pk__in=board.categories)
@@ -139,7 +139,7 @@ def column_names(board: Leaderboard) -> dict[str, str]:
 
 
 def _rows(board: Leaderboard) -> list[BoardRow]:
-    """In the board's order; a model's place is by its overall score, whatever the rows are sorted by."""
+    """In the board's order; a model's rank is by its overall score, however the rows are sorted."""
     place = places(board)
     return [
         BoardRow(
@@ -157,7 +157,7 @@ def _rows(board: Leaderboard) -> list[BoardRow]:
 
 
 def _heads(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> list[Head]:
-    """Of the overall score, which a phone shows beside the model, and the columns."""
+    """The heads of the overall score, which a phone shows next to the model, and of the columns."""
     query = board.query
     sorted_by = query.sort if query.sort in board.categories.values() else AVERAGE
     found = []
@@ -169,14 +169,14 @@ def _heads(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> li
 
 
 def _scores_table(board: Leaderboard, rows: Sequence[BoardRow], names: dict[str, str], words: MeasureWords) -> Table:
-    """Everything the scores' table shows, with every digit and the ends of each category's interval."""
+    """Return everything in the scores' table, with all digits and each category's interval."""
     columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(words.overall, 2)]
     columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
     for key in board.categories.values():
         columns += [
             Column(names[key], 2),
-            Column(gettext("%(name)s: from") % {"name": names[key]}, 1),
-            Column(gettext("%(name)s: to") % {"name": names[key]}, 1),
+            Column(gettext("%(name)s: low") % {"name": names[key]}, 1),
+            Column(gettext("%(name)s: high") % {"name": names[key]}, 1),
             Column(gettext("%(name)s: judged") % {"name": names[key]}, 0),
         ]
     columns += [Column(gettext("Words"), 0), Column(gettext("Judged"), 0), Column(gettext("Unscored"), 0)]
@@ -196,7 +196,7 @@ def _scores_table(board: Leaderboard, rows: Sequence[BoardRow], names: dict[str,
 
 
 def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWords) -> str:
-    """Overall scores with intervals, the paper's as open markers; '' where no model has one."""
+    """Draw the overall scores with intervals, the published ones as open markers; '' if no model has one."""
     bars = [
         Bar(row.model, row.average, *((row.interval.low, row.interval.high) if row.interval else ()))
         for row in rows
@@ -215,43 +215,45 @@ def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWo
         title=gettext("Average score of each model"),
         x_title=words.axis,
         reference=reference,
-        series=(gettext("ours"), gettext("printed")),
+        series=(gettext("ours"), gettext("published")),
     )
 
 
 def _printed_opening(table: PrintedTable) -> str:
     equal = table.compared - table.differing
     if not table.compared:
-        return gettext("Nothing of this table has been scored here as a whole, so only the printed numbers stand.")
+        return gettext("No row of this table has been scored completely here, so only the published numbers are shown.")
     if table.differing and not table.comparable:
         return ngettext(
-            "%(equal)d of %(n)d score equals the printed one but for rounding, under other settings than the paper's.",
-            "%(equal)d of %(n)d scores equal the printed ones but for rounding, under other settings than the paper's.",
+            "%(equal)d of %(n)d score equals the published one up to rounding, with settings that differ from the "
+            "paper's.",
+            "%(equal)d of %(n)d scores equal the published ones up to rounding, with settings that differ from the"
+            " paper's.",
             table.compared,
         ) % {"equal": equal, "n": table.compared}
     said = ngettext(
-        "%(equal)d of %(n)d score equals the printed one but for rounding.",
-        "%(equal)d of %(n)d scores equal the printed ones but for rounding.",
+        "%(equal)d of %(n)d score equals the published one up to rounding.",
+        "%(equal)d of %(n)d scores equal the published ones up to rounding.",
         table.compared,
     ) % {"equal": equal, "n": table.compared}
     if table.partial:
         said += " " + ngettext(
-            "%(n)d rests on a part of the benchmark only, so it need not be equal.",
-            "%(n)d rest on a part of the benchmark only, so they need not be equal.",
+            "%(n)d covers only part of the benchmark, so it need not be equal.",
+            "%(n)d cover only part of the benchmark, so they need not be equal.",
             table.partial,
         ) % {"n": table.partial}
     if table.other_judge:
         said += " " + ngettext(
-            "%(n)d was given by another judge than the paper's, so it need not be equal.",
-            "%(n)d were given by another judge than the paper's, so they need not be equal.",
+            "%(n)d was given by a different judge than the paper's, so it need not be equal.",
+            "%(n)d were given by a different judge than the paper's, so they need not be equal.",
             table.other_judge,
         ) % {"n": table.other_judge}
     if table.known:
-        said += " " + ngettext("%(n)d differs as is known.", "%(n)d differ as is known.", table.known) % {
+        said += " " + ngettext("%(n)d differs for a known reason.", "%(n)d differ for a known reason.", table.known) % {
             "n": table.known
         }
     if table.unexplained:
         said += " " + ngettext(
-            "%(n)d differs for no known reason.", "%(n)d differ for no known reason.", table.unexplained
+            "%(n)d differs for an unknown reason.", "%(n)d differ for an unknown reason.", table.unexplained
         ) % {"n": table.unexplained}
     return said

@@ -1,4 +1,4 @@
-"""Leaderboards: the list, and one benchmark's, with everything that it shows in its address."""
+"""Leaderboards: the list, and one benchmark's, whose address contains all choices."""
 
 import json
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ FORMAT = "plumbline-leaderboard-1"
 @require_safe
 @results_page
 def leaderboards(request: HttpRequest) -> HttpResponse:
-    """The benchmarks that a judge has judged, and those that none has."""
+    """The benchmarks with verdicts of judges, and those without."""
     answers = "instructions__responses__tasks_as_a__assignments"
     judged = Q(
         **{
@@ -58,7 +58,7 @@ def leaderboards(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the address asks for (see BoardQuery), or with ?file= one of its files; what cannot be computed is said."""
+    """The board that the address asks for (see BoardQuery), or with ?file= one of its files; errors are explained."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     query = board_query(request.GET)
     known = verdicts_on(benchmark)
@@ -105,7 +105,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 def board_or_why(
     benchmark: Benchmark, judge: Rater, weights: str, query: BoardQuery, *, beside_people: bool = True
 ) -> tuple[Leaderboard | None, dict[str, str]]:
-    """The board, beside people's scores if wanted, or why there is none: a sentence, and its detail."""
+    """Return the board, with people's scores if wanted, or the reason why there is none: a sentence and its detail."""
     experiment = query.experiment or MAIN_EXPERIMENT
     try:
         return compute_board(
@@ -114,28 +114,28 @@ def board_or_why(
     except OnlyDiscredited:
         doubted = discredited_on(benchmark, judge)
         said = ngettext(
-            "Its %(n)d verdict here comes from a run that failed its planted texts, so no model is ranked by it.",
-            "All its %(n)d verdicts here come from a run that failed its planted texts, so no model is ranked by them.",
+            "Its %(n)d verdict here comes from a run that failed its canary texts, so no model is ranked by it.",
+            "All its %(n)d verdicts here come from a run that failed its canary texts, so no model is ranked by them.",
             doubted,
         )
         return None, {"reason": said % {"n": doubted}}
     except (NoVerdicts, WithoutWeight):
-        return None, {"reason": gettext("This judge has no usable verdict on what is asked for here.")}
+        return None, {"reason": gettext("This judge has no usable verdicts for this selection.")}
     except MissingWeights as error:
-        said = gettext("These weights do not cover every category that was judged.")
+        said = gettext("These weights do not cover every judged category.")
         return None, {"reason": said, "detail": for_reader(error)}
     except UnknownWeights as error:
         return None, {"reason": gettext("There are no such weights."), "detail": for_reader(error)}
     except (NotOnScale, NothingScored) as error:
-        said = gettext("The verdicts do not lie on the scale that this score needs.")
+        said = gettext("The verdicts are not on the scale that this score needs.")
         return None, {"reason": said, "detail": for_reader(error)}
     except NoStatistic as error:
-        said = gettext("The verdicts do not lie on the scale that this score needs.")
+        said = gettext("The verdicts are not on the scale that this score needs.")
         return None, {"reason": said, "detail": reason_of({"why": type(error).__name__})}
 
 
 def _file_of(board: Leaderboard, panel: BoardPanel, name: str) -> HttpResponse:
-    """'board.json', or '<block>.svg', '.png' or '.csv'; 404 where there is no such file."""
+    """'board.json', or '<block>.svg', '.png' or '.csv'; 404 if there is none."""
     key, _, suffix = name.rpartition(".")
     if name == "board.json":
         content: str | bytes | None = json.dumps(board_json(board, panel), ensure_ascii=False, indent=1)
@@ -161,7 +161,7 @@ def _content(block: Block, suffix: str) -> str | bytes | None:
 
 
 def board_json(board: Leaderboard, panel: BoardPanel) -> dict[str, Any]:
-    """All that the page shows, with every digit, and what it takes to show it again."""
+    """Return everything on the page, with all digits, and what is needed to show it again."""
     fit = board.weighting.fit
     return {
         "format": FORMAT,
@@ -187,7 +187,7 @@ def board_json(board: Leaderboard, panel: BoardPanel) -> dict[str, Any]:
 
 
 def board_provenance(board: Leaderboard) -> list[str]:
-    """What is simulated or scripted of what a board shows: its judge, the people behind its weights and beside it."""
+    """What is simulated or scripted on a board: its judge, and the people behind its weights and scores."""
     found = {board.judge.provenance}
     fit = board.weighting.fit
     if fit is not None and fit.study is not None:
@@ -204,21 +204,21 @@ def board_provenance(board: Leaderboard) -> list[str]:
 
 
 def choice_words(row: JudgesVerdicts) -> str:
-    """What a menu says behind a judge's name: how much it judged, or why nothing is ranked by it."""
+    """Return the text next to a judge's name: its number of verdicts, or why it is not ranked."""
     if row.verdicts:
         return ngettext("%(n)d verdict", "%(n)d verdicts", row.verdicts) % {"n": row.verdicts}
     if row.discredited:
-        return gettext("failed its planted texts")
-    return gettext("no usable verdict")
+        return gettext("failed its canary texts")
+    return gettext("no usable verdicts")
 
 
 def chosen_judge(known: Sequence[JudgesVerdicts], asked: str) -> Rater | None:
-    """The judge asked for; else the one with most verdicts, a script only where nothing else has any."""
+    """Return the requested judge, else the one with most verdicts; a scripted one only if no other has any."""
     judges = [row.judge for row in known]
     if asked:
         found = next((judge for judge in judges if asked in (judge.public_id, judge.label)), None)
         if found is None:
-            raise Http404(gettext("No such judge has judged this benchmark."))
+            raise Http404(gettext("This judge has not rated this benchmark."))
         return found
     usable = [row.judge for row in known if row.verdicts] or judges
     return next((judge for judge in usable if not judge.provenance), usable[0] if usable else None)

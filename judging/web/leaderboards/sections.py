@@ -1,4 +1,4 @@
-"""The blocks beneath a leaderboard: scores corrected by people, pairs as a tournament, lengths in words."""
+"""The sections of a leaderboard: scores corrected by people, rankings of pairs, lengths in words."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,8 +19,8 @@ from judging.web.leaderboards.messages import MeasureWords
 
 
 def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
-    """Raw and judge-corrected scores side by side; None where people have scored nothing of it."""
-    title = gettext("Corrected by people's scores")
+    """Raw and corrected scores side by side; None if people have scored nothing of it."""
+    title = gettext("Scores corrected by people's ratings")
     if board.people is None:
         return None
     found = board.corrected
@@ -29,8 +29,8 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
             "corrected",
             title,
             reason=gettext(
-                "People have scored too little of what this judge scored to correct it: each model needs two "
-                "instructions, and one in every category, that both have scored."
+                "People and this judge have too few rated responses in common to correct the judge: for each "
+                "model, both must have scored two instructions, and one in every category."
             ),
         )
     rows, drawn = [], []
@@ -67,7 +67,7 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         Column(gettext("From"), 1),
         Column(gettext("To"), 1),
         Column(gettext("Scored by people"), 0),
-        Column(gettext("Worth so many"), 0),
+        Column(gettext("Effective sample size"), 0),
         Column(gettext("Weight of the judge"), 2),
     ]
     kinds = {fixed.interval_kind for fixed in found.values()}
@@ -75,14 +75,14 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         "corrected",
         title,
         answer=ngettext(
-            "On %(n)d model that people scored too, correcting the judge moves its score by %(gap)s.",
-            "On %(n)d models that people scored too, correcting the judge moves their scores by %(gap)s on average.",
+            "On %(n)d model that people rated too, the correction changes the score by %(gap)s.",
+            "On %(n)d models that people rated too, the correction changes the scores by %(gap)s on average.",
             len(rows),
         )
         % {"n": len(rows), "gap": number(gap / len(rows), 0.1)},
         figure=ranges(
             drawn,
-            title=gettext("Scores by the judge alone and corrected by people"),
+            title=gettext("Scores from the judge alone and corrected by people's ratings"),
             x_title=words.axis,
             series=[gettext("judge alone"), gettext("corrected")],
             step=0.1,
@@ -91,18 +91,24 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         table=Table(columns, rows),
         notes=[
             gettext(
-                "The corrected score estimates what people would have given: their scores of some responses, and the "
-                "judge's of all, shifted by how far the judge was off where both scored (prediction-powered inference, "
-                "arXiv 2311.01453). It is right however wrong the judge is; a good judge makes it more exact. “Worth so "
-                "many” is how many people's scores alone would be as exact."
+                "The corrected score estimates what people would have given. It combines people's scores of some "
+                "responses with the judge's scores of all, shifted by the judge's error where both scored "
+                "(prediction-powered inference, arXiv 2311.01453). It is unbiased however wrong the judge is; a "
+                "good judge makes it more precise. The effective sample size is the number of people's scores that"
+                " alone would be equally precise."
             ),
             *(
-                [gettext("People scored everything that the judge did, so the corrected score is theirs.")]
+                [gettext("People scored everything that the judge scored, so the corrected score is people's score.")]
                 if not any(fixed.power for fixed in found.values())
                 else []
             ),
             *(
-                [gettext("Under 20 instructions the ends are the range over leaving one instruction out.")]
+                [
+                    gettext(
+                        "With fewer than 20 instructions, the interval shows the range over leaving out one "
+                        "instruction at a time."
+                    )
+                ]
                 if "leave_one_out_range" in kinds
                 else []
             ),
@@ -111,10 +117,10 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
 
 
 def standings_block(board: Leaderboard) -> Block | None:
-    """Points, Elo, Bradley-Terry and shared ranks of pairs; None for what is not paired."""
+    """Points, Elo, Bradley-Terry and shared ranks of pairs; None for other measures."""
     if board.wins is None or not len(board.wins):
         return None
-    title = gettext("As a tournament")
+    title = gettext("Pairwise comparisons")
     try:
         found = standings(board.entries, board.wins, board.model_names)
     except NoStatistic as error:
@@ -122,8 +128,8 @@ def standings_block(board: Leaderboard) -> Block | None:
     columns = [
         Column(gettext("Model")),
         Column(gettext("Points"), 1),
-        Column(gettext("Games"), 0),
-        Column(gettext("Points a game"), 3),
+        Column(gettext("Comparisons"), 0),
+        Column(gettext("Points per comparison"), 3),
         Column("Elo", 0),
         Column(gettext("Strength"), 0),
         Column(gettext("From"), 0),
@@ -136,13 +142,14 @@ def standings_block(board: Leaderboard) -> Block | None:
     ]
     notes = [
         gettext(
-            "All games of these instructions count, whatever baseline is chosen above. A win is 1 point, a tie ½. Elo "
-            "starts at 1500 with K = 32 and takes the games by instruction; another order gives other ratings. Strength "
-            "is Bradley and Terry's, on Elo's scale, and knows no order."
+            "All comparisons on these instructions count, whatever baseline is chosen above. A win is 1 point, a "
+            "tie ½. Elo starts at 1500 with K = 32 and processes the comparisons by instruction; another order "
+            "gives other ratings. Strength is from the Bradley-Terry model, on Elo's scale, and does not depend on"
+            " the order."
         ),
         gettext(
-            "A model shares the leader's rank while a paired t test over the instructions that all models have gives "
-            "p ≥ .05 (HREF, table 3)."
+            "A model shares the leader's rank as long as a paired t test over the instructions that all models "
+            "have gives p ≥ .05 (HREF, table 3)."
         ),
     ]
     if found.strengthless:
@@ -153,28 +160,30 @@ def standings_block(board: Leaderboard) -> Block | None:
 
 
 def _most_points(rows: Sequence[Standing]) -> str:
-    """Who takes the most points a game; models that are even in them together, and who shares the first rank."""
+    """Name the model with the most points per comparison, models that tie with it, and those that share its rank."""
     leader = rows[0]
     level = [one for one in rows if leader.per_game - one.per_game <= EVEN]
     if len(level) > 1:
-        return gettext("%(n)d models take equally many points a game, %(points)s: %(models)s.") % {
+        return gettext("%(n)d models tie for the most points per comparison, %(points)s: %(models)s.") % {
             "n": len(level),
             "points": number(leader.per_game, 0.001),
             "models": named(one.model for one in level),
         }
-    said = gettext("%(model)s takes the most points a game: %(points)s in %(games)s games.") % {
+    said = gettext("%(model)s has the most points per comparison: %(points)s in %(games)s comparisons.") % {
         "model": leader.model,
         "points": number(leader.per_game, 0.001),
         "games": leader.games,
     }
     sharing = [one.model for one in rows[1:] if one.rank is not None and one.rank == leader.rank == 1]
     if sharing:
-        said += " " + gettext("By the t test %(models)s cannot be told from it.") % {"models": named(sharing)}
+        said += " " + gettext("By the t test, %(models)s are not significantly different from it.") % {
+            "models": named(sharing)
+        }
     return said
 
 
 def completion_block(board: Leaderboard) -> Block | None:
-    """LongGenBench's shares of each model, with the weighted average's interval; None for what is not checked so."""
+    """LongGenBench's shares of each model, with the weighted average's interval; None for other measures."""
     if not board.outputs:
         return None
     rows: list[list[Any]] = []
@@ -213,13 +222,13 @@ def completion_block(board: Leaderboard) -> Block | None:
         Column(gettext("Weighted average"), 1),
         Column(gettext("From"), 1),
         Column(gettext("To"), 1),
-        Column(gettext("Parts there"), 0),
+        Column(gettext("Parts present"), 0),
         Column(gettext("Parts asked for"), 0),
         Column(gettext("Fulfilled"), 0),
         Column(gettext("Instructions"), 0),
         Column(gettext("Outputs"), 0),
         Column(gettext("At least 80 percent complete"), 0),
-        Column(gettext("Words of these"), 0),
+        Column(gettext("Words of these outputs"), 0),
         Column(gettext("Single"), 1),
         Column(gettext("Range"), 1),
         Column(gettext("Periodic"), 1),
@@ -230,8 +239,9 @@ def completion_block(board: Leaderboard) -> Block | None:
         table=Table(columns, rows),
         notes=[
             gettext(
-                "Shares in percent. The last three columns are STIC-2 of instructions for single parts, for parts in a row "
-                "and for evenly spaced ones. The interval is of the weighted average, over whole instructions."
+                "Shares are in percent. The last three columns show STIC-2 for instructions on single parts, on "
+                "ranges of parts, and on periodic parts. The interval is for the weighted average, over whole "
+                "instructions."
             ),
             *uncounted_notes(board),
         ],
@@ -239,16 +249,16 @@ def completion_block(board: Leaderboard) -> Block | None:
 
 
 def uncounted_notes(board: Leaderboard) -> list[str]:
-    """How many instructions no judge could be asked about, how they count, and what is in no count at all."""
+    """Count the instructions about which no judge could be asked, how they count, and what is not counted."""
     absent = len({output.instruction for output in board.outputs if not output.checkable})
     notes = []
     if absent:
         notes.append(
             ngettext(
-                "%(n)d instruction counts as fulfilled by no model: the parts that it is checked in stand in no output, so "
-                "that nobody could be asked about them.",
-                "%(n)d instructions count as fulfilled by no model: the parts that they are checked in stand in no output, "
-                "so that nobody could be asked about them.",
+                "%(n)d instruction counts as fulfilled by no model: the parts to check are missing from every "
+                "output, so no judge could be asked about them.",
+                "%(n)d instructions count as fulfilled by no model: the parts to check are missing from every "
+                "output, so no judge could be asked about them.",
                 absent,
             )
             % {"n": absent}
@@ -256,10 +266,10 @@ def uncounted_notes(board: Leaderboard) -> list[str]:
     if board.uncounted.unasked:
         notes.append(
             ngettext(
-                "%(n)d instruction is in no count: no output of it was checked, and no rubric of the benchmark says what it "
-                "is to be checked for.",
-                "%(n)d instructions are in no count: no output of them was checked, and no rubric of the benchmark says "
-                "what they are to be checked for.",
+                "%(n)d instruction is not counted: none of its outputs were checked, and no rubric of the "
+                "benchmark says what to check.",
+                "%(n)d instructions are not counted: none of their outputs were checked, and no rubric of the "
+                "benchmark says what to check.",
                 board.uncounted.unasked,
             )
             % {"n": board.uncounted.unasked}
@@ -267,10 +277,10 @@ def uncounted_notes(board: Leaderboard) -> list[str]:
     if board.uncounted.unplanned:
         notes.append(
             ngettext(
-                "%(n)d output is in no count: nobody was asked about its parts, because it came after the study's tasks "
-                "were made or was taken out of them.",
-                "%(n)d outputs are in no count: nobody was asked about their parts, because they came after the study's "
-                "tasks were made or were taken out of them.",
+                "%(n)d output is not counted: no judge was asked about its parts, because it was added after the "
+                "study's tasks were created or was removed from them.",
+                "%(n)d outputs are not counted: no judge was asked about their parts, because they were added "
+                "after the study's tasks were created or were removed from them.",
                 board.uncounted.unplanned,
             )
             % {"n": board.uncounted.unplanned}
@@ -279,7 +289,7 @@ def uncounted_notes(board: Leaderboard) -> list[str]:
 
 
 def words_block(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> Block | None:
-    """Mean words of the judged responses, by category; None where no length is known."""
+    """Mean words of the judged responses, by category; None if no length is known."""
     if not board.words:
         return None
     keys = list(board.categories.values())
@@ -292,6 +302,6 @@ def words_block(board: Leaderboard, names: dict[str, str], words: MeasureWords) 
         "words",
         gettext("Length in words"),
         table=Table(columns, rows),
-        notes=[gettext("The mean over responses of each category, and over categories.")],
+        notes=[gettext("Mean over the responses of each category; the overall value is the mean over categories.")],
         folded=True,
     )

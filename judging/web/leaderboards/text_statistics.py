@@ -1,4 +1,4 @@
-"""What can be counted in a benchmark's responses: the page with its figures, tables and files."""
+"""Text statistics of a benchmark's responses: the page with its figures, tables and files."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -25,18 +25,21 @@ from generation.web.responses.forms import experiment_label
 READ_OF_EACH = (20, 50, 200)
 KEPT_SECONDS = 7 * 24 * 3600
 METHOD = (
-    _("Lengths are over all responses. What has to be read rests on as many drawn responses of each model."),
     _(
-        "Intervals are normal, at 95 percent, over responses; those of a model that answers an instruction several "
-        "times are narrower than they should be."
+        "Lengths cover all responses. Statistics that require reading the texts use a random sample of equal size "
+        "from each model."
     ),
     _(
-        "Repetition-4 is the share of a text's distinct runs of four words that occur more than once; distinct-4 the "
-        "number of distinct ones over all words of the model."
+        "Intervals are normal 95 percent intervals over responses. They are too narrow for models that answer an "
+        "instruction several times."
     ),
     _(
-        "BLEU, ROUGE-L and METEOR compare with the human response to the same instruction, where there is one; METEOR "
-        "by words and stems, without synonyms."
+        "Repetition-4 is the share of a text's distinct sequences of four words that occur more than once; "
+        "distinct-4 is the number of distinct sequences divided by the number of words of the model."
+    ),
+    _(
+        "BLEU, ROUGE-L and METEOR compare a response with the human reference for the same instruction, if there "
+        "is one. METEOR uses words and stems, without synonyms."
     ),
 )
 
@@ -44,7 +47,7 @@ METHOD = (
 @require_safe
 @results_page
 def text_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """?experiment= and ?each= (responses read of each model) choose what is counted; ?file= a figure or table."""
+    """?experiment= and ?each= (responses read per model) select the responses; ?file= is a figure or table."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
     each = request.GET.get("each", str(READ_OF_EACH[0]))
@@ -61,7 +64,7 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelTexts]:
-    """Counted once for as long as no response comes or goes."""
+    """Cached until a response is added or removed."""
     state = responses_of(benchmark, experiment).aggregate(n=Count("pk"), last=Max("pk"))
     key = f"text-statistics-{benchmark.pk}-{experiment}-{each}-{state['n']}-{state['last']}"
     known = cache.get(key)
@@ -76,10 +79,7 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
     opening = _opening(longest)
     choices = [
         Choice(
-            "each",
-            gettext("Responses read of each model"),
-            [(str(number), str(number)) for number in READ_OF_EACH],
-            each,
+            "each", gettext("Responses read per model"), [(str(number), str(number)) for number in READ_OF_EACH], each
         )
     ]
     experiments = experiments_with_texts(benchmark)
@@ -91,7 +91,7 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
         title=gettext("Text statistics"),
         opening=opening,
         blocks=[_lengths(rows), _repetition(rows), _overlap(rows)],
-        about=ngettext("%(n)d response of %(m)d models.", "%(n)d responses of %(m)d models.", total)
+        about=ngettext("%(n)d response from %(m)d models.", "%(n)d responses from %(m)d models.", total)
         % {"n": total, "m": len(rows)},
         choices=choices,
         method=[str(sentence) for sentence in METHOD],
@@ -102,12 +102,12 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
 
 def _opening(row: ModelTexts) -> str:
     if row.words is None:
-        return gettext("No length is known of these responses.")
+        return gettext("The length of these responses is unknown.")
     words = {"model": row.model, "words": f"{row.words.value:,.0f}"}
     if row.words.low is None or row.words.high is None:
-        return gettext("%(model)s writes most: %(words)s words in its one response.") % words
+        return gettext("%(model)s writes the most: %(words)s words in its only response.") % words
     ends = {"low": f"{row.words.low:,.0f}", "high": f"{row.words.high:,.0f}"}
-    return gettext("%(model)s writes most: %(words)s words a response on average, %(low)s to %(high)s.") % {
+    return gettext("%(model)s writes the most: %(words)s words per response on average, %(low)s to %(high)s.") % {
         **words,
         **ends,
     }
@@ -128,10 +128,10 @@ def _lengths(rows: Sequence[ModelTexts]) -> Block:
     return Block(
         "lengths",
         title,
-        figure=interval_bars(bars, title=title, x_title=gettext("Words a response")) if bars else "",
-        caption=gettext("Mean words of each model's responses, with their interval."),
+        figure=interval_bars(bars, title=title, x_title=gettext("Words per response")) if bars else "",
+        caption=gettext("Mean number of words of each model's responses, with intervals."),
         table=table,
-        notes=[gettext("The length error is the mean distance, in words, from the length that was asked for.")],
+        notes=[gettext("The length error is the mean distance, in words, from the requested length.")],
     )
 
 
@@ -139,7 +139,7 @@ def _repetition(rows: Sequence[ModelTexts]) -> Block:
     title = gettext("How much do they repeat themselves?")
     bars = [_bar(row.model, row.repetition) for row in rows if row.repetition]
     if not bars:
-        return Block("repetition", title, reason=gettext("No response has four words."))
+        return Block("repetition", title, reason=gettext("No response has at least four words."))
     table = Table(
         [Column(gettext("Model")), *_columns(gettext("Repetition-4"), 3), Column(gettext("Distinct-4"), 3)],
         [[row.model, *_cells(row.repetition), row.distinct] for row in rows],
@@ -148,18 +148,16 @@ def _repetition(rows: Sequence[ModelTexts]) -> Block:
         "repetition",
         title,
         figure=interval_bars(bars, title=title, x_title=gettext("Repetition-4")),
-        caption=gettext("Share of runs of four words that occur more than once in the same response."),
+        caption=gettext("Share of four-word sequences that occur more than once in the same response."),
         table=table,
     )
 
 
 def _overlap(rows: Sequence[ModelTexts]) -> Block:
-    title = gettext("How much of the human responses do they share?")
+    title = gettext("How similar are they to the human references?")
     bars = [_bar(row.model, row.rouge_l) for row in rows if row.rouge_l]
     if not bars:
-        return Block(
-            "overlap", title, reason=gettext("No instruction of this benchmark has a human response to compare with.")
-        )
+        return Block("overlap", title, reason=gettext("No instruction of this benchmark has a human reference."))
     table = Table(
         [Column(gettext("Model")), Column("BLEU", 3), *_columns("ROUGE-L", 3), *_columns("METEOR", 3)],
         [[row.model, row.bleu, *_cells(row.rouge_l), *_cells(row.meteor)] for row in rows],
@@ -168,7 +166,7 @@ def _overlap(rows: Sequence[ModelTexts]) -> Block:
         "overlap",
         title,
         figure=interval_bars(bars, title=title, x_title="ROUGE-L"),
-        caption=gettext("F1 of the longest common subsequence of words with the human response."),
+        caption=gettext("F1 of the longest common subsequence of words with the human reference."),
         table=table,
     )
 

@@ -1,4 +1,4 @@
-"""What the page of a watch shows, in the reader's language."""
+"""The contents of a drift monitor's page, in the reader's language."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
             "people",
             "people",
             gettext("Agreement with people"),
-            gettext("Share of answers that most people gave as well"),
+            gettext("Share of answers that match the majority of raters"),
             lambda one: one.people,
         ),
         _block(
@@ -47,7 +47,7 @@ def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
             "steadiness",
             "steadiness",
             gettext("Agreement with the first round"),
-            gettext("Share of answers that are the first round's"),
+            gettext("Share of answers that match the first round"),
             lambda one: one.alike,
         ),
     ]
@@ -95,8 +95,8 @@ def _block(
         Column(gettext("From"), 3),
         Column(gettext("To"), 3),
         Column("p", 4),
-        Column(gettext("Limit of p"), 5),
-        Column(gettext("Sign")),
+        Column(gettext("Limit for p"), 5),
+        Column(gettext("Flag")),
         Column(gettext("Unscored"), 0),
     ]
     return Block(
@@ -107,10 +107,10 @@ def _block(
             title=title,
             y_title=y_title,
             x_title=gettext("Round"),
-            series=(gettext("round, with its interval"), gettext("changed")),
+            series=(gettext("round, with interval"), gettext("changed")),
         ),
         caption=gettext(
-            "Dashed: how far a round may lie from what it is compared with before it counts as changed at its look."
+            "Dashed lines: outside these limits, a round counts as changed compared with its reference round."
         ),
         table=Table(columns, rows),
         folded=True,
@@ -118,7 +118,7 @@ def _block(
 
 
 def _point(one: Round, level: SignificanceLevel, tested: Change | None) -> RoundPoint:
-    """The limits lie around what this round is compared with, on the tasks both answered."""
+    """The limits are around the value with which this round is compared, on the tasks that both answered."""
     middle = level.value - tested.value if tested else None
     return RoundPoint(
         str(one.number),
@@ -139,20 +139,18 @@ def _when(one: Round) -> str:
 def _opening(watch: Watch, found: Readings) -> str:
     judge = watch.judge.rater.name
     if not found.rounds:
-        return gettext("No round is over yet; drift shows from the second on.")
+        return gettext("No round has finished yet. Drift can be seen from the second round on.")
     if len(found.rounds) == 1:
-        return gettext("One round is over: it is what later ones are compared with.")
+        return gettext("One round has finished. Later rounds are compared with it.")
     n = len(found.rounds)
     if not found.flagged:
         said = ngettext(
-            "%(judge)s has not changed as far as %(n)d round tells.",
-            "%(judge)s has not changed as far as %(n)d rounds tell.",
-            n,
+            "%(judge)s: no change found in %(n)d round.", "%(judge)s: no change found in %(n)d rounds.", n
         ) % {"judge": judge, "n": n}
         return f"{said} {_latest(found.rounds[-1])} {_silent(found)}".strip()
     first = found.flagged[0]
     what = _what_changed(first)
-    said = gettext("%(judge)s has changed: from round %(round)d on, %(what)s.") % {
+    said = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % {
         "judge": judge,
         "round": first.number,
         "what": what,
@@ -161,13 +159,15 @@ def _opening(watch: Watch, found: Readings) -> str:
 
 
 def _silent(found: Readings) -> str:
-    """Said where the latest round has fewer usable answers than the first, which no test of the answers sees."""
+    """Return a sentence if the latest round has fewer usable answers than the first, which no test of the answers
+    detects.
+    """
     more = found.rounds[-1].unscored - found.rounds[0].unscored
     if more <= 0:
         return ""
     return ngettext(
-        "In the latest round %(n)d more task than in the first got no usable answer.",
-        "In the latest round %(n)d more tasks than in the first got no usable answer.",
+        "In the latest round, %(n)d more task than in the first round got no usable answer.",
+        "In the latest round, %(n)d more tasks than in the first round got no usable answer.",
         more,
     ) % {"n": more}
 
@@ -176,7 +176,7 @@ def _latest(one: Round) -> str:
     tested = one.changes.get("score")
     if tested is None:
         return ""
-    return gettext("The latest round differs from the first by %(value)s (%(low)s to %(high)s) of the scale.") % {
+    return gettext("The latest round differs from the first by %(value)s of the scale (%(low)s to %(high)s).") % {
         "value": number(tested.value, 0.001),
         "low": number(tested.low, 0.001),
         "high": number(tested.high, 0.001),
@@ -209,8 +209,8 @@ def _what_changed(one: Round) -> str:
             )
         else:
             said.append(
-                gettext("it repeats its first answers more often, by %(size)s") % {"size": size}
+                gettext("it repeats its first answers more often (by %(size)s)") % {"size": size}
                 if up
-                else gettext("it repeats its first answers less often, by %(size)s") % {"size": size}
+                else gettext("it repeats its first answers less often (by %(size)s)") % {"size": size}
             )
     return gettext(" and ").join(said)

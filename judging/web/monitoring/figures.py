@@ -1,4 +1,4 @@
-"""A watch drawn over its rounds: each with its interval, the limits that hold this look, and flags by shape and word."""
+"""A drift monitor's rounds as a figure: intervals, limits of the check, and flags by shape and text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class RoundPoint:
 def rounds_chart(
     points: Sequence[RoundPoint], *, title: str, y_title: str, x_title: str, series: tuple[str, str], height: int = 240
 ) -> str:
-    """`series` names a round and a flagged round; limits are dashes. Raises ValueError without points."""
+    """`series` names a round and a flagged round; dashes show the limits. Raises ValueError without points."""
     if not points:
         raise ValueError("A figure needs at least one round.")
     top = LINE * 3 + 12.0

@@ -1,4 +1,4 @@
-"""Watches: the list, a new one, one with its rounds, and pause, resume and a round now."""
+"""Pages of drift monitors: the list, a new one, one with its rounds, and its controls."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -38,18 +38,18 @@ LARGEST = 100_000
 
 
 class TermsForm(forms.Form):
-    """How often a watch's rounds come and what one may cost."""
+    """The interval between a monitor's rounds and their maximum cost."""
 
     every_hours = forms.IntegerField(
         label=gettext_lazy("Hours between rounds"), min_value=1, max_value=LONGEST_PAUSE, initial=24
     )
     budget_money = forms.DecimalField(
-        label=gettext_lazy("Most that a round may cost"),
+        label=gettext_lazy("Maximum cost per round"),
         min_value=0,
         max_digits=12,
         decimal_places=6,
         required=False,
-        help_text=gettext_lazy("Empty for no limit; in the unit of the endpoint's prices."),
+        help_text=gettext_lazy("Leave empty for no limit. In the currency of the endpoint's prices."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -57,7 +57,7 @@ class TermsForm(forms.Form):
 
 
 class WatchForm(TermsForm):
-    """Which judge answers which tasks again, and how often."""
+    """The judge, the tasks and the interval of a monitor."""
 
     field_order = ("study", "judge", "size")
 
@@ -68,7 +68,7 @@ class WatchForm(TermsForm):
         min_value=2,
         max_value=LARGEST,
         initial=USUAL_SIZE,
-        help_text=gettext_lazy("Drawn now and never changed; those that people rated come first."),
+        help_text=gettext_lazy("Drawn now and fixed from then on. Tasks that people have rated are preferred."),
     )
 
     def __init__(self, *args: Any, workspaces: "QuerySet[Workspace]", **kwargs: Any) -> None:
@@ -90,7 +90,7 @@ class WatchForm(TermsForm):
 @require_safe
 @results_page
 def watches(request: HttpRequest) -> HttpResponse:
-    """All watches of the reader's workspaces, with what their latest round said."""
+    """All drift monitors of the reader's workspaces, with the result of their latest round."""
     found = list(_readable(request))
     rows = [_row(watch) for watch in found]
     leads = workspaces_led_by(cast(User, request.user)).exists()
@@ -100,7 +100,7 @@ def watches(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def new_watch(request: HttpRequest) -> HttpResponse:
-    """?study= and ?judge= are filled in beforehand."""
+    """?study= and ?judge= set the initial values."""
     user = cast(User, request.user)
     led = workspaces_led_by(user)
     if not led.exists():
@@ -134,7 +134,7 @@ def new_watch(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def watch(request: HttpRequest, public_id: str) -> HttpResponse:
-    """One watch over its rounds; ?file= is one of its figures or tables."""
+    """One monitor with its rounds; ?file= is one of its figures or tables."""
     found = _watch_of(request, public_id)
     read = readings(found)
     panel = watch_panel(found, read)
@@ -158,7 +158,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
-    """pause, resume, change (how often and for how much), or run: a round now."""
+    """Pause, resume, change (interval and cost) or run (start a round now)."""
     found = _watch_of(request, public_id)
     user = cast(User, request.user)
     if not leads_workspace_of(user, found.study):
@@ -170,14 +170,14 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
         form = TermsForm(request.POST)
         if form.is_valid():
             change_terms(found, **form.cleaned_data, clock=timezone.now, user=user)
-            messages.success(request, gettext("The watch is changed."))
+            messages.success(request, gettext("The drift monitor was changed."))
         else:
             for name, errors in form.errors.items():
                 messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
     elif action == "run":
         try:
             send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk)
-            messages.success(request, gettext("A round has begun."))
+            messages.success(request, gettext("A round has started."))
         except WatchRefused as error:
             messages.warning(request, str(error))
     else:
@@ -186,7 +186,7 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def flagged_watches(user: User) -> list[Watch]:
-    """Watches that go on and whose latest round that was looked at has changed; pausing one silences it."""
+    """Return active monitors whose latest evaluated round is flagged; pausing a monitor removes its notice."""
     found = Watch.objects.filter(
         active=True, study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
     ).distinct()
@@ -194,7 +194,7 @@ def flagged_watches(user: User) -> list[Watch]:
 
 
 def failing_watches(user: User) -> list[Watch]:
-    """Watches that go on and whose latest round failed or stands still, so that nothing is told about their judge."""
+    """Return active monitors whose latest round failed or is stuck, so that nothing is known about their judge."""
     stuck = (JudgeRun.Status.FAILED, JudgeRun.Status.PAUSED)
     latest = JudgeRun.objects.filter(watch=OuterRef("pk")).order_by("-created_at").values("status")[:1]
     found = Watch.objects.filter(active=True, study__workspace__in=workspaces_read_by(user))
@@ -203,14 +203,14 @@ def failing_watches(user: User) -> list[Watch]:
 
 
 def changed_since(judge: Rater) -> list[Watch]:
-    """Watches on which this judge stands flagged."""
+    """Return the monitors by which this judge is flagged."""
     found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
     return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
 
 
 @dataclass(frozen=True)
 class WatchRow:
-    """A line of the list: the latest round that was looked at, and the latest of all where that did not finish."""
+    """A row of the list: the latest evaluated round, and the latest of all if that is not finished."""
 
     watch: Watch
     looked_at: JudgeRun | None
@@ -226,7 +226,7 @@ def _row(watch: Watch) -> WatchRow:
 
 
 def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
-    """The latest round that was looked at, and whether it is flagged."""
+    """Return the latest evaluated round and whether it is flagged."""
     run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
     return run, bool(run and run.manifest["watch"]["flagged"])
 
@@ -253,4 +253,4 @@ def _readable(request: HttpRequest) -> "QuerySet[Watch]":
 
 def _watch_of(request: HttpRequest, public_id: str) -> Watch:
     found = _readable(request).filter(public_id=public_id)
-    return visible_or_404(found, message=gettext("There is no such watch."))
+    return visible_or_404(found, message=gettext("There is no such drift monitor."))

@@ -1,4 +1,4 @@
-"""What a run came to, for its page and to be taken away: its report, its manifest, and every item with what it took."""
+"""The results of a run, for its page and as downloads: report, manifest, and every item with its cost."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ ITEM_COLUMNS = (
 
 @dataclass(frozen=True)
 class SlowReply:
-    """One of the replies that took longest."""
+    """One of the slowest replies."""
 
     instruction: str
     model: str
@@ -47,7 +47,9 @@ class SlowReply:
 
 
 def slowest_replies(run: JudgeRun) -> list[SlowReply]:
-    """Of a run that goes on, as they were at most a quarter of a minute ago: finding them reads every reply."""
+    """Return the slowest replies; of a running run, as of at most 15 seconds ago, because finding them reads every
+    reply.
+    """
     going = run.status == JudgeRun.Status.RUNNING
     key = f"judge-run-slowest-{run.pk}"
     known = cache.get(key) if going else None
@@ -78,7 +80,9 @@ def _slowest(run: JudgeRun) -> list[SlowReply]:
 
 
 def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
-    """Counts that add up: scored, unscored and waiting make the total, and so do the models'; planted texts apart."""
+    """Return counts that add up: scored, unscored and waiting make the total, as do the models'; canary texts are
+    apart.
+    """
     progress = progress_of(run, clock=clock)
     planted = run.items.exclude(canary="").order_by().values("canary", "status").annotate(n=Count("pk"))
     errors = Reply.objects.filter(item__run=run).exclude(error="").order_by().values("error").annotate(n=Count("pk"))
@@ -122,7 +126,7 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
 
 
 def _by_model(run: JudgeRun) -> list[dict[str, Any]]:
-    """By the model that wrote response A, as a pair counts once."""
+    """Count by the model that wrote response A, so that a pair counts once."""
     rows = (
         run.items.filter(canary="")
         .order_by()
@@ -146,13 +150,13 @@ def _by_model(run: JudgeRun) -> list[dict[str, Any]]:
 
 
 def manifest_file(run: JudgeRun) -> dict[str, Any]:
-    """The manifest with what makes it one of this run, and each judge's prompt by its hash."""
+    """Return the manifest with the run's identity, and each judge's prompt by its hash."""
     prompts = {one.prompt_hash: one.prompt for one in [run.judge, *run.judge.jurors.all()] if one.prompt}
     return {"run": run.public_id, "status": run.status, **run.manifest, "prompts": prompts}
 
 
 def items_csv(run: JudgeRun) -> Iterator[str]:
-    """A line for each item in the plan's order, the names of the columns first."""
+    """Yield a line per item in the plan's order, after the names of the columns."""
     yield _line(ITEM_COLUMNS)
     doubted = run.discredited
     rows = (
@@ -193,5 +197,5 @@ def _line(values: Any) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets an apostrophe."""
+    """Prefix a text that a spreadsheet would run as a formula with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

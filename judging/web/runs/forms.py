@@ -1,4 +1,4 @@
-"""What a lead fills in to start a run, or to go on with one."""
+"""The forms for starting a run and for resuming one."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -33,25 +33,25 @@ class JudgesField(RowsField):
 
 
 class RunForm(BudgetForm):
-    """Who judges, what, how often it is asked, and the budget. Several judges make a jury."""
+    """The judges, the responses, how often to ask, and the budget. Several judges form a panel."""
 
     judges = JudgesField(
         label=_("Judges"),
-        help_text=_("Several make a jury, whose verdicts are combined into one."),
+        help_text=_("If you choose several judges, they form a panel whose verdicts are combined into one."),
         queryset=Judge.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
     model = ServedModelField(
-        label=_("Model with a shipped prompt"),
-        help_text=_("Instead of a judge made before, or beside them."),
+        label=_("Model with a default prompt"),
+        help_text=_("Instead of an existing judge, or together with existing judges."),
         queryset=LanguageModel.objects.none(),
         required=False,
         empty_label=_("None"),
     )
-    method = forms.ChoiceField(label=_("How that model judges"), required=False)
+    method = forms.ChoiceField(label=_("Method for this model"), required=False)
     combine = forms.ChoiceField(
-        label=_("A jury decides by"),
+        label=_("Panel verdict"),
         choices=[
             (str(How.MEDIAN), _("the median")),
             (str(How.MEAN), _("the mean")),
@@ -61,38 +61,41 @@ class RunForm(BudgetForm):
     )
     both_orders = forms.BooleanField(
         label=_("Show each pair in both orders"),
-        help_text=_("Twice the calls; a preference that flips counts as a tie."),
+        help_text=_("Doubles the number of calls. A preference that flips counts as a tie."),
         required=False,
     )
     repeats = forms.IntegerField(
-        label=_("Ask everything so many times"), min_value=1, max_value=50, initial=1, required=False
+        label=_("Number of times to ask each question"), min_value=1, max_value=50, initial=1, required=False
     )
     canaries = forms.BooleanField(
-        label=_("Plant texts that deserve nothing"),
-        help_text=_("Four of them show whether the judge can be misled; where it is, the run fails and says so."),
+        label=_("Add canary texts"),
+        help_text=_(
+            "Four texts that deserve the lowest score show whether the judge can be misled. If it is, the run "
+            "fails with an explanation."
+        ),
         initial=True,
         required=False,
     )
     items = forms.ChoiceField(
-        label=_("What is judged"),
+        label=_("Responses to judge"),
         choices=[
-            ("all", _("Everything that this judge has not answered")),
-            ("rated", _("Only what people have rated")),
+            ("all", _("All responses that this judge has not rated yet")),
+            ("rated", _("Only responses that people have rated")),
         ],
         widget=forms.RadioSelect,
         initial="all",
         required=False,
     )
     limit = forms.IntegerField(
-        label=_("At most so many responses"),
-        help_text=_("Empty judges all of them."),
+        label=_("Maximum number of responses"),
+        help_text=_("Leave empty to judge all of them."),
         min_value=1,
         max_value=MOST_COUNTED,
         required=False,
     )
     fresh = forms.BooleanField(
-        label=_("Ask again what was answered before"),
-        help_text=_("Otherwise the same question is answered from the stored reply and costs nothing."),
+        label=_("Ask again about responses that are already judged"),
+        help_text=_("Otherwise, a repeated question is answered from the stored reply and costs nothing."),
         required=False,
     )
     field_order = [
@@ -119,7 +122,7 @@ class RunForm(BudgetForm):
         kinds: Collection[str],
         **kwargs: Any,
     ) -> None:
-        """`kinds` are those of the tasks to be judged, which say what methods there are to choose from."""
+        """`kinds` are those of the tasks to judge, which determine the methods to choose from."""
         super().__init__(*args, **kwargs)
         self.methods = [key for key, needs in METHODS.items() if needs.task_kind in kinds]
         for name, found in (("judges", judges.filter(method__in=self.methods)), ("model", models)):
@@ -137,16 +140,16 @@ class RunForm(BudgetForm):
         rule = bool(given.get("method")) and needs_no_model(given["method"])
         chosen = given.get("judges")
         if not self.errors and not (chosen or given.get("model") or rule):
-            self.add_error("judges", _("Choose at least one judge, or a model."))
+            self.add_error("judges", _("Choose at least one judge or a model."))
         many = (len(chosen) if chosen else 0) + bool(given.get("model")) > 1
         methods = [one.method for one in chosen or ()]
         methods += [given["method"]] if rule and given.get("model") else []
         if many and any(map(needs_no_call, methods)):
-            self.add_error("judges", _("A rule decides alone: choose it without other judges."))
+            self.add_error("judges", _("A rule cannot be part of a panel. Choose it alone."))
         return given
 
     def chosen_judges(self, workspace: Workspace) -> list[Judge]:
-        """Those ticked, then the one of the model and the shipped prompt, made where there is none. Writes."""
+        """Return the chosen judges, then the one of the model and the default prompt, created if necessary. Writes."""
         given = self.cleaned_data
         found = list(given["judges"])
         method = given.get("method") or (self.methods[0] if self.methods else "")
@@ -175,10 +178,10 @@ class RunForm(BudgetForm):
 
 
 class ReviewForm(forms.Form):
-    """How many of a run's verdicts are reviewed, and by how many people each."""
+    """The number of a run's verdicts to review, and of reviewers per verdict."""
 
     sample = forms.IntegerField(label=_("Verdicts to review"), min_value=1, max_value=5_000, initial=SAMPLE)
-    reviewers = forms.IntegerField(label=_("Reviewers of each"), min_value=1, max_value=50, initial=REVIEWERS)
+    reviewers = forms.IntegerField(label=_("Reviewers per verdict"), min_value=1, max_value=50, initial=REVIEWERS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", "auto_id": "review_%s", **kwargs})

@@ -1,4 +1,4 @@
-"""Runs of judges: the list, one run while it goes on, and starting one."""
+"""Pages of judge runs: the list, one run, and its controls."""
 
 import json
 from typing import Any, cast
@@ -47,7 +47,7 @@ RUNS_SHOWN = 100
 @require_safe
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
-    """The newest runs of the reader's workspaces, with how far each is."""
+    """The newest runs of the reader's workspaces, with their progress."""
     user = cast(User, request.user)
     found = runs_read_by(user).select_related(*SHOWN_WITH_A_RUN).order_by("-created_at")
     counted = with_counts(found, PlannedItem.objects.filter(canary=""), PlannedItem.Status.WAITING)
@@ -63,7 +63,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """One run; while it goes on, the page asks for its middle again every other second."""
+    """One run; while it is running, the page reloads its progress regularly."""
     found = run_read_by(cast(User, request.user), public_id)
     context = _run_context(request, found)
     if not _is_htmx(request):
@@ -74,7 +74,7 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Pause, resume (with another budget, if one is sent), change the budget, ask the unscored again, or cancel."""
+    """Pause, resume (with a new budget, if sent), change the budget, retry unscored items, or cancel."""
     user = cast(User, request.user)
     found = run_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
@@ -106,27 +106,27 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """A study that reviews some of the run's verdicts, opened at once."""
+    """Create and open a study that reviews some of the run's verdicts."""
     user = cast(User, request.user)
     found = run_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     form = ReviewForm(request.POST)
     if not form.is_valid():
-        messages.error(request, gettext("Give the number of verdicts and of reviewers, each at least one."))
+        messages.error(request, gettext("Enter the number of verdicts and the number of reviewers, at least 1 each."))
         return redirect("judging:run", public_id)
     try:
         study = make_review_study(
             found, sample=form.cleaned_data["sample"], reviewers=form.cleaned_data["reviewers"], by=user
         )
     except NothingToReview:
-        messages.error(request, gettext("This run has given no verdict yet."))
+        messages.error(request, gettext("This run has no verdicts yet."))
         return redirect("judging:run", public_id)
     except StudyRefused as error:
         messages.error(request, for_reader(error))
         return redirect("judging:run", public_id)
     if study.status == Study.Status.OPEN:
-        messages.success(request, gettext("The review is open; invite reviewers to it."))
+        messages.success(request, gettext("The review has started. Invite reviewers to it."))
     return redirect("annotation:desk", study.slug)
 
 
@@ -160,7 +160,7 @@ def _resume(request: HttpRequest, run: JudgeRun, user: User) -> None:
 
 
 def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
-    """Whether the budget that was sent makes sense; if so it is the run's from now on."""
+    """Whether the submitted budget is valid; if so, it becomes the run's budget."""
     form = BudgetForm(request.POST)
     if not form.is_valid():
         messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
@@ -171,12 +171,12 @@ def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
 
 
 def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
-    """Unscored items stand in line again, and the run goes on."""
+    """Queue the unscored items again and resume the run."""
     freed = retry_unscored(run, clock=timezone.now, user=user)
     if freed:
         start(run, clock=timezone.now, user=user)
         send_after_commit("judging.work", run.pk)
-        said = ngettext("%(n)d item is asked again.", "%(n)d items are asked again.", freed)
+        said = ngettext("%(n)d item will be asked again.", "%(n)d items will be asked again.", freed)
         messages.success(request, said % {"n": freed})
 
 

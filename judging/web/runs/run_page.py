@@ -1,4 +1,4 @@
-"""What the page of a run shows, in the reader's language."""
+"""The contents of a run's page, in the reader's language."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ RECENT_SHOWN = 10
 
 @dataclass(frozen=True)
 class UnscoredRow:
-    """One response without a verdict and why."""
+    """A response without a verdict, with the reason."""
 
     instruction: str
     why: str
@@ -27,15 +27,15 @@ class UnscoredRow:
 
 @dataclass(frozen=True)
 class RunPanel:
-    """`live`: the page asks again, also while a paused run's last replies come in.
+    """`live`: the page reloads, also while a paused run's last replies arrive. `stalled`: no worker works on a running
+    run.
 
-    `stalled`: nobody works on it though it runs. `retriable`: some items got no verdict and can be asked again.
-    `misled`: the judge fell for a planted text, or judged none. `offers` changes when what a lead may do does.
-    `preparing`: what the run still lacks before it asks anything. `calls`: a sentence on calls that wait for a rate
-    limit, or that a stop waits for. `lacks`: sentences on tasks that the method cannot be asked about.
-    `believed`: the planted texts that the judge fell for, each with what it made of it. `verdicts`: of how many
-    tasks the run's judge has said something; a panel's members are judges of their own. `in_parts`: several answers
-    make a verdict, or none does.
+    `retriable`: some items got no verdict and can be asked again. `misled`: the judge believed a canary text, or judged
+    none. `offers` changes when the lead's options change. `preparing`: the unfinished preparation. `calls`: a sentence
+    on calls that wait for a rate limit, or for which a stop waits. `lacks`: sentences on tasks that the method cannot
+    be asked about. `believed`: the canary texts that the judge believed, with its verdicts. `verdicts`: the number of
+    tasks judged by the run's judge; the members of a panel are judges of their own. `in_parts`: a verdict is combined
+    from several answers, or there is none.
     """
 
     progress: Progress
@@ -59,12 +59,12 @@ class RunPanel:
 
 
 def canary_in_words(key: str) -> str:
-    """Which planted text it is."""
+    """Return the name of a canary text."""
     names = {
         "empty": gettext("An empty text"),
         "refusal": gettext("A refusal to answer"),
-        "null": gettext("The word “null” alone"),
-        "order": gettext("A text that orders the judge to prefer it"),
+        "null": gettext("The word “null”"),
+        "order": gettext("A text that tells the judge to prefer it"),
     }
     return names.get(key, key)
 
@@ -99,39 +99,35 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
 
 
 def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -> str:
-    """The answer in one sentence: how far it is, and what state it is in."""
+    """Return the opening sentence: the progress and the state of the run."""
     if preparing is not None:
         steps = {"done": preparing.done, "total": preparing.total}
         return gettext("Preparing: %(done)d of %(total)d steps") % steps + state_in_words(run.status)
     if is_panel(run):
         said = ngettext(
-            "%(scored)d of %(total)d question is answered",
-            "%(scored)d of %(total)d questions are answered",
-            progress.total,
+            "%(scored)d of %(total)d question answered", "%(scored)d of %(total)d questions answered", progress.total
         )
     else:
         said = ngettext(
-            "%(scored)d of %(total)d response has a verdict",
-            "%(scored)d of %(total)d responses have a verdict",
-            progress.total,
+            "%(scored)d of %(total)d response judged", "%(scored)d of %(total)d responses judged", progress.total
         )
     said %= {"scored": progress.scored, "total": progress.total}
     if progress.unscored:
-        said += ngettext(
-            ", %(n)d verdict could not be used", ", %(n)d verdicts could not be used", progress.unscored
-        ) % {"n": progress.unscored}
+        said += ngettext(", %(n)d verdict unusable", ", %(n)d verdicts unusable", progress.unscored) % {
+            "n": progress.unscored
+        }
     if _misled(run, progress):
-        return said + gettext("; the planted texts stopped the run.")
+        return said + gettext("; the run stopped because of its canary texts.")
     return said + state_in_words(run.status)
 
 
 def _misled(run: JudgeRun, progress: Progress) -> bool:
-    """Whether its planted texts failed it, and it has not been asked anew since."""
+    """Whether the run failed its canary texts and has not been asked again since."""
     return run.discredited and progress.waiting == 0
 
 
 def _per_minute(run: JudgeRun, progress: Progress) -> float | None:
-    """Replies of the last minute while the run goes on, else since it was started; None before there are enough."""
+    """Return replies in the last minute of a running run, else since its start; None if there are too few."""
     if run.status == JudgeRun.Status.RUNNING and progress.last_minute and progress.calls > progress.last_minute:
         return float(progress.last_minute)
     return rate_since(run.started_at, progress.last_reply_at, progress.done)

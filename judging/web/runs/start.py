@@ -1,4 +1,4 @@
-"""Starting a run: which judges are asked, about what, how often, within which budget; counted before it is begun."""
+"""Pages for starting a run: judges, responses, repeats and budget, with an estimate before it starts."""
 
 from typing import Any, cast
 
@@ -38,28 +38,27 @@ from judging.web.judges.forms import fault_in_words
 from judging.web.runs.forms import RunForm
 
 NOTHING_LEFT = gettext_lazy(
-    "There is nothing left here for this judge: it has answered every task that its method can judge, or a rubric "
-    "here has nothing that it answers."
+    "There is nothing left for this judge here: it has judged every task that its method can judge, or the rubric "
+    "has no criterion that it answers."
 )
-NOTHING_RATED = gettext_lazy("People have rated nothing here yet; judge everything instead.")
+NOTHING_RATED = gettext_lazy("People have not rated anything here yet. Judge all responses instead.")
 NO_RUBRIC = gettext_lazy(
-    "This benchmark has no response with a text and a rubric; load its responses first, and where it brings no rubric, "
-    "make a study of it with questions of your own and judge that."
+    "This benchmark has no response with both a text and a rubric. Load its responses first. If the benchmark has "
+    "no rubric, create a study of it with your own questions and judge that study."
 )
 MIXED_SCALES = gettext_lazy(
-    "A rubric of this study has items on different scales; a checklist judge needs one scale for all its items."
+    "A rubric of this study has items on different scales. A checklist judge needs the same scale for all items."
 )
 WRONG_SCALE = gettext_lazy(
-    "A rubric here has a scale that this method does not answer on; choose another method or another rubric."
+    "A rubric here has a scale that this method does not support. Choose another method or another rubric."
 )
 NO_JURY = gettext_lazy(
-    "These judges cannot decide together: the judges of one jury answer the same criteria, by methods of one kind."
+    "These judges cannot form a panel: the judges of a panel must answer the same criteria with methods of the "
+    "same kind."
 )
-NOT_SERVED = gettext_lazy(
-    "Nothing says where this judge's model is served; give the model an endpoint in the library first."
-)
+NOT_SERVED = gettext_lazy("This judge's model has no endpoint. Add one to the model in the library first.")
 NAME_TAKEN = gettext_lazy(
-    "The name that this judge would have belongs to another one; make it in the library under a name of its own."
+    "Another judge already has the name that this judge would get. Create it in the library with a different name."
 )
 PREVIEW = "preview"
 
@@ -76,7 +75,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def judge_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask judges about all responses of a benchmark; ?experiment= names another than the main one."""
+    """Ask judges about all responses of a benchmark; ?experiment= selects an experiment other than the main one."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     experiments = _experiments(benchmark)
     experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
@@ -117,7 +116,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
 
 
 def _estimated(form: RunForm, target: Target) -> Estimate | None:
-    """None with the form's error where there is nothing to count."""
+    """Return the estimate; None, with an error in the form, if there is nothing to count."""
     try:
         judges, leader = _as_if_made(form, target.workspace)
         found = estimate_run(
@@ -133,7 +132,7 @@ def _estimated(form: RunForm, target: Target) -> Estimate | None:
 
 
 def _as_if_made(form: RunForm, workspace: Workspace) -> tuple[list[Judge], Judge]:
-    """The judges that the form asks for and the one that leads them; none that is new stays in the database."""
+    """Return the judges of the form and the one that leads them; new ones are rolled back."""
     with transaction.atomic():
         judges = form.chosen_judges(workspace)
         leader = leader_of(judges[0], form.asking(judges))
@@ -142,7 +141,7 @@ def _as_if_made(form: RunForm, workspace: Workspace) -> tuple[list[Judge], Judge
 
 
 def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
-    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
+    """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     try:
         with transaction.atomic():
             # One after the other, so that what was sent twice is seen to be the same.
@@ -200,7 +199,7 @@ def _why_nothing(form: RunForm, target: Target) -> str:
 
 
 def _experiments(benchmark: Benchmark) -> list[str]:
-    """The main one first, then those that have responses."""
+    """The main experiment first, then the others with responses."""
     runs = GenerationRun.objects.filter(benchmark=benchmark, responses__isnull=False)
     others = set(runs.order_by().values_list("experiment", flat=True).distinct()) - {MAIN_EXPERIMENT}
     return [MAIN_EXPERIMENT, *sorted(others)]
