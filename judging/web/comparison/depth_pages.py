@@ -21,7 +21,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
         ("judging:judges", gettext("Judges' points and people's scores")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
-        ("calibration:agreement_detail", gettext("May a judge replace people?")),
+        ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
     return [(name, words) for name, words in pages if name != without]
 
@@ -51,17 +51,3 @@ METHODS_PAGE = PageKind(
     links=lambda: judge_links("judging:judges_methods"),
     about_judges=True,
 )
-
-
-@require_safe
-@results_page
-def judges_depth(request: HttpRequest, slug: str) -> HttpResponse:
-    """Bias of the judges and what they add; ?one= and ?other= name two models to separate."""
-    return serve(request, study_read_by(cast(User, request.user), slug), JUDGES_DEPTH_PAGE)
-
-
-@require_safe
-@results_page
-def judges_methods(request: HttpRequest, slug: str) -> HttpResponse:
-    """Agreement with people by judge and category; ?criterion= selects the criterion."""
-    return serve(request, study_read_by(cast(User, request.user), slug), METHODS_PAGE)
