@@ -41,7 +41,7 @@ def detail_of(answer, status):
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v1/nothing/", "/api/v2/runs/"])
 def test_an_unknown_address_is_said_in_json_and_a_pages_as_a_page(program, path):
-    assert f"no address {path};" in detail_of(program.get(path), 404)
+    assert f"no address {path}." in detail_of(program.get(path), 404)
     assert "no address" in detail_of(program.post(path, "{}", content_type="application/json"), 404)
     page = program.get("/nothing/")
     assert page.status_code == 404 and page["Content-Type"].startswith("text/html")

@@ -215,7 +215,7 @@ def test_a_member_changes_nothing_by_a_link(client, lab, lead):
     address = link(lab, lead, role="analyst")
     client.force_login(rita)
     for page in (client.get(address), client.post(address)):
-        assert (page.status_code, "belong to Lab already" in markup(page)) == (410, True)
+        assert (page.status_code, "already a member of Lab" in markup(page)) == (410, True)
     assert members(lab)["rita"] == "rater"
     assert Invitation.objects.get().accepted_at is None
 

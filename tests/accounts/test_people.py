@@ -287,7 +287,7 @@ def test_owners_and_leads_are_not_made_with_a_handed_out_password(lab, owner):
 
 
 def test_a_hundred_names_at_once_are_refused_whole(lab, lead):
-    with pytest.raises(PeopleRefused, match="At most 50"):
+    with pytest.raises(PeopleRefused, match="at most 50"):
         make_accounts(workspace=lab, names=[f"n{n}" for n in range(51)], role="rater", by=lead)
     assert User.objects.count() == 1
 

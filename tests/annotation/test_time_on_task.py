@@ -143,7 +143,7 @@ class TestOwnWord:
         kept = TimeCorrection.objects.get()
         assert (kept.seconds, kept.claimed) == (seconds, claimed)
         page = markup(client.get(reverse("annotation:done", args=[study.slug])))
-        assert ("you wrote 600.0" in page) == (claimed is not None)
+        assert ("you entered 600.0" in page) == (claimed is not None)
 
     def test_the_word_stays_as_it_was_written(self, answered):
         client, _study, assignment = answered

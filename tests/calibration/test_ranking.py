@@ -264,7 +264,7 @@ def test_undefeated_models_are_named_and_virtual_ties_bound_them():
     alone = as_games(["a"], ["b"], [1])
     assert np.diff(bradley_terry(alone, virtual_ties=1).strength) == pytest.approx(-np.log(3))
     assert np.isfinite(bradley_terry(games, virtual_ties=0.5).strength).all()
-    with pytest.raises(ValueError, match="Virtual ties"):
+    with pytest.raises(ValueError, match="virtual ties"):
         bradley_terry(games, virtual_ties=-1)
 
 

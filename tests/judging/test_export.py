@@ -108,7 +108,7 @@ def test_a_changed_score_in_the_file_is_found(tmp_path):
     found = recompute(changed)
     assert not found.same
     assert {one.kind for one in found.results if not one.same} >= {"raters"}
-    with pytest.raises(CommandError, match="differently"):
+    with pytest.raises(CommandError, match="Some numbers differ"):
         call_command("recompute", str(changed), stdout=io.StringIO(), stderr=io.StringIO())
 
 
@@ -183,7 +183,7 @@ def test_the_commands_say_what_they_did(tmp_path):
     study = with_everything(answered_study())
     path, out = tmp_path / "essays.zip", io.StringIO()
     call_command("export", study.slug, "--to", str(path), stdout=out)
-    assert "360 scores of 72 answers, 1 fits, 3 reports" in out.getvalue()
+    assert "360 scores of 72 ratings, 1 fits, 3 reports" in out.getvalue()
     out = io.StringIO()
     call_command("recompute", str(path), stdout=out, stderr=io.StringIO())
     assert "all the same to the last digit" in out.getvalue()
@@ -207,7 +207,7 @@ class TestPage:
         study = with_everything(answered_study())
         client = signed_in("lead", study.workspace)
         page = markup(client.get(reverse("judging:export", args=[study.slug])))
-        assert "holds all 360 scores" in page and "recompute essays.plumbline.zip" in page
+        assert "contains all 360 scores" in page and "recompute essays.plumbline.zip" in page
         response = client.get(reverse("judging:export_file", args=[study.slug]))
         path = tmp_path / "downloaded.zip"
         path.write_bytes(b"".join(response.streaming_content))

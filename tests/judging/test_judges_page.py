@@ -68,8 +68,8 @@ def test_without_an_overall_score_agreement_is_told_criterion_by_criterion():
     study = stars([lambda place: 0.5, lambda place: 0.5 + place % 2 / 2], lambda place: 0.5)
     client = signed_in("lead", study.workspace)
     page = page_of(study)
-    assert answer_of(page).startswith("gpt-4o gives people's answer most often on “")
-    assert answer_of(page).endswith("(by chance 0.00).")
+    assert answer_of(page).startswith("gpt-4o agrees with people most often on “")
+    assert answer_of(page).endswith("(chance: 0.00).")
     assert "checklist" not in text_of(page) and "has no overall scores from people" not in page
     assert "People among themselves" in page and "What needs an overall score, and what does not" in page
     rows = table_rows(client, study, "criteria-1.csv")
@@ -94,7 +94,7 @@ def test_a_large_study_without_an_overall_score_waits_for_no_comparison(settings
     study = stars([lambda place: 0.5] * 2, lambda place: 0.5)
     monkeypatch.setattr("judging.web.comparison.pages.is_slow", lambda study: True)
     page = page_of(study)
-    assert "A worker is comparing" not in page and "criterion by criterion" in page
+    assert "A worker is comparing" not in page and "compared with people, by criterion" in page
 
 
 def test_llmeval2_stars_are_held_against_people_on_every_criterion(shared_data):

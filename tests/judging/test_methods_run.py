@@ -381,7 +381,7 @@ def test_a_rule_sits_on_no_jury(first):
     with HostileServer(prefers_length) as server:
         model = create_judge(model=served(study, server), method="pair_of_four")
     one, other = (rule, model) if first else (model, rule)
-    with pytest.raises(PanelRefused, match="rule: longer is a rule, which decides alone"):
+    with pytest.raises(PanelRefused, match="rule: longer is a rule and cannot be part of a panel"):
         plan_run(judge=one, study=study, asking=Asking(jurors=(other,)))
     assert plan_run(judge=rule, study=study, asking=Asking(both_orders=True)).items.count() == 8
 
