@@ -51,11 +51,11 @@ serve: install  ## the web server with a worker beside it
 	$(RUN) manage.py serve $(ARGS)
 
 test: install-test  ## the suite on SQLite
-	$(RUN) -m pytest -n auto -m "not browser and not services and not realserver" $(ARGS)
+	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver" $(ARGS)
 
 test-postgres: install-test  ## all of the suite that touches a database, on PostgreSQL (DATABASE_URL says where)
 	@test -n "$(DATABASE_URL)" || { echo "Set DATABASE_URL=postgres://user@host:5432/name first."; exit 2; }
-	$(RUN) -m pytest -n auto -m "not browser and not services and not realserver" --create-db --database-only $(ARGS)
+	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver" --create-db --database-only $(ARGS)
 
 test-services: install-test  ## workers killed on a real PostgreSQL and Redis at 127.0.0.1
 	$(RUN) -m pytest -m "services and not realserver" $(ARGS)
