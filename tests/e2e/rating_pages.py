@@ -8,7 +8,7 @@ SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "hei
 
 
 def sign_in(page):
-    assert page.evaluate("document.activeElement.id") == "id_username"
+    page.wait_for_function("document.activeElement.id === 'id_username'")
     page.keyboard.type("rosa")
     page.keyboard.press("Tab")
     page.keyboard.type("plumb line 12")
