@@ -186,8 +186,3 @@ def characters_of(frame: ScoreFrame) -> tuple[Ints, Ints]:
         return np.array([known.get(pk, 0) for pk in side.tolist()], dtype=np.int64)
 
     return sizes(frame.response), sizes(frame.response_b)
-
-
-def pairs_key(entries: BoardEntries) -> Ints:
-    """Return (n, 2): what identifies an entry among those of a judge and of people."""
-    return np.stack([entries.response, entries.rival], axis=1)
