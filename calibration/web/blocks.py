@@ -3,11 +3,11 @@
 A block's figure and table can be downloaded as files. A table holds exact values and shows only significant digits.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
+
+from django.utils.translation import gettext
 
 from calibration.figures.drawing import decimals
 
@@ -25,6 +25,11 @@ class Column:
     digits: int | None = None
     names: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
+        """Return the columns of a value and the ends of its interval; `interval_cells` gives their cells."""
+        return cls(label, digits), cls(gettext("From"), digits), cls(gettext("To"), digits)
+
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""
         if value is None or value == "":
@@ -32,6 +37,24 @@ class Column:
         if self.digits is None or isinstance(value, str):
             return self.names.get(str(value), str(value))
         return decimals(float(value), self.digits)
+
+
+class Ends(Protocol):
+    """An interval: its ends, and what kind of interval it is ("none": no interval)."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def interval_kind(self) -> str: ...
+
+
+def interval_cells(value: float | None, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
+    """Return the cells of `Column.interval`: the value and its ends, None where there is no interval."""
+    if ends is None or ends.interval_kind == "none":
+        return value, None, None
+    return value, ends.low, ends.high
 
 
 @dataclass(frozen=True)
@@ -62,15 +85,6 @@ class Table:
     def left_out(self) -> int:
         return max(0, len(self.rows) - MOST_ROWS)
 
-    def as_csv(self) -> str:
-        """Return every row with every digit. Text that a spreadsheet would run as a formula gets an apostrophe."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow([column.label for column in self.columns])
-        for row in self.rows:
-            writer.writerow(["" if value is None else _harmless(value) for value in row])
-        return out.getvalue()
-
 
 @dataclass(frozen=True)
 class Block:
@@ -85,6 +99,12 @@ class Block:
     notes: Sequence[str] = ()
     reason: str = ""
     folded: bool = False
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """List the suffix and the name of every file that the block can be downloaded as."""
+        figure = [("svg", "SVG"), ("png", "PNG")] if self.figure else []
+        return figure + ([("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")] if self.table else [])
 
 
 @dataclass(frozen=True)
@@ -112,7 +132,3 @@ class ResultPage:
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value[:1] else value

@@ -14,7 +14,7 @@ from calibration.web.weights.page import FitPage
 
 def panel_file(blocks: Sequence[Block], name: str, study: Study) -> HttpResponse:
     """Serve '<block>.svg', '.png' or '.csv' of these blocks; 404 if there is none."""
-    return file_of(ResultPage("", "", blocks, []), name, study)
+    return file_of(ResultPage("", "", blocks, []), name, study.slug)
 
 
 def weights_blocks(page: FitPage) -> list[Block]:

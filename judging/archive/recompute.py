@@ -16,7 +16,7 @@ from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
 from calibration.reports.agreement import agreement_report
-from calibration.reports.registry import report_of
+from calibration.reports.registry import stored_report
 from calibration.statistics.errors import NoStatistic
 from judging.archive.export import FORMAT
 from judging.archive.scratch_database import ExportRefused, load_rows, scratch_database
@@ -112,7 +112,7 @@ def _report(study: Study, stored: Mapping[str, Any]) -> Any:
     known = report_kind(kind)
     if known is None:
         raise ExportRefused(f"This version has no report of the kind {kind!r}; use the version that made the export.")
-    return report_of(study, known, settings)
+    return stored_report(study, known, settings)
 
 
 def _weighting(name: str) -> Weighting:
