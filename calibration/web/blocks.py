@@ -5,6 +5,7 @@ A block's figure and table can be downloaded as files. A table holds exact value
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Protocol
 
 from django.utils.translation import gettext
@@ -59,26 +60,33 @@ def interval_cells(value: float | None, ends: Ends | None) -> tuple[float | None
 
 @dataclass(frozen=True)
 class Cell:
+    """A cell's text; a `link` is the address that the text leads to."""
+
     words: str
     numeric: bool
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows."""
+    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows.
+
+    `links`, if there are any, holds the address that each row's name leads to.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     caption: str = ""
+    links: Sequence[str] = ()
 
     @property
     def shown(self) -> list[list[Cell]]:
         return [
             [
-                Cell(column.shown(value), column.digits is not None)
-                for column, value in zip(self.columns, row, strict=True)
+                Cell(column.shown(value), column.digits is not None, link if not place else "")
+                for place, (column, value) in enumerate(zip(self.columns, row, strict=True))
             ]
-            for row in self.rows[:MOST_ROWS]
+            for row, link in zip(self.rows[:MOST_ROWS], self.links or repeat(""), strict=False)
         ]
 
     @property
@@ -119,7 +127,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """A page that answers one question. `opening` is the answer in one sentence, with its interval."""
+    """A page that answers one question. `opening` is the answer in one sentence, with its interval.
+
+    `links` are addresses and the text that leads there. An `empty` page has no answer yet: `opening` is its heading, and
+    `about` says why.
+    """
 
     title: str
     opening: str
@@ -129,6 +141,8 @@ class ResultPage:
     about: str = ""
     choices: Sequence[Choice] = ()
     code: Sequence[str] = field(default_factory=tuple)
+    links: Sequence[tuple[str, str]] = ()
+    empty: bool = False
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)

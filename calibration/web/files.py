@@ -6,7 +6,6 @@ from django.http import HttpResponse
 from django.utils.translation import gettext
 
 from annotation.models import Study
-from calibration.web.agreement.page import AgreementPanel
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.pages import file_of
 from calibration.web.weights.page import FitPage
@@ -59,50 +58,3 @@ def weights_blocks(page: FitPage) -> list[Block]:
         for place, one in enumerate(page.panels, start=1)
     ]
     return [Block("overview", gettext("Categories"), figure=page.overview, table=overview), *own]
-
-
-def agreement_blocks(panel: AgreementPanel) -> list[Block]:
-    """Build "judges", "criteria" and "matrix", as far as the page has them."""
-    ends = Column(gettext("From"), 3), Column(gettext("To"), 3)
-    judges = Table(
-        [Column(gettext("Judge")), Column(gettext("Leave-one-out"), 3), *ends, Column(gettext("Tasks"), 0)],
-        [[row["name"], row["loo"], *_ends(row.get("interval")), row["n"]] for row in panel.judge_rows],
-    )
-    criteria = Table(
-        [Column(gettext("Criterion")), Column(gettext("Alpha"), 3), *ends, Column(gettext("Leave-one-out"), 3)],
-        [[row["name"], row["alpha"]["value"], *_ends(row["alpha"]), row["loo"]] for row in panel.criterion_rows],
-    )
-    matrix = Table(
-        [
-            Column(gettext("Rater")),
-            Column(gettext("Rater")),
-            Column("Pearson", 3),
-            Column("Spearman", 3),
-            Column(gettext("Tasks"), 0),
-        ],
-        matrix_pairs(panel),
-    )
-    return [
-        Block("judges", "", figure=panel.judges_figure, table=judges if judges.rows else None),
-        Block("criteria", "", figure=panel.criterion_figure, table=criteria),
-        Block("matrix", "", figure=panel.matrix_figure, table=matrix if matrix.rows else None),
-    ]
-
-
-def matrix_pairs(panel: AgreementPanel) -> list[list[object]]:
-    """List every pair of raters once: names, Pearson, Spearman, number of tasks."""
-    found = panel.report["matrix"]
-    if not found:
-        return []
-    raters = found["raters"]
-    return [
-        [raters[i], raters[j], found["pearson"][i][j], found["spearman"][i][j], found["n"][i][j]]
-        for i in range(len(raters))
-        for j in range(i + 1, len(raters))
-    ]
-
-
-def _ends(found: object) -> tuple[object, object]:
-    if not isinstance(found, dict) or found.get("kind") in (None, "none"):
-        return None, None
-    return found["low"], found["high"]
