@@ -5,7 +5,8 @@ A block's figure and table can be downloaded as files. A table holds exact value
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Protocol
 
 from django.utils.translation import gettext
@@ -95,8 +96,21 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A part of a page that can be folded; `key` is its anchor, `about` stands beside its title."""
+
+    key: str
+    title: str
+    about: str = ""
+    open: bool = True
+
+
+@dataclass(frozen=True)
 class Block:
-    """One result; where there is none, `reason` says why in a sentence. `key` names its files; `notes` are sentences."""
+    """One result; where there is none, `reason` says why in a sentence.
+
+    `key` names its files; `notes` and `warnings` are sentences.
+    """
 
     key: str
     title: str
@@ -107,6 +121,8 @@ class Block:
     notes: Sequence[str] = ()
     reason: str = ""
     folded: bool = False
+    warnings: Sequence[str] = ()
+    section: Section | None = None
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -143,6 +159,12 @@ class ResultPage:
     code: Sequence[str] = field(default_factory=tuple)
     links: Sequence[tuple[str, str]] = ()
     empty: bool = False
+    warnings: Sequence[str] = ()
+
+    @property
+    def sections(self) -> list[tuple[Section | None, list[Block]]]:
+        """Group neighbouring blocks by their section."""
+        return [(section, list(blocks)) for section, blocks in groupby(self.blocks, key=attrgetter("section"))]
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)

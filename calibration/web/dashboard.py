@@ -34,7 +34,7 @@ from calibration.reports.registry import Plain, missing, report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.statistics import by_items
-from calibration.web.weights.page import earlier_fits, fit_page
+from calibration.web.weights.page import earlier_fits, fit_opening
 from core.background import send_after_commit
 
 AGAIN_AFTER = timedelta(minutes=2)
@@ -107,7 +107,7 @@ def desk_figures_of(study: Study) -> DeskFigures:
     complete = agreement is not None and raters is not None
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    return DeskFigures(figures, fit_page(fit).opening if fit else "", _named(report), since, outdated)
+    return DeskFigures(figures, fit_opening(fit) if fit else "", _named(report), since, outdated)
 
 
 def _last_answer(study: Study) -> datetime | None:

@@ -23,9 +23,9 @@ from calibration.models import Fit
 from calibration.reports.agreement import AgreementReport, agreement_report, known_agreement_report
 from calibration.reports.cache import is_slow
 from calibration.web.agreement.page import opening
-from calibration.web.files import panel_file, weights_blocks
 from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
-from calibration.web.weights.page import earlier_fits, fit_page
+from calibration.web.pages import file_of
+from calibration.web.weights.page import earlier_fits, fit_opening, fit_page
 from core.background import send_after_commit
 from core.web.access import visible_or_404
 
@@ -48,16 +48,14 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
     refusal = _refusal(study, fits)
     page = fit_page(fit) if fit else None
     if page and "file" in request.GET:
-        return panel_file(weights_blocks(page), request.GET["file"], study)
+        return file_of(page, request.GET["file"], study.slug)
     context = {
         **_shared(request, study),
         "fit": fit,
         "fits": fits,
         "query": urlencode({"fit": asked}) if asked else "",
-        "panels": page.panels if page else [],
-        "shared_warnings": page.warnings if page else [],
-        "opening": page.opening if page else "",
-        "overview": page.overview if page else "",
+        "page": page,
+        "path": request.path,
         "waiting": waiting and not refusal,
         "after": waiting_since or "",
         "refusal": refusal,
@@ -149,7 +147,7 @@ def summary(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "agreement": opening(report, items=by_items(study)) if isinstance(report, AgreementReport) else "",
-        "weights": fit_page(fit).opening if fit else "",
+        "weights": fit_opening(fit) if fit else "",
         "fit": fit,
     }
     return render(request, "calibration/_summary.html", context)
