@@ -20,12 +20,14 @@ MOST_ROWS = 200
 class Column:
     """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
-    `names` maps keys to the names that the page shows; the file keeps the keys.
+    `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
+    only if a row has a value in it; files always have it.
     """
 
     label: str
     digits: int | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    optional: bool = False
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
@@ -81,11 +83,25 @@ class Table:
     links: Sequence[str] = ()
 
     @property
+    def shown_columns(self) -> list[Column]:
+        return [self.columns[place] for place in self.shown_places]
+
+    @property
+    def shown_places(self) -> list[int]:
+        """List the places of the columns that are shown: optional ones only if they have a value."""
+        return [
+            place
+            for place, column in enumerate(self.columns)
+            if not column.optional or any(row[place] not in (None, "") for row in self.rows)
+        ]
+
+    @property
     def shown(self) -> list[list[Cell]]:
+        places = self.shown_places
         return [
             [
-                Cell(column.shown(value), column.digits is not None, link if not place else "")
-                for place, (column, value) in enumerate(zip(self.columns, row, strict=True))
+                Cell(column.shown(row[place]), column.digits is not None, link if not place else "")
+                for place, column in zip(places, self.shown_columns, strict=True)
             ]
             for row, link in zip(self.rows[:MOST_ROWS], self.links or repeat(""), strict=False)
         ]

@@ -228,10 +228,10 @@ def _weights_table(rows: Sequence[WeightRow]) -> Table:
         Column(gettext("Weight"), 2),
         Column(gettext("From"), 1),
         Column(gettext("To"), 1),
-        Column(gettext("Published"), 2),
-        Column(gettext("Difference"), 2),
+        Column(gettext("Published"), 2, optional=True),
+        Column(gettext("Difference"), 2, optional=True),
         Column(gettext("Raw"), 3),
-        Column(gettext("Floor")),
+        Column(gettext("Floor"), optional=True),
     ]
     at_floor = gettext("at the floor")
     return Table(
@@ -380,7 +380,7 @@ def _overview_block(categories: Sequence[FittedCategory]) -> Block:
         Column(gettext("R², held out"), 2),
         Column(gettext("Equal weights, held out"), 2),
         Column(gettext("At the floor"), 0),
-        Column(gettext("Published R²"), 2),
+        Column(gettext("Published R²"), 2, optional=True),
     ]
     rows: list[list[Numbers]] = []
     for category in categories:
