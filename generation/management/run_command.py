@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from core.messages.reader_language import is_programs_own
 from generation.execution.progress import RunProgress
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.run_fields import AnyRun
 
 Look = Callable[[], tuple[int, str]]
@@ -96,8 +96,8 @@ def add_run_options(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[Shift]:
-    """A shift with a progress bar on the terminal; the first Ctrl-C stops it politely, the second at once."""
+def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[WorkerOptions]:
+    """Yield options for a worker with a progress bar; the first Ctrl-C stops it politely, the second at once."""
     pressed: list[int] = []
 
     def press(number: int, frame: FrameType | None) -> None:
@@ -119,7 +119,7 @@ def attended(title: str, total: int, look: Look, *, concurrency: int | None = No
                 settled, said = look()
                 bar.update(task, completed=settled, description=f"{title}: {said}")
 
-            yield Shift(
+            yield WorkerOptions(
                 concurrency=concurrency, wait=True, seconds=float("inf"), watch=watch, interrupted=lambda: bool(pressed)
             )
     finally:

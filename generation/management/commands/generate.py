@@ -11,7 +11,7 @@ from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
 from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import ServingRefused, served_model
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
@@ -115,8 +115,8 @@ class Command(RunCommand):
             progress = progress_of(run, clock=timezone.now)
             return progress.settled, f"{progress.failed} failed, {progress.words} words"
 
-        with attended(str(run), run.items.count(), look, concurrency=options["concurrency"]) as shift:
-            return _wait_for_batches(run, shift) if in_batches(run) else work_on(run, shift=shift)
+        with attended(str(run), run.items.count(), look, concurrency=options["concurrency"]) as attending:
+            return _wait_for_batches(run, attending) if in_batches(run) else work_on(run, options=attending)
 
     def summed_up(self, run: GenerationRun) -> Progress:
         progress = progress_of(run, clock=timezone.now)
@@ -134,15 +134,15 @@ class Command(RunCommand):
         return f"Try the failed ones again with: {again}" if progress.failed else ""
 
 
-def _wait_for_batches(run: GenerationRun, shift: Shift) -> GenerationRun:
+def _wait_for_batches(run: GenerationRun, options: WorkerOptions) -> GenerationRun:
     """Looks every quarter of a minute; Ctrl-C leaves the batches running and the run to be resumed or swept."""
-    while run.status == GenerationRun.Status.RUNNING and not shift.interrupted():
+    while run.status == GenerationRun.Status.RUNNING and not options.interrupted():
         advance(run)
         run.refresh_from_db()
-        shift.watch()
+        options.watch()
         if run.status == GenerationRun.Status.RUNNING and not finish_if_done(run, clock=timezone.now):
             for _ in range(int(POLL_SECONDS * 10)):
-                if shift.interrupted():
+                if options.interrupted():
                     break
                 time.sleep(0.1)
     return run

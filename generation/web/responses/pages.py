@@ -18,8 +18,8 @@ from accounts.permissions import leads_workspace_of, results_page, workspaces_le
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import NoEndpoint
+from generation.execution.budget import ceiling_of
 from generation.execution.item_counts import with_counts
-from generation.execution.reservations import ceiling_of
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import measures_of
@@ -34,7 +34,7 @@ from generation.responses.plan import (
 from generation.responses.runs import (
     NotPossible,
     cancel_run,
-    keep_left,
+    keep_logged,
     pause_run,
     progress_of,
     raise_budget,
@@ -85,7 +85,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     if not _leads(request, found):
         raise PermissionDenied
     user, action = _user(request), request.POST.get("action", "")
-    keep_left(found)
+    keep_logged(found)
     try:
         with transaction.atomic():
             if action == "pause":

@@ -184,15 +184,15 @@ class Command(RunCommand):
         preparation = Preparation.objects.filter(run=run).defer("tasks").first()
         if preparation is not None:
             steps = attended(f"{title}: preparing", preparation.total, _look_at(run))
-            with steps as shift, stopping_at_faults(run, clock=timezone.now):
-                prepared(run, shift, timezone.now)
+            with steps as attending, stopping_at_faults(run, clock=timezone.now):
+                prepared(run, attending, timezone.now)
 
         def look() -> tuple[int, str]:
             progress = progress_of(run, clock=timezone.now)
             return progress.settled, f"{progress.unscored} unscored, {progress.calls} calls"
 
-        with attended(title, run.items.count(), look, concurrency=options["concurrency"]) as shift:
-            return work_on(run, shift=shift)
+        with attended(title, run.items.count(), look, concurrency=options["concurrency"]) as attending:
+            return work_on(run, options=attending)
 
     def summed_up(self, run: JudgeRun) -> Progress:
         progress = progress_of(run, clock=timezone.now)

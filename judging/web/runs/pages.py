@@ -19,8 +19,8 @@ from annotation.studies.life_cycle import StudyRefused
 from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import uncounted_of
+from generation.execution.budget import ceiling_of
 from generation.execution.item_counts import with_counts
-from generation.execution.reservations import ceiling_of
 from generation.web.responses.forms import BudgetForm
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.models import JudgeRun, PlannedItem
@@ -29,7 +29,7 @@ from judging.runs.aggregation import jurors_of
 from judging.runs.life_cycle import (
     NotPossible,
     cancel_run,
-    keep_left,
+    keep_logged,
     pause_run,
     raise_budget,
     retry_unscored,
@@ -80,7 +80,7 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     action = request.POST.get("action", "")
-    keep_left(found)
+    keep_logged(found)
     try:
         with transaction.atomic():
             if action == "pause":
