@@ -1,7 +1,6 @@
 """Celery tasks: work on a run. Safe to deliver twice, because the rows say what is left to do."""
 
 from celery import shared_task
-from django.db import transaction
 from django.utils import timezone
 
 from generation.models import GenerationRun
@@ -25,13 +24,4 @@ def work(run_id: int) -> None:
 @shared_task(name="generation.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Release what dead workers held, and send running runs on which nobody works to a worker."""
-    GENERATION.sweep(enqueue_now, clock=timezone.now, unleased=in_batches)
-
-
-def enqueue_now(run: GenerationRun) -> None:
-    work.delay(run.pk)
-
-
-def enqueue(run: GenerationRun) -> None:
-    """Hand the run to a worker once the present transaction is committed."""
-    transaction.on_commit(lambda: enqueue_now(run))
+    GENERATION.sweep(timezone.now, unleased=in_batches)

@@ -4,7 +4,6 @@ from contextlib import suppress
 from typing import Any
 
 from celery import shared_task
-from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
@@ -37,24 +36,15 @@ def sweep() -> None:
     Drift monitors that are due begin a round, and rounds that are over are evaluated.
     """
     clock = timezone.now
-    JUDGING.sweep(enqueue_now, clock=clock)
+    JUDGING.sweep(clock)
 
     def begin_round(watch: Watch) -> None:
         with suppress(WatchRefused):
             if (started := start_due(watch, clock=clock)) is not None:
-                enqueue_now(started)
+                work.delay(started.pk)
 
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)
-
-
-def enqueue_now(run: JudgeRun) -> None:
-    work.delay(run.pk)
-
-
-def enqueue(run: JudgeRun) -> None:
-    """Hand the run to a worker once the present transaction is committed."""
-    transaction.on_commit(lambda: enqueue_now(run))
 
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]

@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 
 from accounts.models import Event, User
+from core.background import send, send_after_commit
 from core.clock import Clock
 from core.text import storable
 from generation.execution.leases import WAITING, live_leases, release_dead
@@ -35,12 +36,13 @@ class NotPossible(ValueError):
 class RunKind(Generic[Run]):
     """What the life cycle needs to know of a kind of run.
 
-    `store_replies` stores replies from a write-ahead log, each once however often it is found, and returns how many
-    were new. `conclude` does what a run needs once all its items are settled, and returns whether it is finished.
-    `prepares` says whether a worker is busy with something else than the run's items.
+    `task` is the name of the Celery task that works on a run. `store_replies` stores replies from a write-ahead log, each
+    once however often it is found, and returns how many were new. `conclude` does what is left to do once all items are
+    settled, and returns whether the run is finished. `prepares` says whether a worker is busy with preparing the run.
     """
 
     runs: type[Run]
+    task: str
     store_replies: Store[Run]
     manifest_at_start: Callable[[Run], dict[str, Any]]
     manifest_at_end: Callable[[Run], dict[str, Any]]
@@ -62,6 +64,10 @@ class RunKind(Generic[Run]):
         release_dead(run, clock)
         if changed:
             _log(run, "started", user)
+
+    def hand_over(self, run: Run) -> None:
+        """Hand the run to a worker once the present transaction is committed."""
+        send_after_commit(self.task, run.pk)
 
     def recover(self, run: Run, clock: Clock) -> None:
         """Store the logged replies of dead workers, then release their items and budget. Raises LogUnusable.
@@ -101,10 +107,8 @@ class RunKind(Generic[Run]):
             return False
         return not live_leases(run, clock).exists() and not self.prepares(run, clock)
 
-    def sweep(
-        self, send: Callable[[Run], object], *, clock: Clock, unleased: Callable[[Run], bool] = lambda _run: False
-    ) -> None:
-        """Release what dead workers held, store their replies, and `send` running runs on which nobody works.
+    def sweep(self, clock: Clock, *, unleased: Callable[[Run], bool] = lambda _run: False) -> None:
+        """Release what dead workers held, store their replies, and send running runs on which nobody works to one.
 
         Expired leases are released, as is everything of a worker that ended on this machine. Replies are also stored of
         runs that nobody will resume, because they are paid for. `unleased` runs are sent whoever holds their items.
@@ -118,7 +122,7 @@ class RunKind(Generic[Run]):
             if self.finish_if_done(run, clock=clock) or self.prepares(run, clock):
                 return
             if unleased(run) or not live_leases(run, clock).exists():
-                send(run)
+                send(self.task, run.pk)
 
         each_alone(self.runs._default_manager.filter(status=Status.RUNNING).order_by("pk"), send_on)
 

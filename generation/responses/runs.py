@@ -18,7 +18,7 @@ from generation.responses.recording import paid_for, store_replies
 
 __all__ = ["NotPossible", "cancel_run", "fail_run", "pause_run", "raise_budget"]
 
-GENERATION = RunKind(GenerationRun, store_replies, manifest_at_start, manifest_at_end)
+GENERATION = RunKind(GenerationRun, "generation.work", store_replies, manifest_at_start, manifest_at_end)
 start_run, keep_logged = GENERATION.start, GENERATION.keep_logged
 finish_if_done, nobody_works = GENERATION.finish_if_done, GENERATION.nobody_works
 SLOWEST_SHOWN = 5

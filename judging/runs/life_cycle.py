@@ -70,7 +70,9 @@ def _conclude(run: JudgeRun, clock: Clock) -> bool:
     return True
 
 
-JUDGING = RunKind(JudgeRun, store_replies, _first_manifest, manifest_at_end, _conclude, somebody_prepares)
+JUDGING = RunKind(
+    JudgeRun, "judging.work", store_replies, _first_manifest, manifest_at_end, _conclude, somebody_prepares
+)
 start_run, keep_logged = JUDGING.start, JUDGING.keep_logged
 finish_if_done, nobody_works = JUDGING.finish_if_done, JUDGING.nobody_works
 

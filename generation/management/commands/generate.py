@@ -17,17 +17,8 @@ from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
 from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
-from generation.responses.runs import (
-    NotPossible,
-    Progress,
-    finish_if_done,
-    progress_of,
-    raise_budget,
-    retry_failed,
-    start_run,
-)
+from generation.responses.runs import GENERATION, NotPossible, Progress, finish_if_done, progress_of, retry_failed
 from generation.responses.worker import work_on
-from generation.tasks import enqueue
 from generation.web.responses.run_page import broken_off_in_words
 
 POLL_SECONDS = 15.0
@@ -36,6 +27,9 @@ POLL_SECONDS = 15.0
 class Command(RunCommand):
     name = "generate"
     stopped = "The run was stopped"
+    page = "/runs/generation/"
+    kind = GENERATION
+    retry_option = "retry_failed"
     user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
     help = "Generate a benchmark's responses with one model or several; or resume a run."
 
@@ -55,15 +49,7 @@ class Command(RunCommand):
         add("--batch", action="store_true", help="Through the endpoint's batch API: cheaper, within a day.")
         add("--retry-failed", action="store_true", help="With --resume: try again what failed.")
 
-    def begun(self, options: dict[str, Any]) -> GenerationRun:
-        run = self._resumed(options) if options["resume"] else self._planned(options)
-        start_run(run, clock=timezone.now)
-        return run
-
-    def hand_over(self, run: GenerationRun) -> None:
-        enqueue(run)
-
-    def _planned(self, options: dict[str, Any]) -> GenerationRun:
+    def planned(self, options: dict[str, Any]) -> GenerationRun:
         if not options["benchmark"] or not options["model"]:
             raise CommandError("Name a benchmark, and a model with --model; or a run with --resume.")
         for name in ("samples", "limit", "max_tokens", "concurrency"):
@@ -99,16 +85,8 @@ class Command(RunCommand):
         )
         return plan_generation(benchmark, wanted, budget=budget)
 
-    def _resumed(self, options: dict[str, Any]) -> GenerationRun:
-        run = GenerationRun.objects.filter(public_id=options["resume"]).first()
-        if run is None:
-            raise CommandError(f"There is no run {options['resume']!r}; the page /runs/generation/ lists them.")
-        budget = budget_of(options)
-        if budget.limited:
-            raise_budget(run, budget)
-        if options["retry_failed"]:
-            retry_failed(run, clock=timezone.now)
-        return run
+    def retried(self, run: GenerationRun) -> None:
+        retry_failed(run, clock=timezone.now)
 
     def worked(self, run: GenerationRun, options: dict[str, Any]) -> GenerationRun:
         def look() -> tuple[int, str]:
