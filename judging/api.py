@@ -25,9 +25,17 @@ from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
 from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
-from judging.runs.life_cycle import NotPossible, Progress, cancel_run, keep_left, pause_run, progress_of, start_run
+from judging.runs.life_cycle import (
+    JUDGING,
+    NotPossible,
+    Progress,
+    cancel_run,
+    keep_logged,
+    pause_run,
+    progress_of,
+    start_run,
+)
 from judging.scores.points import NoVerdicts, WithoutWeight
-from judging.tasks import enqueue
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -130,12 +138,12 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     found = _run_to_read(request, public_id)
     if not leads_workspace_of(user, found.judge):
         raise PermissionDenied("Only owners and leads of this workspace can control its runs.")
-    keep_left(found)
+    keep_logged(found)
     try:
         with transaction.atomic():
             if verb == "start":
                 start_run(found, clock=timezone.now, user=user)
-                enqueue(found)
+                JUDGING.hand_over(found)
             elif verb == "pause":
                 pause_run(found, clock=timezone.now, user=user)
             else:

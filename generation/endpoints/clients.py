@@ -28,7 +28,7 @@ TERMS = (
     "input_price",
     "output_price",
 )
-"""What a shift reads of an endpoint once and goes by until it is told that they were changed."""
+"""What a worker reads of an endpoint once and goes by until it is told that they were changed."""
 
 
 class NoEndpoint(LookupError):

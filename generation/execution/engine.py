@@ -1,7 +1,7 @@
-"""Runs many calls at once: bounded concurrency, pace, retry with jitter, Retry-After, deadlines, budget.
+"""Make many calls at once: bounded concurrency, rate limit, retry with jitter, Retry-After, deadlines, budget.
 
-PURE asyncio. The clock, the sleep and the random draw are passed in. A call that waits to be tried again
-holds no slot, so a slow or failing one delays nobody else; what has finished is handed out at once.
+PURE asyncio. The clock, the sleep and the random draw are passed in. A call that waits for its retry holds no slot, so a
+slow or failing call delays no other; what has finished is handed out at once.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ R_contra = TypeVar("R_contra", contravariant=True)
 
 
 class TryTimedOut(CallFailed):
-    """One try took longer than it may."""
+    """A try took longer than it may."""
 
     retryable = True
 
 
 @dataclass(frozen=True)
 class Retry:
-    """How often and when a failed call is tried again; seconds."""
+    """How often and when a failed call is retried; times in seconds."""
 
     tries: int = 6
     first_wait: float = 1.0
@@ -36,34 +36,34 @@ class Retry:
     call_seconds: float = 1800.0
 
     def wait(self, tries: int, draw: float) -> float:
-        """Before try number tries + 1: doubling, with half of it drawn (`draw` in [0, 1))."""
+        """Return the wait before try number tries + 1: it doubles, and half of it is random (`draw` in [0, 1))."""
         whole = min(self.longest_wait, self.first_wait * 2.0 ** min(tries - 1, 30))
         return whole * (0.5 + draw / 2)
 
 
-class Turns(Protocol):
+class RateLimit(Protocol):
     """An endpoint's allowance, shared with other engines that may be elsewhere."""
 
     async def claim(self, seconds: float) -> float:
-        """Sets so many seconds of the allowance aside for this engine; the wait until they begin, in seconds."""
+        """Claim this many seconds of the allowance for this engine; return the wait until they begin, in seconds."""
 
     async def hold(self, seconds: float) -> None:
-        """Nobody is to call for so long."""
+        """Let nobody call for this long."""
 
 
-class Keeper(Protocol[K_contra, R_contra]):
-    """Keeps results safe between their coming and their storing. Must not raise."""
+class ReplyLog(Protocol[K_contra, R_contra]):
+    """Keeps results between their arrival and their storage. Must not raise."""
 
-    def keep(self, key: K_contra, result: R_contra) -> None:
+    def append(self, key: K_contra, result: R_contra) -> None:
         """Called before any other call is sent."""
 
     def stored(self, keys: Collection[K_contra]) -> None:
-        """One result of each of these need be kept no longer."""
+        """Called once one result of each of these keys is stored."""
 
 
 @dataclass(frozen=True)
 class Call(Generic[K, R]):
-    """`send` makes one try. `reserve` is the most it can cost, `spent` what a result did cost, or a part of one."""
+    """`send` makes one try. `reserve` is its maximum cost; `spent` returns the cost of a result or of a part of one."""
 
     key: K
     send: Callable[[], Awaitable[R]]
@@ -80,7 +80,7 @@ class Answered(Generic[K, R]):
 
 @dataclass(frozen=True)
 class Failed(Generic[K]):
-    """`fatal`: the engine has stopped, since every other call would fail as well."""
+    """`fatal`: the engine has stopped, because every other call would fail as well."""
 
     key: K
     error: CallFailed
@@ -90,7 +90,7 @@ class Failed(Generic[K]):
 
 @dataclass(frozen=True)
 class Retried(Generic[K]):
-    """A try failed and another follows after `wait` seconds: news of a call that is still in hand."""
+    """A try failed and another follows after `wait` seconds; the call is still in hand."""
 
     key: K
     error: CallFailed
@@ -99,7 +99,7 @@ class Retried(Generic[K]):
 
 @dataclass(frozen=True)
 class Withheld(Generic[K]):
-    """Not sent, or not sent again: the engine had stopped for `reason`."""
+    """The call was not sent, or not sent again, because the engine had stopped for `reason`."""
 
     key: K
     reason: str
@@ -110,19 +110,19 @@ BUDGET_REACHED = "budget"
 STOPPED = "stopped"
 FATAL = "fatal"
 LONGEST_CLAIM = 1.0
-"""Seconds of a shared allowance that are set aside at once, unless one call takes longer."""
+"""Seconds of a shared allowance that are claimed at once, unless one call takes longer."""
 LATENESS = 0.25
-"""Seconds after the end of a claim in which a call may still start on it: a busy machine wakes late."""
+"""Seconds after the end of a claim during which a call may still start on it: a busy machine wakes late."""
 NEWS_SECONDS = 2.0
-"""How old the last news that the run goes on may be when a call is sent."""
+"""The maximum age, when a call is sent, of the last news that the run continues."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What an engine does at a moment: calls that are `under_way`, and the wait until the next one may be sent.
+    """What an engine is doing: the calls that are `under_way`, and the wait until the next call may be sent.
 
-    `wait` is in seconds, 0 where no rate limit holds a call back. `asked`: the endpoint asked for the wait; else the
-    limits that are set here do.
+    `wait` is in seconds, 0 if no rate limit delays a call. `asked`: the endpoint asked for the wait; otherwise the
+    limits that are set here cause it.
     """
 
     under_way: int = 0
@@ -131,16 +131,16 @@ class Traffic:
 
 
 class Engine(Generic[K, R]):
-    """Takes calls with `submit`, gives what became of them with `finished`. Lives in one event loop.
+    """Takes calls with `submit` and returns their outcomes with `finished`. Lives in one event loop.
 
-    Where `ahead` is a number, calls on their way and results that `stored` was not told of are together never
-    more than `concurrency` + `ahead`: what is lost if this machine dies. None is no limit. What the `keeper` was
-    given is not lost if only this process dies.
+    If `ahead` is a number, calls under way and results that are not `stored` yet are together never more than
+    `concurrency` + `ahead`: they are lost if this machine dies. None is no limit. What was appended to the `log` is not
+    lost if only this process dies.
 
     `slots` are shared with other engines that call the same endpoint, so that together they keep to its limit.
 
     Once a call is `proven` to be answered, a doubtful failure concerns its own call alone. Until then it concerns all
-    unless one of those on their way is answered, for which nothing more is sent.
+    calls unless one of those under way is answered; nothing more is sent until that is known.
     """
 
     def __init__(
@@ -153,14 +153,14 @@ class Engine(Generic[K, R]):
         sleep: Callable[[float], Awaitable[None]],
         draw: Callable[[], float],
         pace: Pace | None = None,
-        turns: Turns | None = None,
-        keeper: Keeper[K, R] | None = None,
+        rate_limit: RateLimit | None = None,
+        log: ReplyLog[K, R] | None = None,
         proven: bool = False,
         slots: asyncio.Semaphore | None = None,
     ) -> None:
         self.concurrency = concurrency
         self._proven, self._heard = proven, False
-        self._flying = self._doubts = 0
+        self._under_way = self._doubts = 0
         self.ahead: int | None = None
         self._slots = slots or asyncio.Semaphore(concurrency)
         self._sent = self._unstored = 0
@@ -168,12 +168,12 @@ class Engine(Generic[K, R]):
         self._retry = retry
         self._pace = pace or Pace()
         self._clock, self._sleep, self._draw = clock, sleep, draw
-        self._turns = turns if pace and pace.limited else None
-        self._keeper = keeper
+        self._rate_limit = rate_limit if pace and pace.limited else None
+        self._log = log
         self._opens_at = self._closes_at = self._asked_until = clock()
         self._news_at: float | None = None
         self._in_line = 0
-        self._put_off: dict[int, float] = {}
+        self._throttled: dict[int, float] = {}
         self._queueing = self._claimed = 0.0
         self._claiming = asyncio.Lock()
         self._settled = asyncio.Event()
@@ -184,46 +184,46 @@ class Engine(Generic[K, R]):
 
     @property
     def in_hand(self) -> int:
-        """Calls submitted whose outcome has not been taken."""
+        """The number of submitted calls whose outcomes have not been taken."""
         return len(self._tasks) + self._outcomes.qsize()
 
     @property
     def traffic(self) -> Traffic:
-        """A call that waits for its turn waits for the limits; one that was put off, for its own time to be sent again."""
+        """The rate limits delay calls that wait in line; a throttled call waits for its own retry."""
         now = self._clock()
         if self.stopped:
-            return Traffic(self._flying)
+            return Traffic(self._under_way)
         if self._in_line:
-            return Traffic(self._flying, max(0.0, self._opens_at - now), now < self._asked_until)
-        again = min(self._put_off.values(), default=now)
-        return Traffic(self._flying, 0.0 if self._flying else max(0.0, again - now), again > now)
+            return Traffic(self._under_way, max(0.0, self._opens_at - now), now < self._asked_until)
+        again = min(self._throttled.values(), default=now)
+        return Traffic(self._under_way, 0.0 if self._under_way else max(0.0, again - now), again > now)
 
     def goes_on(self) -> None:
-        """News that the run still goes on; once told, nothing is sent on news older than NEWS_SECONDS."""
+        """Note that the run continues; after the first such news, nothing is sent on news older than NEWS_SECONDS."""
         self._news_at = self._clock()
         self._settled.set()
 
     def stored(self, keys: Collection[K]) -> None:
-        """One result of each of these is safe from now on."""
+        """Note that one result of each of these keys is stored."""
         if keys:
             self._unstored -= len(keys)
             self._settled.set()
-            if self._keeper is not None:
-                self._keeper.stored(keys)
+            if self._log is not None:
+                self._log.stored(keys)
 
     def submit(self, call: Call[K, R]) -> None:
         self._tasks.add(asyncio.create_task(self._see_through(call)))
 
     def stop(self, reason: str = STOPPED) -> None:
-        """Sends nothing more; what is on its way is waited for. The first reason stands."""
+        """Send nothing more; calls under way are awaited. The first reason stands."""
         self.stopped = self.stopped or reason
         self._stopping.set()
         self._settled.set()
 
     async def finished(self, within: float) -> list[Outcome[K, R]]:
-        """Everything that has finished, after waiting at most `within` seconds for the first.
+        """Return everything that has finished, after waiting at most `within` seconds for the first.
 
-        What `send` raises beside CallFailed is a fault of the caller and is raised here.
+        An exception of `send` other than CallFailed is a fault of the caller and is raised here.
         """
         try:
             async with asyncio.timeout(within):
@@ -240,7 +240,7 @@ class Engine(Generic[K, R]):
         return outcomes
 
     async def cancel(self) -> None:
-        """Drops everything, also what is on its way."""
+        """Drop everything, including calls under way."""
         self.stop()
         for task in list(self._tasks):
             task.cancel()
@@ -257,12 +257,12 @@ class Engine(Generic[K, R]):
 
     async def _outcome(self, call: Call[K, R]) -> Outcome[K, R]:
         deadline = self._clock() + self._retry.call_seconds
-        tries = put_off = 0
+        tries = throttled = 0
         while True:
             async with self._slots:
                 await self._wait_for_proof()
                 if not self.stopped:
-                    await self._wait_for_turn(call.reserve)
+                    await self._wait_in_line(call.reserve)
                     await self._wait_for_storing()
                     await self._wait_for_news()
                 self._sent += 1
@@ -279,19 +279,19 @@ class Engine(Generic[K, R]):
             if error.fatal or (error.doubtful and await self._concerns_all()):
                 self.stop(FATAL)
                 return Failed(call.key, error, tries, fatal=True)
-            wait = max(self._retry.wait(tries + put_off, self._draw()), error.retry_after or 0.0)
+            wait = max(self._retry.wait(tries + throttled, self._draw()), error.retry_after or 0.0)
             if error.patient:
-                tries, put_off = tries - 1, put_off + 1
+                tries, throttled = tries - 1, throttled + 1
             if not error.retryable or tries >= self._retry.tries or self._clock() + wait > deadline:
                 return tried
             self._outcomes.put_nowait(Retried(call.key, error, wait))
             if error.patient:
-                self._put_off[id(call)] = self._clock() + wait
+                self._throttled[id(call)] = self._clock() + wait
             await self._rest(wait)
-            self._put_off.pop(id(call), None)
+            self._throttled.pop(id(call), None)
 
     async def _rest(self, seconds: float) -> None:
-        """Sleeps, but not beyond a stop."""
+        """Sleep, but not beyond a stop."""
         sleeper = asyncio.ensure_future(self._sleep(seconds))
         stopper = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -302,14 +302,14 @@ class Engine(Generic[K, R]):
 
     async def _try(self, call: Call[K, R], tries: int) -> Answered[K, R] | Failed[K]:
         spent = NOTHING
-        self._flying += 1
+        self._under_way += 1
         try:
             async with asyncio.timeout(self._retry.try_seconds):
                 result = await call.send()
             self._proven = self._heard = True
             spent = call.spent(result)
-            if self._keeper is not None:
-                self._keeper.keep(call.key, result)
+            if self._log is not None:
+                self._log.append(call.key, result)
             self._unstored += 1
             return Answered(call.key, result, tries)
         except TimeoutError:
@@ -324,19 +324,19 @@ class Engine(Generic[K, R]):
             if error.retry_after:
                 self._asked_until = max(self._asked_until, self._clock() + error.retry_after)
                 self._opens_at = max(self._opens_at, self._asked_until)
-                if self._turns:
-                    await self._turns.hold(error.retry_after)
+                if self._rate_limit:
+                    await self._rate_limit.hold(error.retry_after)
             return Failed(call.key, error, tries)
         finally:
-            self._flying -= 1
+            self._under_way -= 1
             self._budget.settle(call.reserve, spent)
             self._settled.set()
 
     async def _concerns_all(self) -> bool:
-        """Whether a doubtful failure does: nothing was ever answered, and nothing that is on its way is."""
+        """Whether a doubtful failure concerns all calls: no call was ever answered, nor is one that is under way."""
         self._doubts += 1
         try:
-            while self._flying and not self._proven and not self.stopped:
+            while self._under_way and not self._proven and not self.stopped:
                 self._settled.clear()
                 await self._settled.wait()
         finally:
@@ -349,8 +349,8 @@ class Engine(Generic[K, R]):
             self._settled.clear()
             await self._settled.wait()
 
-    async def _wait_for_turn(self, spend: Spend) -> None:
-        """Waits until the pace and the longest Retry-After so far let another call start."""
+    async def _wait_in_line(self, spend: Spend) -> None:
+        """Wait until the pace and the longest Retry-After so far let another call start."""
         seconds = self._pace.seconds_of(spend)
         self._queueing += seconds
         self._in_line += 1
@@ -358,10 +358,10 @@ class Engine(Generic[K, R]):
             while not self.stopped:
                 if (wait := self._opens_at - self._clock()) > 0:
                     await self._rest(wait)
-                elif not self._turns or self._has_claimed(seconds):
+                elif not self._rate_limit or self._has_claimed(seconds):
                     break
                 else:
-                    await self._claim(self._turns, seconds)
+                    await self._claim(self._rate_limit, seconds)
         finally:
             self._queueing -= seconds
             self._in_line -= 1
@@ -371,13 +371,13 @@ class Engine(Generic[K, R]):
     def _has_claimed(self, seconds: float) -> bool:
         return self._claimed >= 0.999 * seconds and self._clock() <= self._closes_at + LATENESS
 
-    async def _claim(self, turns: Turns, seconds: float) -> None:
-        """As much of the shared allowance as the calls that wait now can use, so that none of it is lost."""
+    async def _claim(self, rate_limit: RateLimit, seconds: float) -> None:
+        """Claim as much of the shared allowance as the calls that wait now can use, so that none of it is lost."""
         async with self._claiming:
             if self._has_claimed(seconds):
                 return
             asked = max(seconds, min(self._queueing, LONGEST_CLAIM))
-            wait = await turns.claim(asked)
+            wait = await rate_limit.claim(asked)
             self._claimed = asked
             self._opens_at = max(self._opens_at, self._clock() + wait)
             self._closes_at = self._opens_at + asked
@@ -390,13 +390,13 @@ class Engine(Generic[K, R]):
             await self._settled.wait()
 
     async def _wait_for_news(self) -> None:
-        """While nobody could look whether the run goes on, as where the database is busy, nothing is sent."""
+        """Send nothing while nobody can check whether the run continues, for example because the database is busy."""
         while self._news_at is not None and self._clock() - self._news_at > NEWS_SECONDS and not self.stopped:
             self._settled.clear()
             await self._settled.wait()
 
     async def _reserve(self, spend: Spend) -> bool:
-        """Reserves before dispatch; waits while what others hold might come free, else stops the engine."""
+        """Reserve before dispatch; wait while other calls may release their reservations, else stop the engine."""
         while not self.stopped:
             if self._budget.reserve(spend):
                 return True

@@ -1,7 +1,6 @@
-"""Which worker has which item of a run. A lease runs out by itself, so a worker may die at any point.
+"""Which worker has which item of a run. A lease expires by itself, so a worker may die at any point.
 
-A run is any whose `items` have a position, a status that begins as "waiting", and a lease: runs that generate and
-runs that judge alike.
+The `items` of a run have a position, a status that begins as "waiting", and a lease.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ WAITING, RUNNING = "waiting", "running"
 
 
 def new_worker_name() -> str:
-    """'place:process:draw'. The place is this machine and its process namespace, so that containers differ."""
+    """Return 'place:process:random'. The place is this machine and its process namespace, so that containers differ."""
     return f"{_place()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
@@ -37,7 +36,7 @@ def _place() -> str:
 
 
 def lease_items(run: Any, worker: str, count: int, clock: Clock, only: Q | None = None) -> list[int]:
-    """Up to `count` waiting items (`only` those), by position, now this worker's; their pks."""
+    """Lease up to `count` waiting items (of `only` those) to this worker, by position; return their pks."""
     with transaction.atomic():
         locked = type(run).objects.select_for_update(no_key=True).get(pk=run.pk)
         if locked.status != RUNNING:
@@ -54,7 +53,7 @@ def lease_items(run: Any, worker: str, count: int, clock: Clock, only: Q | None 
 
 
 def live_leases(run: Any, clock: Clock) -> QuerySet[Any]:
-    """Items that some worker is busy with."""
+    """Return the items that workers hold."""
     items: QuerySet[Any] = run.items.filter(status=WAITING, leased_until__gte=clock())
     return items
 
@@ -63,14 +62,14 @@ def renew(run: Any, worker: str, pks: Iterable[int], clock: Clock) -> None:
     run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING).update(leased_until=clock() + LEASE)
 
 
-def release(run: Any, worker: str, pks: Iterable[int], **noted: str) -> None:
-    """Gives items back undone; `noted` is stored with them, such as the error that the last try met."""
+def release(run: Any, worker: str, pks: Iterable[int], **columns: str) -> None:
+    """Release unfinished items; `columns` are stored in them, for example the error of the last attempt."""
     held = run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING)
-    held.update(leased_until=None, leased_by="", **{name: storable(words) for name, words in noted.items()})
+    held.update(leased_until=None, leased_by="", **{name: storable(text) for name, text in columns.items()})
 
 
 def release_dead(run: Any, clock: Clock) -> int:
-    """Gives back what workers of this machine held that have ended, of the budget too; how many items that were."""
+    """Release the items and reservations of workers of this machine that have ended; return the number of items."""
     run.shares.filter(worker__in=list(ended_here(run.shares.values_list("worker", flat=True)))).delete()
     holders = live_leases(run, clock).order_by().values_list("leased_by", flat=True).distinct()
     dead = list(ended_here(holders))
@@ -79,7 +78,7 @@ def release_dead(run: Any, clock: Clock) -> int:
 
 
 def ended_here(workers: Iterable[str]) -> Iterator[str]:
-    """Those of the workers that ran on this machine and have ended."""
+    """Yield the workers that ran on this machine and have ended."""
     place = _place()
     for worker in workers:
         where, _colon, rest = worker.partition(":")

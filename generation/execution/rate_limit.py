@@ -1,4 +1,4 @@
-"""The limits of an endpoint shared by all workers, wherever they run: one row says from when on it may be called."""
+"""The rate limit of an endpoint shared by all workers, wherever they run: one row says when it may be called next."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from generation.models import Endpoint, EndpointTurn
 
 
 def claim(endpoint: Endpoint, seconds: float, clock: Clock) -> datetime:
-    """Sets so many seconds of the endpoint's allowance aside, after all that is set aside already; their beginning."""
+    """Claim this many seconds of the endpoint's allowance, after all earlier claims; return when they begin."""
     with transaction.atomic():
         turn = _locked(endpoint, clock())
         begins = max(turn.opens_at, clock())
@@ -21,7 +21,7 @@ def claim(endpoint: Endpoint, seconds: float, clock: Clock) -> datetime:
 
 
 def hold(endpoint: Endpoint, seconds: float, clock: Clock) -> None:
-    """The endpoint asked to be left alone for so long."""
+    """Let nobody call the endpoint for this long, because it asked for that."""
     with transaction.atomic():
         turn = _locked(endpoint, clock())
         turn.opens_at = max(turn.opens_at, clock() + timedelta(seconds=seconds))
@@ -34,8 +34,8 @@ def _locked(endpoint: Endpoint, now: datetime) -> EndpointTurn:
 
 
 @dataclass(frozen=True)
-class EndpointTurns:
-    """An engine's way to the row."""
+class EndpointRateLimit:
+    """The row as an engine sees it."""
 
     endpoint: Endpoint
     clock: Clock

@@ -1,74 +1,156 @@
-"""The states of a run, of generation and of judging alike: how it moves from one to the next. Every move is an event."""
+"""The states of a run and its transitions, the same for every kind of run. Every transition is logged as an event."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 
 from accounts.models import Event, User
+from core.background import send, send_after_commit
 from core.clock import Clock
 from core.text import storable
 from generation.execution.leases import WAITING, live_leases, release_dead
-from generation.execution.write_ahead_log import JournalFailed
+from generation.execution.recovery import Store, each_alone, store_all_logged, store_logged
+from generation.execution.write_ahead_log import LogUnusable
 from generation.llm.protocol.messages import FAULT
 from generation.llm.protocol.prices import Ceiling
 from generation.run_fields import AnyRun
 
 Status = AnyRun.Status
 RESUMABLE = (Status.PLANNED, Status.PAUSED, Status.FAILED)
-GOING = (Status.RUNNING,)
+RETRIABLE = (*RESUMABLE, Status.RUNNING, Status.FINISHED)
 LONGEST_FAULT = 500
-RETRIABLE = (*RESUMABLE, *GOING, Status.FINISHED)
 
-Manifest = Callable[[Any], dict[str, Any]]
+Run = TypeVar("Run", bound=AnyRun)
 
 
 class NotPossible(ValueError):
     """The run's state does not allow this; the sentence says which state it is in."""
 
 
-def begin(run: AnyRun, manifest_at_start: Manifest, *, clock: Clock, user: User | None = None) -> None:
-    """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled."""
-    manifest = run.manifest if "asked" in run.manifest else {**run.manifest, **manifest_at_start(run)}
-    changed = _row(run, RESUMABLE).update(
-        status=Status.RUNNING, message="", manifest=manifest, started_at=run.started_at or clock(), finished_at=None
-    )
-    run.refresh_from_db()
-    if not changed and run.status != Status.RUNNING:
-        raise NotPossible(f"Run {run.public_id} is {run.status}; plan a new one.")
-    # Also where the run counts as running, because the process that ran it was killed.
-    release_dead(run, clock)
-    if changed:
-        _log(run, "started", user)
+@dataclass(frozen=True)
+class RunKind(Generic[Run]):
+    """What the life cycle needs to know of a kind of run.
+
+    `task` is the name of the Celery task that works on a run. `store_replies` stores replies from a write-ahead log, each
+    once however often it is found, and returns how many were new. `conclude` does what is left to do once all items are
+    settled, and returns whether the run is finished. `prepares` says whether a worker is busy with preparing the run.
+    """
+
+    runs: type[Run]
+    task: str
+    store_replies: Store[Run]
+    manifest_at_start: Callable[[Run], dict[str, Any]]
+    manifest_at_end: Callable[[Run], dict[str, Any]]
+    conclude: Callable[[Run, Clock], bool] = lambda _run, _clock: True
+    prepares: Callable[[Run, Clock], bool] = lambda _run, _clock: False
+
+    def start(self, run: Run, *, clock: Clock, user: User | None = None) -> None:
+        """Start or resume a run; what is done is kept. Raises NotPossible if it is finished or cancelled."""
+        # Before the reservations of a killed worker are released.
+        self.keep_logged(run)
+        manifest = run.manifest if "asked" in run.manifest else {**run.manifest, **self.manifest_at_start(run)}
+        changed = _row(run, RESUMABLE).update(
+            status=Status.RUNNING, message="", manifest=manifest, started_at=run.started_at or clock(), finished_at=None
+        )
+        run.refresh_from_db()
+        if not changed and run.status != Status.RUNNING:
+            raise NotPossible(f"Run {run.public_id} is {run.status}; plan a new one.")
+        # Also if the run counts as running because the process that ran it was killed.
+        release_dead(run, clock)
+        if changed:
+            _log(run, "started", user)
+
+    def hand_over(self, run: Run) -> None:
+        """Hand the run to a worker once the present transaction is committed."""
+        send_after_commit(self.task, run.pk)
+
+    def recover(self, run: Run, clock: Clock) -> None:
+        """Store the logged replies of dead workers, then release their items and budget. Raises LogUnusable.
+
+        In this order, what they had spent is counted before their reservations are released.
+        """
+        store_logged(run, self.store_replies)
+        release_dead(run, clock)
+
+    def keep_logged(self, run: Run) -> None:
+        """Store the logged replies of dead workers. Not for a transaction that may be undone: the files are deleted.
+
+        If this fails, the worker that begins reports it.
+        """
+        with suppress(LogUnusable):
+            store_logged(run, self.store_replies)
+
+    def finish_if_done(self, run: Run, *, clock: Clock) -> bool:
+        """Finish a running run without waiting items and complete its manifest; return whether this call did it."""
+        if run.items.filter(status=WAITING).exists():
+            return False
+        run.refresh_from_db()
+        if run.status != Status.RUNNING or not self.conclude(run, clock):
+            return False
+        manifest = {**run.manifest, **self.manifest_at_end(run)}
+        changed = _row(run, [Status.RUNNING]).update(
+            status=Status.FINISHED, finished_at=clock(), message="", manifest=manifest
+        )
+        run.refresh_from_db()
+        if changed:
+            _log(run, "finished", None)
+        return bool(changed)
+
+    def nobody_works(self, run: Run, *, clock: Clock, after: timedelta = timedelta(seconds=15)) -> bool:
+        """Whether no worker holds anything of a running run some time after its start."""
+        if run.status != Status.RUNNING or run.started_at is None or clock() - run.started_at < after:
+            return False
+        return not live_leases(run, clock).exists() and not self.prepares(run, clock)
+
+    def sweep(self, clock: Clock, *, unleased: Callable[[Run], bool] = lambda _run: False) -> None:
+        """Release what dead workers held, store their replies, and send running runs on which nobody works to one.
+
+        Expired leases are released, as is everything of a worker that ended on this machine. Replies are also stored of
+        runs that nobody will resume, because they are paid for. `unleased` runs are sent whoever holds their items.
+        """
+        items: Any = self.runs._meta.get_field("items").related_model
+        items._default_manager.filter(status=WAITING, leased_until__lt=clock()).update(leased_until=None, leased_by="")
+        store_all_logged(self.runs, self.store_replies)
+
+        def send_on(run: Run) -> None:
+            release_dead(run, clock)
+            if self.finish_if_done(run, clock=clock) or self.prepares(run, clock):
+                return
+            if unleased(run) or not live_leases(run, clock).exists():
+                send(self.task, run.pk)
+
+        each_alone(self.runs._default_manager.filter(status=Status.RUNNING).order_by("pk"), send_on)
 
 
 def pause_run(run: AnyRun, message: str = "", *, clock: Clock, user: User | None = None) -> None:
-    """What is on its way is still stored; nothing new is sent."""
-    _move(run, GOING, Status.PAUSED, message, None, user)
+    """Send nothing more; the replies to calls under way are still stored."""
+    _move(run, [Status.RUNNING], Status.PAUSED, message, None, user)
 
 
 def cancel_run(run: AnyRun, *, clock: Clock, user: User | None = None) -> None:
-    """Ends the run for good; what came of it stays."""
-    _move(run, (*RESUMABLE, *GOING), Status.CANCELLED, "", clock(), user)
+    """End the run permanently; its results are kept."""
+    _move(run, (*RESUMABLE, Status.RUNNING), Status.CANCELLED, "", clock(), user)
 
 
 def fail_run(run: AnyRun, message: str, *, clock: Clock) -> None:
-    """Stops the run with the endpoint's words; it can be resumed."""
-    _move(run, GOING, Status.FAILED, message, clock(), None)
+    """Stop the run with the endpoint's message; it can be resumed."""
+    _move(run, [Status.RUNNING], Status.FAILED, message, clock(), None)
 
 
 @contextmanager
 def stopping_at_faults(run: AnyRun, *, clock: Clock) -> Iterator[None]:
-    """What goes wrong on this side fails the run, which else would be begun again and again, at somebody's cost.
+    """Let a fault on this side fail the run, which would otherwise be started again and again, at a cost.
 
-    A fault of the program is raised as well. A database that is away or busy comes back: then the run goes on by itself.
+    A fault of the program is raised as well. A database that is unavailable or busy comes back, and the run continues.
     """
     try:
         yield
-    except JournalFailed as error:
+    except LogUnusable as error:
         fail_run(run, str(error), clock=clock)
     except (OperationalError, InterfaceError):
         raise
@@ -78,7 +160,7 @@ def stopping_at_faults(run: AnyRun, *, clock: Clock) -> Iterator[None]:
 
 
 def raise_budget(run: AnyRun, ceiling: Ceiling, *, user: User | None = None) -> None:
-    """Another budget, also while the run goes on: workers see it when they next set something aside."""
+    """Set another budget, also of a running run: workers apply it when they next make a reservation."""
     type(run)._default_manager.filter(pk=run.pk).update(
         budget_calls=ceiling.calls, budget_tokens=ceiling.tokens, budget_money=ceiling.money
     )
@@ -87,9 +169,9 @@ def raise_budget(run: AnyRun, ceiling: Ceiling, *, user: User | None = None) -> 
 
 
 def put_back(run: AnyRun, closed: QuerySet[Any], *, user: User | None = None, **fields: Any) -> int:
-    """Puts closed items back in line and a finished run where it can be resumed; how many. `fields` are set in them.
+    """Queue closed items again, with these `fields`, and make a finished run resumable; return their number.
 
-    Raises NotPossible where the run is over for good.
+    Raises NotPossible if the run was cancelled or imported.
     """
     if run.status not in RETRIABLE:
         raise NotPossible(f"Run {run.public_id} is {run.status}, so nothing of it is tried again.")
@@ -101,42 +183,15 @@ def put_back(run: AnyRun, closed: QuerySet[Any], *, user: User | None = None, **
     return freed
 
 
-def all_settled(run: AnyRun) -> bool:
-    """Whether the run is going and none of its items waits, so that it can be finished."""
-    if run.items.filter(status=WAITING).exists():
-        return False
-    run.refresh_from_db()
-    return run.status == Status.RUNNING
-
-
-def finish(run: AnyRun, manifest_at_end: Manifest, *, clock: Clock) -> bool:
-    """Finishes a running run and completes its manifest; False where it was finished or stopped meanwhile."""
-    changed = _row(run, GOING).update(
-        status=Status.FINISHED, finished_at=clock(), message="", manifest={**run.manifest, **manifest_at_end(run)}
-    )
-    run.refresh_from_db()
-    if changed:
-        _log(run, "finished", None)
-    return bool(changed)
-
-
-def nobody_works(run: AnyRun, *, clock: Clock, after: timedelta = timedelta(seconds=15)) -> bool:
-    """A running run that no worker holds an item of, some time after it was started."""
-    if run.status != Status.RUNNING or run.started_at is None or clock() - run.started_at < after:
-        return False
-    return not live_leases(run, clock).exists()
-
-
 def _row(run: AnyRun, states: Iterable[str]) -> QuerySet[Any]:
-    """The run's row where it is in one of these states: asked and changed in one statement."""
+    """The run's row if it is in one of these states, so that it is checked and changed in one statement."""
     return type(run)._default_manager.filter(pk=run.pk, status__in=list(states))
 
 
 def _move(
     run: AnyRun, before: Iterable[str], after: str, message: str, finished_at: datetime | None, user: User | None
 ) -> None:
-    said = storable(message)
-    changed = _row(run, before).update(status=after, message=said, finished_at=finished_at)
+    changed = _row(run, before).update(status=after, message=storable(message), finished_at=finished_at)
     run.refresh_from_db()
     if changed:
         _log(run, after, user)

@@ -1,4 +1,4 @@
-"""Says on a run's page that its endpoint puts every call off, for as long as it does."""
+"""A notice on a run's page that its endpoint throttles every call, for as long as it does."""
 
 from datetime import datetime, timedelta
 
@@ -9,43 +9,43 @@ from core.text import storable
 from generation.llm.protocol.messages import PUT_OFF
 from generation.run_fields import AnyRun
 
-A_WHILE = timedelta(seconds=5)
-"""So long nothing but delays must come before it is worth a word: now and then a call is put off anywhere."""
+NOTICE_AFTER = timedelta(seconds=5)
+"""How long all calls must be delayed before it is reported: a single delay is ordinary."""
 LONGEST_QUOTED = 500
 BEGINNING = PUT_OFF.msgid.partition("%(")[0]
 
 
-class PutOff:
-    """What one worker meets. `tell` and `leave` touch the database."""
+class Throttling:
+    """What one worker meets. `report` and `withdraw` use the database."""
 
     def __init__(self, run: AnyRun, clock: Clock) -> None:
         self._run, self._clock = run, clock
-        self._words = ""
-        self._told: str | None = None
+        self._error = ""
+        self._reported: str | None = None
         self._since: datetime | None = None
 
     def answered(self) -> None:
-        self._words, self._since = "", None
+        self._error, self._since = "", None
 
-    def delayed(self, words: str) -> None:
-        self._words = words
+    def delayed(self, error: str) -> None:
+        self._error = error
         self._since = self._since or self._clock()
 
-    def tell(self) -> None:
-        """Brings the run's message to what is so now."""
-        lasts = self._since is not None and self._clock() - self._since >= A_WHILE
-        self._say(PUT_OFF(words=self._words[:LONGEST_QUOTED]) if lasts else "")
+    def report(self) -> None:
+        """Set the run's message to the present state."""
+        lasts = self._since is not None and self._clock() - self._since >= NOTICE_AFTER
+        self._set_message(PUT_OFF(words=self._error[:LONGEST_QUOTED]) if lasts else "")
 
-    def leave(self) -> None:
-        """Takes back what was said, unless the run was given another message meanwhile."""
+    def withdraw(self) -> None:
+        """Remove the notice, unless the run was given another message meanwhile."""
         self.answered()
-        self._say("")
+        self._set_message("")
 
-    def _say(self, words: str) -> None:
-        said = storable(words)
-        if said == self._told:
+    def _set_message(self, message: str) -> None:
+        message = storable(message)
+        if message == self._reported:
             return
-        # What a worker said that was killed goes as well; any other message stays.
-        found = type(self._run)._default_manager.filter(pk=self._run.pk, status=AnyRun.Status.RUNNING)
-        found.filter(Q(message="") | Q(message__startswith=BEGINNING)).update(message=said)
-        self._told = said
+        # The notice of a worker that was killed is removed as well; any other message stays.
+        rows = type(self._run)._default_manager.filter(pk=self._run.pk, status=AnyRun.Status.RUNNING)
+        rows.filter(Q(message="") | Q(message__startswith=BEGINNING)).update(message=message)
+        self._reported = message

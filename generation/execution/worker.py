@@ -1,177 +1,308 @@
-"""One worker's part of a run at one endpoint: a worklist, the engine that makes its calls, and the budget between them."""
+"""Work through the calls of a run: each worker has a queue, and an engine that makes the queue's calls.
+
+The calls run in an event loop; everything that uses the database runs in the thread that called `work_through`.
+"""
 
 import asyncio
+import functools
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 
-from generation.execution.budget import Purse
-from generation.execution.engine import BUDGET_REACHED, Call, Engine, Retry, Traffic, Turns
-from generation.execution.shift import LOOK_SECONDS, Shift, Work, Worklist
+from core.clock import Clock
+from core.messages.sentences import Wording
+from generation.endpoints.clients import pace_of
+from generation.execution.budget import has_reservations
+from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
+from generation.execution.rate_limit import EndpointRateLimit
+from generation.execution.states import RunKind, fail_run, pause_run, stopping_at_faults
+from generation.execution.work_queue import WorkQueue
 from generation.llm.protocol.call_limits import Pace
-from generation.llm.protocol.prices import Budget, Spend
-from generation.models import Endpoint
+from generation.llm.protocol.messages import OVER_BUDGET
+from generation.llm.protocol.prices import Budget
+from generation.llm.requests import Chat, Reply
+from generation.models import Endpoint, LanguageModel
+from generation.run_fields import AnyRun
 
-GIVE_UP_AFTER = 5
-"""Calls in a row that failed however often they were tried: the endpoint is down."""
-REFUSED_IN_A_ROW = 50
-"""Calls in a row that were refused each for itself, as a filter may do: now it seems to concern all."""
-R = TypeVar("R")
-Q = TypeVar("Q")
+CONCURRENCY = 8
+"""Calls at once if neither the run nor an endpoint says how many."""
+LOOK_SECONDS = 0.5
+"""The interval at which a worker checks whether the run continues; calls that are not sent by then are not sent."""
+RENEW_SECONDS = 20.0
+LONGEST_WORK_SECONDS = 25 * 60.0
+GATHER_SECONDS = 0.1
+"""How long the replies of a fast endpoint are gathered, to be stored in one transaction."""
+WRITE_SECONDS = 0.4
+"""How long storing and reading may take while the calls in hand keep the slots busy."""
+SLOW = 20.0
+"""Replies per second below which nothing is sent before the last replies are stored: a long text is expensive."""
+UNSTORED_SECONDS = 0.6
+"""How long the replies of a faster endpoint may wait to be stored while calls continue."""
 
-
-class BudgetedWorklist(Worklist[Q, R], Protocol[Q, R]):
-    """`in_hand` is the most that all calls in hand can cost. `begin_again` touches the database.
-
-    `proven`: calls such as these have been answered before. `outdated`: the endpoint's terms were changed.
-    """
-
-    run: Any
-    proven: bool
-    worker: str
-    purse: Purse
-    outdated: bool
-
-    @property
-    def in_hand(self) -> Spend: ...
-    def begin_again(self) -> bool: ...
-    def leave(self) -> None: ...
+ChatMaker = Callable[[LanguageModel], Chat]
+OpenQueues = Callable[[Any, Clock, ChatMaker], Awaitable[tuple[Sequence[WorkQueue[Any, Any]], list[str]]]]
+"""Returns the queues of a run with their connections open, and why some, or all, could not be opened."""
 
 
 @dataclass(frozen=True)
-class Terms:
-    """How an engine is to call an endpoint; the `slots` are all that this process has there."""
+class WorkerOptions:
+    """How workers work. `wait`: stay while other workers hold items. `seconds`: stop after this long.
 
-    concurrency: int
-    retry: Retry
-    pace: Pace
-    turns: Turns | None
-    slots: asyncio.Semaphore | None = None
+    `watch` is called about twice a second, for a progress bar; `interrupted` says whether to stop politely.
+    """
+
+    concurrency: int | None = None
+    wait: bool = False
+    seconds: float = LONGEST_WORK_SECONDS
+    retry: Retry | None = None
+    watch: Callable[[], None] = lambda: None
+    interrupted: Callable[[], bool] = lambda: False
+
+
+DEFAULT_OPTIONS = WorkerOptions()
 
 
 class Slots:
-    """How many calls a run has under way at each endpoint at once, whichever of its engines makes them.
+    """How many calls a run may have under way at each endpoint, no matter which of its workers makes them.
 
-    `asked` is how many the run is to have; an endpoint's own limit is never exceeded.
+    `asked` is the number that was asked for; an endpoint's own limit is never exceeded.
     """
 
     def __init__(self, asked: int | None = None) -> None:
         self._asked = asked
-        self._known: dict[int, asyncio.Semaphore] = {}
+        self._semaphores: dict[int, asyncio.Semaphore] = {}
 
-    def number(self, endpoint: Endpoint) -> int:
+    def number(self, endpoint: Endpoint | None) -> int:
+        if endpoint is None:
+            return self._asked or CONCURRENCY
         return min(self._asked or endpoint.max_concurrent, endpoint.max_concurrent)
 
     def of(self, endpoint: Endpoint) -> asyncio.Semaphore:
-        return self._known.setdefault(endpoint.pk, asyncio.Semaphore(self.number(endpoint)))
+        return self._semaphores.setdefault(endpoint.pk, asyncio.Semaphore(self.number(endpoint)))
 
 
-class Station(Generic[Q, R]):
-    """`call` makes a question into a call; `close` ends the connections; `seen` corrects what the engine takes for calls
-    under way, where one question is several calls."""
+class Worker:
+    """Works through one queue, with one engine after another if the budget has room again after it was reached."""
 
-    def __init__(
-        self,
-        worklist: BudgetedWorklist[Q, R],
-        shift: Shift,
-        terms: Terms,
-        *,
-        call: Callable[[Q], Call[int, R]],
-        close: Callable[[], Awaitable[None]],
-        seen: Callable[[Traffic], Traffic] = lambda traffic: traffic,
-    ) -> None:
-        self.worklist = worklist
-        self._seen = seen
-        self._shift, self._terms, self._call, self._close = shift, terms, call, close
-        self._ends_at = time.monotonic() + shift.seconds
+    def __init__(self, queue: WorkQueue[Any, Any], options: WorkerOptions, slots: Slots) -> None:
+        self.queue = queue
+        self._options, self._slots = options, slots
+        self._ends_at = time.monotonic() + options.seconds
         self._new_engine()
+        queue.share(slots.of, lambda: bool(self._engine.stopped))
 
     @property
     def out_of_budget(self) -> bool:
         return self._engine.stopped == BUDGET_REACHED
 
-    def stopped(self) -> bool:
-        """Whether nothing more may be sent."""
-        return bool(self._engine.stopped)
-
     async def work(self) -> None:
-        """Until nothing is left to do here, or nothing more may be done."""
-        worklist = self.worklist
+        """Return when nothing is left, the run no longer runs, the engine has stopped, or the time is over."""
+        queue = self.queue
         try:
             while True:
-                rest = replace(self._shift, seconds=self._ends_at - time.monotonic())
-                await Work(worklist, self._engine, self._send, self._traffic).until_done(rest)
+                await self._until_done()
                 if not self.out_of_budget or not await self._may_go_on():
                     break
                 self._new_engine()
         finally:
             try:
                 await self._engine.cancel()
-                await self._close()
+                await queue.close()
             finally:
-                await sync_to_async(worklist.leave)()
+                await sync_to_async(queue.leave)()
 
     def _new_engine(self) -> None:
-        worklist, terms = self.worklist, self._terms
-        self._budget = Budget(worklist.purse.allowed)
-        self._engine: Engine[int, R] = Engine(
-            concurrency=terms.concurrency,
+        queue, endpoint = self.queue, self.queue.endpoint
+        self._budget = Budget(queue.budget.allowed)
+        self._engine: Engine[int, Reply] = Engine(
+            concurrency=self._slots.number(endpoint),
             budget=self._budget,
-            retry=terms.retry,
+            retry=self._options.retry or queue.retry,
             clock=time.monotonic,
             sleep=asyncio.sleep,
-            draw=random.Random(f"{worklist.run.seed} {worklist.worker}").random,
-            pace=terms.pace,
-            turns=terms.turns,
-            keeper=worklist,
-            proven=worklist.proven,
-            slots=terms.slots,
+            draw=random.Random(f"{queue.run.seed} {queue.worker}").random,
+            pace=pace_of(endpoint) if endpoint else Pace(),
+            rate_limit=EndpointRateLimit(endpoint, queue.clock) if endpoint else None,
+            log=queue,
+            proven=queue.proven,
+            slots=self._slots.of(endpoint) if endpoint else None,
         )
+        self._engine.ahead = 0
+        self._rate = 0.0
+        self._counted_at = time.monotonic()
 
-    def _traffic(self) -> Traffic:
-        return self._seen(self._engine.traffic)
+    async def _until_done(self) -> None:
+        queue, engine, options = self.queue, self._engine, self._options
+        looked_at, renewed_at = 0.0, time.monotonic()
+        more = True
+        while True:
+            now = time.monotonic()
+            if now - looked_at >= LOOK_SECONDS:
+                looked_at = now
+                if not await sync_to_async(self._look)() or now > self._ends_at:
+                    engine.stop()
+                else:
+                    engine.goes_on()
+            if now - renewed_at >= RENEW_SECONDS:
+                renewed_at = now
+                await sync_to_async(queue.renew)()
+            room = self._room()
+            if more and (room >= max(1, self._ahead() // 2) or not engine.in_hand):
+                calls, more = await sync_to_async(queue.next_calls)(room)
+                self._send(calls)
+            if engine.in_hand:
+                outcomes = await self._outcomes()
+                self._send(await sync_to_async(queue.take)(outcomes) if outcomes else [])
+                engine.stored([outcome.key for outcome in outcomes if isinstance(outcome, Answered)])
+                if queue.gave_up:
+                    engine.stop(FATAL)
+            elif engine.stopped:
+                return
+            elif not more:
+                await sync_to_async(queue.settle_failures)()
+                if queue.gave_up or not (options.wait and await sync_to_async(queue.others_are_busy)()):
+                    return
+                await asyncio.sleep(LOOK_SECONDS)
+                more = True
+
+    def _look(self) -> bool:
+        """Whether to continue; also report what the calls are doing."""
+        self._options.watch()
+        running = self.queue.still_running() and not self._options.interrupted()
+        self.queue.report(self._engine.traffic)
+        return running
+
+    def _send(self, calls: Sequence[Any]) -> None:
+        queue = self.queue
+        for call in calls:
+            self._engine.submit(Call(call.key, functools.partial(queue.send, call), call.reserve, queue.cost_of))
+        queue.budget.release_surplus(queue.reserved, self._budget.spent)
+        self._budget.ceiling = queue.budget.allowed
+
+    def _room(self) -> int:
+        """How many more calls to take in hand: as many as a fast endpoint answers during a read and a write."""
+        if self._engine.stopped:
+            return 0
+        return max(0, self._engine.concurrency + self._ahead() - self._engine.in_hand)
+
+    def _ahead(self) -> int:
+        return max(self._engine.concurrency, int(self._rate * WRITE_SECONDS))
+
+    async def _outcomes(self) -> list[Outcome[int, Reply]]:
+        """Return what has finished; of a fast endpoint, what finishes within a moment."""
+        if self._rate * GATHER_SECONDS > 4:
+            await asyncio.sleep(GATHER_SECONDS)
+        outcomes = await self._engine.finished(LOOK_SECONDS)
+        now = time.monotonic()
+        seconds, self._counted_at = max(1e-3, now - self._counted_at), now
+        weight = min(1.0, seconds)
+        self._rate += weight * (len(outcomes) / seconds - self._rate)
+        self._engine.ahead = 0 if self._rate < SLOW else int(self._rate * UNSTORED_SECONDS)
+        return outcomes
 
     async def _may_go_on(self) -> bool:
-        """Whether the budget has room for the call that was refused, now or once others give back what they spared."""
-        worklist = self.worklist
-        await sync_to_async(worklist.leave)()
+        """Whether the budget has room for the withheld calls, now or once other workers release their surplus."""
+        await sync_to_async(self.queue.leave)()
         while True:
             waits = await sync_to_async(self._waits_for_others)()
-            if await sync_to_async(worklist.begin_again)():
+            if await sync_to_async(self.queue.resume)():
                 return True
             if not waits:
                 return False
             await asyncio.sleep(LOOK_SECONDS)
 
     def _waits_for_others(self) -> bool:
-        """Where the shift does not wait for other workers, still for this process's other stations."""
-        worklist = self.worklist
-        here = "" if self._shift.wait else worklist.worker.rpartition(":")[0] + ":"
-        goes_on = time.monotonic() < self._ends_at and not self._shift.interrupted()
-        return goes_on and worklist.still_running() and worklist.purse.others_hold(here)
-
-    def _send(self, questions: Sequence[Q]) -> None:
-        worklist = self.worklist
-        for question in questions:
-            self._engine.submit(self._call(question))
-        worklist.purse.spare(worklist.in_hand, self._budget.spent)
-        self._budget.ceiling = worklist.purse.allowed
+        """Whether other workers may release budget; without `wait`, only the other workers of this process count."""
+        queue = self.queue
+        here = "" if self._options.wait else queue.worker.rpartition(":")[0] + ":"
+        goes_on = time.monotonic() < self._ends_at and not self._options.interrupted()
+        return goes_on and queue.still_running() and queue.budget.others_hold(here)
 
 
-def seems_down(in_a_row: int, refused: bool) -> bool:
-    """Whether going on makes no sense after so many failures with no answer between them, the last of them `refused`."""
-    return in_a_row >= (REFUSED_IN_A_ROW if refused else GIVE_UP_AFTER)
-
-
-async def work_at(stations: Sequence[Station[Q, R]]) -> None:
-    """All of them at once. A fault in one of them ends the others and is raised as it is."""
+async def run_workers(workers: Sequence[Worker]) -> None:
+    """Run all workers concurrently. A fault in one of them ends the others and is raised as it is."""
     try:
         async with asyncio.TaskGroup() as group:
-            for station in stations:
-                group.create_task(station.work())
+            for worker in workers:
+                group.create_task(worker.work())
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
+
+
+def work_through(
+    kind: RunKind[Any],
+    run: AnyRun,
+    open_queues: OpenQueues,
+    *,
+    options: WorkerOptions,
+    clock: Clock,
+    chat_for: ChatMaker,
+    interrupted: Wording,
+    begin: Callable[[], bool] = lambda: True,
+) -> None:
+    """Make the outstanding calls of a running run and finish it. `begin` says whether calls are to be made.
+
+    Returns when nothing is left to do, the run was paused or cancelled, the budget is reached, the endpoints refuse or
+    stay away, or the time is over. No reply is lost at any point.
+    """
+    if run.status == AnyRun.Status.RUNNING:
+        with stopping_at_faults(run, clock=clock):
+            kind.recover(run, clock)
+            if begin():
+                while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
+                    pass
+            kind.finish_if_done(run, clock=clock)
+    run.refresh_from_db()
+
+
+async def _work(
+    run: AnyRun,
+    open_queues: OpenQueues,
+    options: WorkerOptions,
+    clock: Clock,
+    chat_for: ChatMaker,
+    interrupted: Wording,
+) -> bool:
+    """Return whether to continue at once, on the new terms of an endpoint."""
+    queues, problems = await open_queues(run, clock, chat_for)
+    if problems and not queues:
+        await sync_to_async(fail_run)(run, _joined(problems), clock=clock)
+        return False
+    slots = Slots(options.concurrency or run.manifest.get("settings", {}).get("concurrency"))
+    workers = [Worker(queue, options, slots) for queue in queues]
+    for queue in queues:
+        queue.beside = queues
+    await run_workers(workers)
+    problems += [queue.gave_up for queue in queues if queue.gave_up]
+    out_of_budget = any(worker.out_of_budget for worker in workers)
+    await sync_to_async(_stop)(run, problems, out_of_budget, options, clock, interrupted)
+    return any(queue.outdated for queue in queues) and run.status == AnyRun.Status.RUNNING
+
+
+def _stop(
+    run: AnyRun,
+    problems: Sequence[str],
+    out_of_budget: bool,
+    options: WorkerOptions,
+    clock: Clock,
+    interrupted: Wording,
+) -> None:
+    """Leave the run in the state that says why the work ended."""
+    run.refresh_from_db()
+    if run.status != AnyRun.Status.RUNNING:
+        pass
+    elif problems:
+        fail_run(run, _joined(problems), clock=clock)
+    elif out_of_budget and not has_reservations(run, clock):
+        pause_run(run, OVER_BUDGET(), clock=clock)
+    elif options.interrupted():
+        pause_run(run, interrupted(), clock=clock)
+    options.watch()
+
+
+def _joined(problems: Sequence[str]) -> str:
+    return " ".join(dict.fromkeys(problems))

@@ -1,8 +1,9 @@
-"""Replies that came and are not stored yet, kept in files of this machine: a killed worker's are found and not paid again.
+"""Write-ahead log: replies that are not stored yet, in files of this machine, so that a killed worker's are not paid twice.
 
-A line a reply, written before the next call is sent. A file is deleted once all that it holds is stored in the
-database; where a worker ends and cannot store it, as while the database is away, it is left for the next. The system
-keeps what was written when a process is killed; of a machine that loses power only the database is safe.
+One line per reply, written before the next call is sent. A file is deleted once all its replies are stored in the
+database; if a worker ends and cannot store them, for example while the database is unavailable, the file is left for the
+next worker. The operating system keeps what was written when a process is killed; if a machine loses power, only the
+database is safe.
 """
 
 import errno
@@ -23,17 +24,17 @@ from generation.llm.requests import Reply
 LINES_A_FILE = 500
 ENDING = ".jsonl"
 LEFT = "left-"
-"""How the part of a file's name begins that names its worker, once that worker has left it though its process lives."""
+"""The prefix of the worker in the name of a file that it has left behind while its process lives."""
 TYPES: dict[object, type | tuple[type, ...]] = {int: int, str: str, float: (int, float)}
 
 
-class JournalFailed(OSError):
+class LogUnusable(OSError):
     """The files cannot be written or read; the sentence says where and what to do."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One reply to an item's question; `cost` is money as text."""
+class LoggedReply:
+    """One reply to a question about an item; `cost` is money as text."""
 
     item: int
     request_hash: str
@@ -46,7 +47,7 @@ class Kept:
     calls: int = 1
 
     @classmethod
-    def of(cls, item: int, reply: Reply, cost: Decimal, request_hash: str = "") -> "Kept":
+    def of(cls, item: int, reply: Reply, cost: Decimal, request_hash: str = "") -> "LoggedReply":
         return cls(
             item=item,
             request_hash=request_hash,
@@ -66,8 +67,8 @@ class Kept:
         )
 
 
-class Journal:
-    """One worker's files for one run, opened when the first reply comes."""
+class WriteAheadLog:
+    """One worker's files for one run, opened when the first reply arrives."""
 
     def __init__(self, run: str, worker: str) -> None:
         self._run, self._worker = run, worker
@@ -76,24 +77,24 @@ class Journal:
         self._unstored: dict[Path, dict[int, int]] = {}
         self._paths: list[Path] = []
 
-    def keep(self, one: Kept) -> None:
-        """Raises JournalFailed."""
+    def append(self, logged: LoggedReply) -> None:
+        """Raises LogUnusable."""
         try:
             if self._file is None or self._lines >= LINES_A_FILE:
                 self._open_next()
             assert self._file is not None
-            line = json.dumps(asdict(one), separators=(",", ":")).encode() + b"\n"
+            line = json.dumps(asdict(logged), separators=(",", ":")).encode() + b"\n"
             if os.write(self._file, line) < len(line):
-                self._lines = LINES_A_FILE  # What comes next must not stand behind a part of a line.
+                self._lines = LINES_A_FILE  # The next line must not follow a part of a line.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise _failed(error) from error
         self._lines += 1
         waiting = self._unstored[self._paths[-1]]
-        waiting[one.item] = waiting.get(one.item, 0) + 1
+        waiting[logged.item] = waiting.get(logged.item, 0) + 1
 
     def stored(self, items: Iterable[int]) -> None:
-        """One reply of each of these is in the database; files of which that is true of all, and that are full, go."""
+        """Note that one reply of each of these items is stored; delete the full files of which all replies are."""
         for item in items:
             for path in self._paths:
                 waiting = self._unstored[path]
@@ -106,7 +107,7 @@ class Journal:
             self._drop_if_stored(path)
 
     def close(self) -> None:
-        """What is not stored stays, for the next worker to find."""
+        """Leave what is not stored for the next worker to find."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -138,26 +139,26 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class LeftBehind:
-    """What a worker that has ended kept of a run: `forget` it once it is in the database, else `put_back`."""
+class LeftLog:
+    """A file of a worker that has ended: `delete` it once its replies are stored, otherwise `put_back`."""
 
     path: Path
-    replies: Sequence[Kept]
+    replies: Sequence[LoggedReply]
     taken_from: Path
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         self.path.unlink(missing_ok=True)
 
     def put_back(self) -> None:
-        """For the next that asks, who may be of this process, too."""
+        """Let the next that asks have it, which may be of this process, too."""
         with suppress(OSError):
             self.path.rename(self.taken_from)
 
 
-def left_behind(run: str, by: str) -> Iterator[LeftBehind]:
-    """Takes over, for the worker `by`, what workers of this machine that have ended or left it kept of the run.
+def logs_left_by_others(run: str, worker: str) -> Iterator[LeftLog]:
+    """Take over, for this worker, the files of the run that workers of this machine left behind or that have ended.
 
-    Of several that ask, one gets each file. Raises JournalFailed.
+    If several workers ask, one gets each file. Raises LogUnusable.
     """
     folder = _folder()
     number = 0
@@ -165,7 +166,7 @@ def left_behind(run: str, by: str) -> Iterator[LeftBehind]:
         holder = path.name.split(".")[1]
         if not holder.startswith(LEFT) and not list(ended_here([holder.replace("-", ":")])):
             continue
-        mine = folder / _name(run, by, f"over{number}")
+        mine = folder / _name(run, worker, f"over{number}")
         number += 1
         try:
             path.rename(mine)
@@ -174,22 +175,22 @@ def left_behind(run: str, by: str) -> Iterator[LeftBehind]:
             continue
         except OSError as error:
             raise _failed(error) from error
-        yield LeftBehind(mine, [one for line in lines if (one := _read(line)) is not None], path)
+        yield LeftLog(mine, [reply for line in lines if (reply := _read(line)) is not None], path)
 
 
-def runs_left_behind() -> set[str]:
-    """Public ids of the runs of which files are there, of living workers and of others."""
+def runs_with_logs() -> set[str]:
+    """Return the public ids of the runs that have files, whether or not their workers are alive."""
     folder = _folder()
     return {path.name.split(".")[0] for path in folder.glob(f"*{ENDING}")} if folder.is_dir() else set()
 
 
-def _read(line: bytes) -> Kept | None:
-    """None for a part of a line: the worker was killed while it wrote, or the disk was full."""
+def _read(line: bytes) -> LoggedReply | None:
+    """Return None for a part of a line: the worker was killed while it wrote, or the disk was full."""
     try:
-        kept = Kept(**json.loads(line))
+        logged = LoggedReply(**json.loads(line))
     except (ValueError, TypeError, RecursionError):
         return None
-    return kept if all(isinstance(getattr(kept, one.name), TYPES[one.type]) for one in fields(kept)) else None
+    return logged if all(isinstance(getattr(logged, part.name), TYPES[part.type]) for part in fields(logged)) else None
 
 
 def _name(run: str, worker: str, number: int | str) -> str:
@@ -200,5 +201,5 @@ def _folder() -> Path:
     return Path(settings.JOURNAL_DIR)
 
 
-def _failed(error: OSError) -> JournalFailed:
-    return JournalFailed(JOURNAL_FAILED(folder=_folder(), words=error.strerror or error))
+def _failed(error: OSError) -> LogUnusable:
+    return LogUnusable(JOURNAL_FAILED(folder=_folder(), words=error.strerror or error))

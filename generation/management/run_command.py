@@ -1,4 +1,4 @@
-"""What the commands that work through a run share: its options, Ctrl-C, the progress bar, and how it ended."""
+"""What the commands that work through a run share: options, Ctrl-C, the progress bar, and the final report."""
 
 import os
 import signal
@@ -10,58 +10,77 @@ from types import FrameType
 from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from core.messages.reader_language import is_programs_own
 from generation.execution.progress import RunProgress
-from generation.execution.shift import Shift
+from generation.execution.states import RunKind, raise_budget
+from generation.execution.worker import WorkerOptions
+from generation.management.run_options import budget_of
 from generation.run_fields import AnyRun
 
 Look = Callable[[], tuple[int, str]]
-"""How many items are settled, and what the bar is to say."""
+"""Returns the number of settled items and the text of the progress bar."""
 
 
 class RunCommand(BaseCommand):
-    """Plans a run or resumes one, and works through it here or leaves it to a worker.
+    """Plan a run or resume one, and work through it here or leave it to a worker.
 
-    `name` is the command's; `stopped` opens the sentence about a run that failed.
+    `name` is the command's; `stopped` begins the sentence about a run that failed; `page` lists the runs. `retry_option`
+    is the option that asks again about items that came to nothing.
     """
 
     name: ClassVar[str]
     stopped: ClassVar[str]
+    page: ClassVar[str]
+    kind: ClassVar[RunKind[Any]]
+    retry_option: ClassVar[str]
     user_errors: ClassVar[tuple[type[Exception], ...]]
 
-    def begun(self, options: dict[str, Any]) -> AnyRun:
-        """The run, planned or found, and started."""
+    def planned(self, options: dict[str, Any]) -> AnyRun:
+        """Return a new run."""
         raise NotImplementedError
 
-    def hand_over(self, run: Any) -> None:
-        """Leaves the run to a worker."""
+    def retried(self, run: Any) -> None:
+        """Queue the items that came to nothing again."""
         raise NotImplementedError
+
+    def _resumed(self, options: dict[str, Any]) -> AnyRun:
+        run: AnyRun | None = self.kind.runs._default_manager.filter(public_id=options["resume"]).first()
+        if run is None:
+            raise CommandError(f"There is no run {options['resume']!r}; the page {self.page} lists them.")
+        budget = budget_of(options)
+        if budget.limited:
+            raise_budget(run, budget)
+        if options[self.retry_option]:
+            self.retried(run)
+        return run
 
     def left_to_worker(self, run: Any) -> str:
         return f"Run {run.public_id}: {run.items.count()} responses, left to the worker."
 
     def worked(self, run: Any, options: dict[str, Any]) -> AnyRun:
-        """Works through the run here."""
+        """Work through the run here; return it as it is afterwards."""
         raise NotImplementedError
 
     def summed_up(self, run: Any) -> RunProgress:
-        """Says what came of the run in its own words; how far it is."""
+        """Write what came of the run; return its progress."""
         raise NotImplementedError
 
     def further(self, run: Any, progress: Any) -> str:
-        """What can be done where the run neither failed nor was paused; '' where nothing is left to do."""
+        """Return what can be done if the run neither failed nor was paused; '' if nothing is left to do."""
         return ""
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            run = self.begun(options)
+            run = self._resumed(options) if options["resume"] else self.planned(options)
+            self.kind.start(run, clock=timezone.now)
         except self.user_errors as error:
             raise CommandError(str(error)) from error
         if options["background"]:
-            self.hand_over(run)
+            self.kind.hand_over(run)
             self.stdout.write(self.left_to_worker(run))
             return
         self._report(self.worked(run, options))
@@ -81,7 +100,7 @@ class RunCommand(BaseCommand):
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """What every run is told: where its model is served, its budget, how it is worked on."""
+    """Add the options of every run: where its model is served, its budget, and how to work on it."""
     add = parser.add_argument
     add("--workspace", default="", help="Slug of the workspace, where there are several.")
     add("--endpoint", default="", help="Name of the endpoint that serves the model.")
@@ -96,8 +115,8 @@ def add_run_options(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[Shift]:
-    """A shift with a progress bar on the terminal; the first Ctrl-C stops it politely, the second at once."""
+def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[WorkerOptions]:
+    """Yield options for a worker with a progress bar; the first Ctrl-C stops it politely, the second at once."""
     pressed: list[int] = []
 
     def press(number: int, frame: FrameType | None) -> None:
@@ -116,10 +135,10 @@ def attended(title: str, total: int, look: Look, *, concurrency: int | None = No
             task = bar.add_task(title, total=total)
 
             def watch() -> None:
-                settled, said = look()
-                bar.update(task, completed=settled, description=f"{title}: {said}")
+                settled, state = look()
+                bar.update(task, completed=settled, description=f"{title}: {state}")
 
-            yield Shift(
+            yield WorkerOptions(
                 concurrency=concurrency, wait=True, seconds=float("inf"), watch=watch, interrupted=lambda: bool(pressed)
             )
     finally:

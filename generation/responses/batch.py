@@ -43,10 +43,9 @@ from generation.llm.replies import read_completion
 from generation.llm.requests import body_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import models_of
-from generation.responses.queue import Asked, GenerationWorklist
-from generation.responses.recording import note_attempt, record_failure, record_response, record_surplus
+from generation.responses.queue import GenerationQueue, TextCall
+from generation.responses.recording import note_attempt, record_failure, record_response, record_surplus, spent_of
 from generation.responses.runs import fail_run, finish_if_done, pause_run
-from generation.responses.spending import spent_of
 
 LINES_A_FILE = 50_000
 BYTES_A_FILE = 200_000_000
@@ -137,13 +136,13 @@ def _advance_model(
         elif _known_batches(run)[batch["id"]] != INGESTED:
             total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
     while lines := _next_part(run, model, endpoint, clock):
-        pks = [asked.item for asked, _line in lines]
+        pks = [call.key for call, _line in lines]
         if _crosses_budget(run, clock):
             _lease(run, pks, "", None)
             pause_run(run, call_messages.BATCH_OVER_BUDGET(), clock=clock)
             return total
         try:
-            begun = files.submit(run, model, [line for _asked, line in lines], go_on=lambda: _goes_on(run))
+            begun = files.submit(run, model, [line for _call, line in lines], go_on=lambda: _goes_on(run))
         except ChatError as error:
             if not isinstance(error, UNSURE):
                 # Nothing was begun, so nobody need wait for the claim to end.
@@ -186,11 +185,13 @@ def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet
     return run.items.filter(free, status=GenerationItem.Status.WAITING, model=model)
 
 
-def _next_part(run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock) -> list[tuple[Asked, bytes]]:
+def _next_part(
+    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
+) -> list[tuple[TextCall, bytes]]:
     """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while; none once
     the run is stopped."""
-    worklist = GenerationWorklist(run, endpoint, SUBMITTING, clock, models=(model.pk,))
-    lines: list[tuple[Asked, bytes]] = []
+    queue = GenerationQueue(run, endpoint, SUBMITTING, clock, models=(model.pk,))
+    lines: list[tuple[TextCall, bytes]] = []
     size = 0
     with transaction.atomic():
         locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
@@ -198,21 +199,21 @@ def _next_part(run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clo
             return []
         items = _waiting(run, model, clock).select_related("instruction", "model").order_by("position")
         for item in items[:LINES_A_FILE]:
-            held = worklist.hold(item)
-            if held is None:
+            call = queue.take_up(item)
+            if call is None:
                 continue
-            asked = worklist.question_for(held)
-            line = _line(asked)
+            queue.prepare(call)
+            line = _line(call)
             if size + len(line) > BYTES_A_FILE:
                 break
             size += len(line)
-            lines.append((asked, line))
-        _lease(run, [asked.item for asked, _line in lines], SUBMITTING, clock() + CLAIM)
+            lines.append((call, line))
+        _lease(run, [call.key for call, _line in lines], SUBMITTING, clock() + CLAIM)
     return lines
 
 
-def _line(asked: Asked) -> bytes:
-    whole = {"custom_id": f"item-{asked.item}", "method": "POST", "url": PATH, "body": body_of(asked.request)}
+def _line(call: TextCall) -> bytes:
+    whole = {"custom_id": f"item-{call.key}", "method": "POST", "url": PATH, "body": body_of(call.request)}
     return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
@@ -223,12 +224,12 @@ def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
         return False
     spend = spent_of(run)
     for model in models_of(run):
-        worklist = GenerationWorklist(run, endpoint_of(model), SUBMITTING, clock)
+        queue = GenerationQueue(run, endpoint_of(model), SUBMITTING, clock)
         submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model)
         for item in submitted.select_related("instruction", "model").iterator(2_000):
-            if (held := worklist.hold(item)) is not None:
-                spend += worklist.question_for(held).reserve
-            worklist.held.clear()
+            if (call := queue.take_up(item)) is not None:
+                queue.prepare(call)
+                spend += call.reserve
     return bool(ceiling.crossed_by(spend))
 
 

@@ -11,7 +11,7 @@ from generation.endpoints.clients import served_name
 from generation.execution.code_version import code_version, library_versions
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import GenerationRun, Instruction, LanguageModel, Response
-from generation.responses.spending import spent_of
+from generation.responses.recording import spent_of
 
 
 def instructions_hash(run: GenerationRun) -> str:

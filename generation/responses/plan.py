@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from accounts.models import User
 from core.clock import Clock
 from generation.endpoints.clients import endpoint_of
-from generation.execution.reservations import ceiling_of
+from generation.execution.budget import ceiling_of
 from generation.library.loading import batches
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from generation.llm.protocol.wrapping import LENGTHS

@@ -1,33 +1,37 @@
-"""Storing what came back: one response an item, whatever is delivered twice."""
+"""Store the replies of a generation run, one response per item whatever is delivered twice, and count what they cost."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Sum
 
 from core.text import storable
-from generation.llm.protocol.prices import MILLIONTH, Prices
+from generation.execution.progress import sums_of
+from generation.execution.write_ahead_log import LoggedReply
+from generation.llm.protocol.prices import MILLIONTH, Prices, Spend
 from generation.llm.requests import Reply
-from generation.models import GenerationItem, Response, SurplusReply
+from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
 from generation.text_metrics.counts import word_count
 
 LONGEST_ERROR = 2_000
 
 
 def record_response(item: GenerationItem, reply: Reply, prices: Prices, *, timed: bool = True) -> bool:
-    """Stores the reply at these prices; see store_reply. Not `timed` where its seconds say nothing, as in a batch."""
+    """Store the reply at these prices, as `store_reply` does. `timed` is False if its seconds say nothing, as in a batch."""
     cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
     return store_reply(item, reply, cost, timed=timed)
 
 
 def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: bool = True) -> bool:
-    """The reply as the item's response; where there is one already, that stays, and this is kept as surplus, since it
-    was paid for. False where this very reply is stored: one of the same text that took as long.
+    """Store the reply as the item's response or, if the item has one already, as a surplus reply, because it was paid for.
 
-    Safe to run twice and from two workers: the unique constraint on instruction, model, sample and run decides.
+    Return False if this reply, with the same text and duration, is stored already. Safe to run twice and from two
+    workers: the unique constraint on instruction, model, sample and run decides.
     """
-    paid, fresh = _columns(reply, cost, timed), True
+    columns, is_new = _columns(reply, cost, timed), True
     place = {
         "run_id": item.run_id,
         "instruction_id": item.instruction_id,
@@ -36,21 +40,21 @@ def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: boo
     }
     try:
         with transaction.atomic():
-            response = Response.objects.create(**place, **paid, words=word_count(paid["text"]))
+            response = Response.objects.create(**place, **columns, words=word_count(columns["text"]))
     except IntegrityError:
         response = Response.objects.get(**place)
-        fresh = not _is_stored(item, response, paid["text"], paid["seconds"])
-        if fresh:
-            SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **paid)
+        is_new = not _is_stored(item, response, columns["text"], columns["seconds"])
+        if is_new:
+            SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **columns)
     GenerationItem.objects.filter(pk=item.pk).update(
         status=GenerationItem.Status.DONE,
         response=response,
-        attempts=F("attempts") + int(fresh),
+        attempts=F("attempts") + int(is_new),
         error="",
         leased_until=None,
         leased_by="",
     )
-    return fresh
+    return is_new
 
 
 def _is_stored(item: GenerationItem, response: Response, text: str, seconds: float | None) -> bool:
@@ -71,25 +75,58 @@ def _columns(reply: Reply, cost: Decimal, timed: bool) -> dict[str, Any]:
 
 
 def record_broken(item: GenerationItem, reply: Reply, cost: Decimal) -> None:
-    """What had come of a text when its call failed, as surplus: paid for, unread."""
+    """Store what had arrived of a text when its call failed as a surplus reply: paid for, not read."""
     SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=True))
 
 
 def record_surplus(item: GenerationItem, reply: Reply, prices: Prices) -> None:
-    """A reply of a batch to an item that has its response: one more call, paid for, unread."""
+    """Store a batch's reply to an item that has its response: one more call, paid for, not read."""
     cost = prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
     SurplusReply.objects.create(run_id=item.run_id, item_id=item.pk, **_columns(reply, cost, timed=False))
     GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1)
 
 
-def note_attempt(item: GenerationItem, words: str) -> None:
-    """A call that brought no whole reply: counted, its words kept."""
-    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1, error=storable(words)[:LONGEST_ERROR])
+def note_attempt(item: GenerationItem, error: str) -> None:
+    """Count a call that brought no whole reply, and keep its error."""
+    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1, error=storable(error)[:LONGEST_ERROR])
 
 
-def record_failure(item: GenerationItem, words: str) -> None:
-    """No response will come of itself; the item can be tried again. What is done stays done."""
+def record_failure(item: GenerationItem, error: str) -> None:
+    """Mark a waiting item as failed; it can be retried."""
     waiting = GenerationItem.objects.filter(pk=item.pk, status=GenerationItem.Status.WAITING)
     waiting.update(
-        status=GenerationItem.Status.FAILED, error=storable(words)[:LONGEST_ERROR], leased_until=None, leased_by=""
+        status=GenerationItem.Status.FAILED, error=storable(error)[:LONGEST_ERROR], leased_until=None, leased_by=""
     )
+
+
+def store_replies(run: GenerationRun, replies: Sequence[LoggedReply]) -> int:
+    """Store replies from a write-ahead log, as surplus if their items were answered meanwhile; return how many were new."""
+    stored = 0
+    with transaction.atomic():
+        items = run.items.in_bulk([logged.item for logged in replies])
+        for logged in replies:
+            if (item := items.get(logged.item)) is not None:
+                stored += store_reply(item, logged.reply, Decimal(logged.cost))
+    return stored
+
+
+@dataclass(frozen=True)
+class Paid:
+    """Every attempt that was sent is a call, including failed ones; tokens and money of surplus replies count."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    money: Decimal
+
+
+def paid_for(run: GenerationRun) -> Paid:
+    calls = run.items.aggregate(n=Sum("attempts", default=0))["n"]
+    responses = sums_of(Response.objects.filter(run=run), written="tokens")
+    surplus = sums_of(SurplusReply.objects.filter(run=run), written="tokens")
+    return Paid(calls, *(responses[name] + surplus[name] for name in ("read", "written", "money")))
+
+
+def spent_of(run: GenerationRun) -> Spend:
+    paid = paid_for(run)
+    return Spend(paid.calls, paid.input_tokens + paid.output_tokens, paid.money)

@@ -1,4 +1,4 @@
-"""The life of a generation run: started, paused, resumed, cancelled, failed, finished, retried; and how far it is."""
+"""The life cycle of a generation run, and its progress."""
 
 import time
 from dataclasses import dataclass
@@ -8,73 +8,33 @@ from django.db.models import Count, Max, Q, Sum
 
 from accounts.models import User
 from core.clock import Clock
-from generation.execution import recovery
 from generation.execution.leases import live_leases
 from generation.execution.progress import RunProgress, calls_now, most_frequent
-from generation.execution.states import (
-    NotPossible,
-    all_settled,
-    begin,
-    cancel_run,
-    fail_run,
-    finish,
-    nobody_works,
-    pause_run,
-    put_back,
-    raise_budget,
-)
+from generation.execution.states import NotPossible, RunKind, cancel_run, fail_run, pause_run, put_back, raise_budget
 from generation.llm.replies import BROKEN_OFF
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
-from generation.responses.left_replies import store_replies
 from generation.responses.manifest import manifest_at_end, manifest_at_start
-from generation.responses.spending import paid_for
+from generation.responses.recording import paid_for, store_replies
 
-__all__ = [
-    "NotPossible",
-    "Progress",
-    "cancel_run",
-    "fail_run",
-    "finish_if_done",
-    "keep_left",
-    "nobody_works",
-    "pause_run",
-    "progress_of",
-    "raise_budget",
-    "retry_failed",
-    "start_run",
-]
+__all__ = ["NotPossible", "cancel_run", "fail_run", "pause_run", "raise_budget"]
 
+GENERATION = RunKind(GenerationRun, "generation.work", store_replies, manifest_at_start, manifest_at_end)
+start_run, keep_logged = GENERATION.start, GENERATION.keep_logged
+finish_if_done, nobody_works = GENERATION.finish_if_done, GENERATION.nobody_works
 SLOWEST_SHOWN = 5
 
 
-def start_run(run: GenerationRun, *, clock: Clock, user: User | None = None) -> None:
-    """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled."""
-    # Before what a killed worker had set aside comes free.
-    keep_left(run)
-    begin(run, manifest_at_start, clock=clock, user=user)
-
-
-def keep_left(run: GenerationRun) -> None:
-    """As recovery.keep_left."""
-    recovery.keep_left(run, store_replies)
-
-
 def retry_failed(run: GenerationRun, *, clock: Clock, user: User | None = None) -> int:
-    """Puts the failed items back in line and the run, also a finished one, where it can be resumed; how many.
+    """Queue the failed items again, and make a finished run resumable; return their number.
 
-    Raises NotPossible where the run was cancelled or imported.
+    Raises NotPossible if the run was cancelled or imported.
     """
     return put_back(run, run.items.filter(status=GenerationItem.Status.FAILED), user=user)
 
 
-def finish_if_done(run: GenerationRun, *, clock: Clock) -> bool:
-    """Finishes a running run with no item waiting, and completes its manifest."""
-    return all_settled(run) and finish(run, manifest_at_end, clock=clock)
-
-
 @dataclass(frozen=True)
 class ModelProgress:
-    """How far one model of a run is."""
+    """The progress of one model of a run."""
 
     name: str
     total: int
@@ -88,9 +48,10 @@ class ModelProgress:
 
 @dataclass(frozen=True)
 class Progress(RunProgress):
-    """`done` items have a response, some of them without a word; the others that are settled have failed.
+    """`done` items have a response, some of them without a word; the other settled items have failed.
 
-    `broken_off` texts never came to their end: paid for, their tokens estimated, and asked for again.
+    `broken_off` texts never reached their end: they are paid for, their tokens are estimated, and they are asked for
+    again.
     """
 
     models: tuple[ModelProgress, ...]

@@ -1,4 +1,4 @@
-"""One call for the vectors of a question's texts, of which their cosines are kept."""
+"""One call for the vectors of a question's texts, whose cosines are kept."""
 
 import json
 import math
@@ -8,9 +8,10 @@ from typing import Any
 
 from generation.endpoints.clients import endpoint_of, prices_of, served_name
 from generation.endpoints.grants import read_grants
+from generation.execution.worker import ChatMaker
 from generation.llm.protocol.prices import Spend
 from generation.llm.requests import Chat, Reply, Request
-from judging.judges.ways import Asked, ChatMaker, Held, OneCall, model_of, subject_of
+from judging.judges.judge_calls import JudgeCall, OneCall, model_of, subject_of
 from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs import embedding
 from judging.methods.parsing import Unscored, Verdict
@@ -18,8 +19,8 @@ from judging.methods.prompts import estimated_tokens, request_hash
 from judging.models import Judge, PlannedItem
 
 
-class EmbeddingWay(OneCall):
-    """One call for three vectors. Stored are their cosines with the reference, from which the verdict follows."""
+class EmbeddingTransport(OneCall):
+    """One call for three vectors. Their cosines with the reference are stored; the verdict follows from them."""
 
     corrects = False
 
@@ -30,28 +31,29 @@ class EmbeddingWay(OneCall):
         self.prices = prices_of(self.endpoint)
         self._chat: Chat | None = None
 
-    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
-        return Held(item, question, [{"role": "user", "content": text} for text in embedding.texts(question)])
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> JudgeCall | Unscored:
+        messages = [{"role": "user", "content": text} for text in embedding.texts(question)]
+        return JudgeCall(item=item, question=question, messages=messages)
 
-    def ask(self, held: Held) -> Asked:
-        request = Request(model=served_name(self.model), messages=held.messages, subject=subject_of(held.item))
-        hashed = request_hash(
-            model=self.model.name, messages=held.messages, parameters={"embed": True}, repeat=held.item.repeat
+    def prepare(self, call: JudgeCall) -> None:
+        call.request = Request(model=served_name(self.model), messages=call.messages, subject=subject_of(call.item))
+        call.request_hash = request_hash(
+            model=self.model.name, messages=call.messages, parameters={"embed": True}, repeat=call.item.repeat
         )
-        read = sum(estimated_tokens(message["content"]) for message in held.messages)
-        return Asked(held.item.pk, request, hashed, Spend(1, read, self.prices.cost(read, 0)), held.question)
+        read = sum(estimated_tokens(message["content"]) for message in call.messages)
+        call.reserve = Spend(1, read, self.prices.cost(read, 0))
 
-    def shorten(self, held: Held, words: str) -> bool:
+    def shorten(self, call: JudgeCall, error: str) -> bool:
         return False
 
     def open(self, chat_for: ChatMaker) -> None:
         self._chat = chat_for(self.model)
 
-    async def send(self, asked: Asked) -> Reply:
+    async def send(self, call: JudgeCall) -> Reply:
         assert self._chat is not None
         begun = time.monotonic()
-        texts = [message["content"] for message in asked.request.messages]
-        found = await self._chat.embeddings(asked.request.model, texts)
+        texts = [message["content"] for message in call.request.messages]
+        found = await self._chat.embeddings(call.request.model, texts)
         text = json.dumps(plane_of(found.vectors))
         return Reply(text, "stop", found.input_tokens, 0, time.monotonic() - begun)
 
@@ -59,17 +61,17 @@ class EmbeddingWay(OneCall):
         if self._chat is not None:
             await self._chat.close()
 
-    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
-        return embedding.decide(held.question, json.loads(reply.text)["vectors"])
+    def parse(self, call: JudgeCall, reply: Reply) -> Verdict | Unscored:
+        return embedding.decide(call.question, json.loads(reply.text)["vectors"])
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]:
         return {}
 
 
 def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Three vectors as ones in a plane with the same cosines to the first: {"dimensions", "vectors"}.
+    """Return three vectors as vectors in a plane with the same cosines to the first: {"dimensions", "vectors"}.
 
-    A zero vector stays one; vectors of different lengths come back as they are.
+    A zero vector stays one; vectors of different lengths are returned unchanged.
     """
     sizes = [math.hypot(*vector) for vector in vectors]
     if len(vectors) != 3 or len({len(vector) for vector in vectors}) != 1 or not sizes[0]:

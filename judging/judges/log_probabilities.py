@@ -1,4 +1,4 @@
-"""The reference's log-probabilities under the writers of a pair, asked at each writer's own endpoint."""
+"""The reference's log-probabilities under the writers of a pair, call for at each writer's own endpoint."""
 
 import asyncio
 import functools
@@ -14,14 +14,13 @@ from django.utils import timezone
 from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, prices_of, served_name
 from generation.endpoints.grants import read_grants
 from generation.execution.engine import Traffic
-from generation.execution.rate_limit import EndpointTurns
-from generation.execution.shift import LOOK_SECONDS
-from generation.execution.worker import Slots
+from generation.execution.rate_limit import EndpointRateLimit
+from generation.execution.worker import LOOK_SECONDS, ChatMaker, Slots
 from generation.llm.errors import ChatError, Refused, ServerFailed
 from generation.llm.protocol.prices import Prices, Spend
 from generation.llm.requests import Chat, Message, Reply, Request
 from generation.models import Endpoint, LanguageModel
-from judging.judges.ways import Asked, ChatMaker, Held, SlotsOf, subject_of
+from judging.judges.judge_calls import JudgeCall, SlotsOf, subject_of
 from judging.methods import messages as reply_messages
 from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs import perplexity
@@ -30,7 +29,7 @@ from judging.methods.prompts import estimated_tokens, request_hash
 from judging.models import Judge, PlannedItem
 
 Place = tuple[str, int]
-"""A prompt, and the writer that is asked about it."""
+"""A prompt, and the writer that is call about it."""
 NO_CALL = Reply("", "", 0, 0, 0.0, calls=0)
 ONE_CALL = Reply("", "", 0, 0, 0.0)
 C = TypeVar("C")
@@ -38,20 +37,20 @@ C = TypeVar("C")
 
 @dataclass(frozen=True)
 class PricedReply(Reply):
-    """A reply whose calls went to more than one endpoint, with what they cost together."""
+    """A reply whose calls went to several endpoints, with their total cost."""
 
     cost: Decimal = Decimal(0)
 
 
 class NotSent(ChatError):
-    """The run was paused before this call, one of several that a question takes, could be sent."""
+    """The run was paused before this call, one of several for a question, could be sent."""
 
     retryable = True
     patient = True
 
 
 def _together(one: Reply, other: Reply) -> Reply:
-    """What both have cost."""
+    """Return a reply with the cost of both."""
     return replace(
         one,
         input_tokens=one.input_tokens + other.input_tokens,
@@ -66,8 +65,8 @@ def _prompt_of(messages: Sequence[Message]) -> str:
     return json.dumps(list(messages), sort_keys=True)
 
 
-class LogProbabilityWay:
-    """Two calls to each writer's own endpoint, once for an instruction and a writer, however many pairs ask."""
+class LogProbabilityTransport:
+    """Two calls to each writer's own endpoint, once per instruction and writer, however many pairs ask for them."""
 
     corrects = False
     endpoint: Endpoint | None = None
@@ -78,7 +77,7 @@ class LogProbabilityWay:
         self._models: dict[int, LanguageModel] = {}
         self._chats: dict[int, Chat] = {}
         self._known: dict[Place, dict[str, Any]] = {}
-        # What was paid for and stands in no reply yet.
+        # What was paid for and is in no reply yet.
         self._owed: dict[Place, Reply] = {}
         self._chat_for: ChatMaker | None = None
         self._slots: SlotsOf = Slots().of
@@ -89,11 +88,11 @@ class LogProbabilityWay:
     def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
         self._slots, self._stopped = slots, stopped
 
-    def seen(self, traffic: Traffic) -> Traffic:
+    def traffic(self, traffic: Traffic) -> Traffic:
         wait = max(0.0, self._opens_at - time.monotonic()) if self._in_line and not self._stopped() else 0.0
         return replace(traffic, under_way=self._under_way, wait=max(wait, traffic.wait))
 
-    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored:
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> JudgeCall | Unscored:
         for writer in self._writers(item):
             if writer is None:
                 return perplexity.not_served("an unnamed writer")
@@ -102,49 +101,49 @@ class LogProbabilityWay:
             if writer.pk not in self._chats:
                 read_grants(writer.endpoint)
             self._models[writer.pk] = writer
-        return Held(item, question, perplexity.scoring_messages(question))
+        return JudgeCall(item=item, question=question, messages=perplexity.scoring_messages(question))
 
     def _writers(self, item: PlannedItem) -> list[LanguageModel | None]:
-        """In the order shown."""
+        """Return the writers in the order shown."""
         other = item.task.response_b
         sides = [item.task.response_a.model, other.model if other else None]
         return sides if item.shown_first == "a" else sides[::-1]
 
-    def ask(self, held: Held) -> Asked:
-        writers = tuple(writer.pk for writer in self._writers(held.item) if writer is not None)
-        names = [served_name(self._models[pk]) for pk in writers]
+    def prepare(self, call: JudgeCall) -> None:
+        call.writers = tuple(writer.pk for writer in self._writers(call.item) if writer is not None)
+        names = [served_name(self._models[pk]) for pk in call.writers]
         parameters = {**perplexity.SCORING_PARAMETERS, "writers": names}
-        request = Request(
-            model=" | ".join(names), messages=held.messages, parameters=parameters, subject=subject_of(held.item)
+        call.request = Request(
+            model=" | ".join(names), messages=call.messages, parameters=parameters, subject=subject_of(call.item)
         )
-        hashed = request_hash(
-            model=request.model, messages=held.messages, parameters=parameters, repeat=held.item.repeat
+        call.request_hash = request_hash(
+            model=call.request.model, messages=call.messages, parameters=parameters, repeat=call.item.repeat
         )
-        read = 4 * (sum(estimated_tokens(message["content"]) for message in held.messages) + 1)
-        money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in writers)
-        prompt = _prompt_of(held.messages)
-        calls = 2 * sum((prompt, pk) not in self._known for pk in writers)
-        return Asked(held.item.pk, request, hashed, Spend(calls, read, money), held.question, writers)
+        read = 4 * (sum(estimated_tokens(message["content"]) for message in call.messages) + 1)
+        money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in call.writers)
+        prompt = _prompt_of(call.messages)
+        calls = 2 * sum((prompt, pk) not in self._known for pk in call.writers)
+        call.reserve = Spend(calls, read, money)
 
-    def shorten(self, held: Held, words: str) -> bool:
+    def shorten(self, call: JudgeCall, error: str) -> bool:
         return False
 
     def open(self, chat_for: ChatMaker) -> None:
         self._chat_for = chat_for
 
-    async def send(self, asked: Asked) -> Reply:
-        """{"first": {"total", "tokens"} or {"unscored"}, "second": ...} as the reply's text."""
-        places = [(_prompt_of(asked.request.messages), pk) for pk in asked.writers]
+    async def send(self, call: JudgeCall) -> Reply:
+        """Return a reply with the text {"first": {"total", "tokens"} or {"unscored"}, "second": ...}."""
+        places = [(_prompt_of(call.request.messages), pk) for pk in call.writers]
         for place in places:
             if place not in self._known:
                 try:
-                    self._known[place] = await self._score(place, asked)
+                    self._known[place] = await self._score(place, call)
                 except ChatError as error:
                     if error.came is not None or not error.patient:
                         self._owe(place, error.came or ONE_CALL)
                     paid = self._paid(places, "")
                     error.came = paid if paid.calls else None
-                    # That another writer's endpoint has answered says nothing of this one's.
+                    # That another writer's endpoint has answered says nothing about this one.
                     error.unsent = False
                     raise
         said = {side: self._known[place] for side, place in zip(("first", "second"), places, strict=True)}
@@ -154,7 +153,7 @@ class LogProbabilityWay:
         self._owed[place] = _together(self._owed.get(place, NO_CALL), used)
 
     def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
-        """The text with everything that calls about these places have cost and no reply has told yet."""
+        """Return the text with the cost of all calls about these places that is in no reply yet."""
         owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
         money = (prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed)
         whole = functools.reduce(_together, (used for _model, used in owed), NO_CALL)
@@ -169,16 +168,16 @@ class LogProbabilityWay:
             cost=sum(money, Decimal(0)),
         )
 
-    async def _score(self, place: Place, asked: Asked) -> dict[str, Any]:
-        """The reference under one writer; what its calls cost is owed."""
+    async def _score(self, place: Place, call: JudgeCall) -> dict[str, Any]:
+        """Return the reference's log-probability under one writer; the cost of the calls is owed."""
         pk = place[1]
         model = self._models[pk]
         if pk not in self._chats:
             assert self._chat_for is not None
             self._chats[pk] = self._chat_for(model)
-        prefix = perplexity.prefix_messages(asked.question)
+        prefix = perplexity.prefix_messages(call.question)
         own = self._chats[pk]
-        await self._take_turn(model, asked)
+        await self._wait_in_line(model, call)
         try:
             first = await self._call(
                 model, own.complete, Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
@@ -189,7 +188,7 @@ class LogProbabilityWay:
             scored = await self._call(
                 model,
                 own.prompt_log_probabilities,
-                Request(served_name(model), asked.request.messages, dict(perplexity.SCORING_PARAMETERS)),
+                Request(served_name(model), call.request.messages, dict(perplexity.SCORING_PARAMETERS)),
             )
             found = perplexity.reference_log_probability(scored.log_probabilities, first.input_tokens)
         except (Refused, NoEndpoint) as error:
@@ -205,7 +204,7 @@ class LogProbabilityWay:
         return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
     async def _call(self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request) -> C:
-        """One call, where its endpoint has room for it. Raises NotSent where the run is to send nothing more."""
+        """Make one call once its endpoint has a free slot. Raises NotSent if the run may send nothing more."""
         async with self._slots(endpoint_of(model)):
             if self._stopped():
                 raise NotSent(reply_messages.NOT_SENT())
@@ -215,16 +214,16 @@ class LogProbabilityWay:
             finally:
                 self._under_way -= 1
 
-    async def _take_turn(self, model: LanguageModel, asked: Asked) -> None:
-        """Waits until the writer's own endpoint, which the engine does not know, may be called twice."""
+    async def _wait_in_line(self, model: LanguageModel, call: JudgeCall) -> None:
+        """Wait until the writer's own endpoint, which the engine does not know, may be called twice."""
         endpoint = endpoint_of(model)
         pace = pace_of(endpoint)
         if pace.limited:
             # Four readings are reserved: two calls to each of two writers.
-            seconds = 2 * pace.seconds_of(Spend(1, asked.reserve.tokens // 4))
+            seconds = 2 * pace.seconds_of(Spend(1, call.reserve.tokens // 4))
             self._in_line += 1
             try:
-                wait = await EndpointTurns(endpoint, timezone.now).claim(seconds)
+                wait = await EndpointRateLimit(endpoint, timezone.now).claim(seconds)
                 self._opens_at = opens_at = time.monotonic() + wait
                 while (left := opens_at - time.monotonic()) > 0 and not self._stopped():
                     await asyncio.sleep(min(left, LOOK_SECONDS))
@@ -235,10 +234,10 @@ class LogProbabilityWay:
         for one in self._chats.values():
             await one.close()
 
-    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
+    def parse(self, call: JudgeCall, reply: Reply) -> Verdict | Unscored:
         said = json.loads(reply.text)
         sides = [_log_probability(said[side]) for side in ("first", "second")]
-        return perplexity.decide(held.question, sides[0], sides[1])
+        return perplexity.decide(call.question, sides[0], sides[1])
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]:
         return {}

@@ -9,9 +9,11 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Score, Study, Task
 from core.clock import Clock
-from generation.execution.shift import Shift
+from generation.execution.leases import lease_items, new_worker_name, release
+from generation.execution.states import fail_run, pause_run
+from generation.execution.worker import WorkerOptions
+from judging.judges.judge_calls import canonical, shown
 from judging.judges.questions import Questions
-from judging.judges.ways import canonical, shown
 from judging.methods import messages as reply_messages
 from judging.methods.pairs import composite, heuristics
 from judging.methods.pairs.composite import Agreement
@@ -19,8 +21,6 @@ from judging.methods.parsing import Unscored, Verdict
 from judging.methods.registry import unanswerable
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.aggregation import answer_of, jurors_of
-from judging.runs.leases import lease_items, new_worker_name, release
-from judging.runs.life_cycle import fail_run, pause_run
 from judging.runs.recording import Ledger
 
 BATCH = 500
@@ -28,7 +28,7 @@ EVERYTHING = "all"
 Verdicts = Mapping[int, Mapping[str, Verdict]]
 
 
-def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:
+def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
     """Decides every waiting item of the run, some hundred in a transaction."""
     worker = new_worker_name()
     questions = Questions(run.judge.method, run.study)
@@ -40,8 +40,8 @@ def settle_inline(run: JudgeRun, shift: Shift, clock: Clock) -> None:
         fail_run(run, str(error), clock=clock)
         return
     while pks := lease_items(run, worker, BATCH, clock):
-        shift.watch()
-        if shift.interrupted():
+        options.watch()
+        if options.interrupted():
             release(run, worker, pks)
             pause_run(run, reply_messages.INTERRUPTED_DECIDING(), clock=clock)
             return

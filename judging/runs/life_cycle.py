@@ -1,9 +1,10 @@
-"""The life cycle of a run: started, paused, resumed, cancelled, failed, finished; and its progress."""
+"""The life cycle of a judge run, its preparation by a worker, and its progress."""
 
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
@@ -11,59 +12,32 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from core.clock import Clock
-from generation.execution import recovery, states as run_states
-from generation.execution.leases import live_leases
+from generation.execution.leases import LEASE, ended_here, live_leases
 from generation.execution.progress import RunProgress, calls_now, most_frequent, sums_of
-from generation.execution.states import (
-    NotPossible,
-    all_settled,
-    begin,
-    cancel_run,
-    fail_run,
-    finish,
-    pause_run,
-    put_back,
-    raise_budget,
-)
+from generation.execution.states import NotPossible, RunKind, cancel_run, fail_run, pause_run, put_back, raise_budget
 from judging.methods.canaries import CanariesUnscored, CanaryFailed
-from judging.models import JudgeRun, PlannedItem, Reply
+from judging.models import JudgeRun, PlannedItem, Preparation, Reply
 from judging.runs.aggregation import check_canaries, derive, discredit, rehabilitate
-from judging.runs.leases import somebody_prepares
-from judging.runs.left_replies import store_replies
 from judging.runs.manifest import manifest_at_end, manifest_at_start
-from judging.runs.spending import PAID
+from judging.runs.recording import PAID_CALLS, store_replies
 
-__all__ = [
-    "NotPossible",
-    "Progress",
-    "cancel_run",
-    "fail_run",
-    "finish_if_done",
-    "keep_left",
-    "nobody_works",
-    "pause_run",
-    "progress_of",
-    "raise_budget",
-    "retry_unscored",
-    "start_run",
-]
+__all__ = ["NotPossible", "cancel_run", "fail_run", "pause_run", "raise_budget"]
 
 A_MINUTE = timedelta(seconds=60)
 
 
-def start_run(run: JudgeRun, *, clock: Clock, user: User | None = None) -> None:
-    """Start or resume a run; its verdicts so far are kept. Raises NotPossible if it is finished or cancelled.
-
-    The manifest of a run that is still being prepared is written once it has all its items.
-    """
-    # Before what a killed worker had set aside comes free.
-    keep_left(run)
-    begin(run, (lambda _run: {}) if run.preparing else manifest_at_start, clock=clock, user=user)
+def somebody_prepares(run: JudgeRun, clock: Clock) -> bool:
+    """Whether a worker prepares the run, as far as is known: one of this machine that has ended does not."""
+    held = Preparation.objects.filter(run=run, leased_until__gte=clock()).values_list("leased_by", flat=True)
+    return any(not list(ended_here([worker])) for worker in held)
 
 
-def keep_left(run: JudgeRun) -> None:
-    """As recovery.keep_left."""
-    recovery.keep_left(run, store_replies)
+def take_preparation(run: JudgeRun, worker: str, clock: Clock) -> bool:
+    """Lease the run's preparation, if there is one, to this worker; return whether it was free."""
+    rows = Preparation.objects.filter(run=run)
+    holders = rows.values_list("leased_by", flat=True)
+    free = Q(leased_until=None) | Q(leased_until__lt=clock()) | Q(leased_by__in=list(ended_here(holders)))
+    return bool(rows.filter(free).update(leased_until=clock() + LEASE, leased_by=worker))
 
 
 def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:
@@ -76,12 +50,14 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> 
     return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), reason="")
 
 
-def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
-    """Finish a running run without waiting items: combine its verdicts and complete its manifest.
+def _first_manifest(run: JudgeRun) -> dict[str, Any]:
+    """The manifest of a run that is still being prepared is written once it has all its items."""
+    return {} if run.preparing else manifest_at_start(run)
 
-    If its judge believed a canary text, the run fails instead.
-    """
-    if run.preparing or not all_settled(run):
+
+def _conclude(run: JudgeRun, clock: Clock) -> bool:
+    """Combine the verdicts of a run whose items are settled. If its judge believed a canary text, the run fails."""
+    if run.preparing:
         return False
     derive(run, clock=clock)
     try:
@@ -91,12 +67,14 @@ def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
         fail_run(run, str(error), clock=clock)
         return False
     rehabilitate(run)
-    return finish(run, manifest_at_end, clock=clock)
+    return True
 
 
-def nobody_works(run: JudgeRun, *, clock: Clock) -> bool:
-    """Whether no worker holds anything of a running run some time after its start."""
-    return run_states.nobody_works(run, clock=clock) and not somebody_prepares(run, clock)
+JUDGING = RunKind(
+    JudgeRun, "judging.work", store_replies, _first_manifest, manifest_at_end, _conclude, somebody_prepares
+)
+start_run, keep_logged = JUDGING.start, JUDGING.keep_logged
+finish_if_done, nobody_works = JUDGING.finish_if_done, JUDGING.nobody_works
 
 
 @dataclass(frozen=True)
@@ -129,7 +107,7 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
     sums = sums_of(
         replies,
         written="output_tokens",
-        calls=PAID,
+        calls=PAID_CALLS,
         reused=Count("pk", filter=Q(reused_from__isnull=False)),
         seconds=Avg("seconds", filter=Q(reused_from=None, error="")),
         last=Max("created_at"),

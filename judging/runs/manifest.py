@@ -10,7 +10,7 @@ from generation.endpoints.clients import served_name, takes_json_schema
 from generation.execution.code_version import code_version, library_versions
 from judging.models import Judge, JudgeRun
 from judging.runs.aggregation import jurors_of
-from judging.runs.spending import spent_of
+from judging.runs.recording import spent_of
 
 
 def planned_data_hash(run: JudgeRun) -> str:

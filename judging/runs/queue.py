@@ -1,357 +1,208 @@
-"""The work queue of one worker in a run: which questions to send next, and what to do with the replies.
+"""The work queue of a judge in a run: how a planned item becomes a question, and what is stored of the replies.
 
-Everything here uses the database and knows nothing of event loops. Each judge of a panel has a queue of its own.
+Each judge of a panel has a queue of its own.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
 
-from django.db import transaction
+from asgiref.sync import sync_to_async
+from django.db.models import Q
 
 from core.clock import Clock
-from generation.endpoints.clients import remember_uncounted, terms_stand
-from generation.endpoints.served_names import remember_served
-from generation.execution.budget import Purse
-from generation.execution.engine import Answered, Failed, Outcome, Retried, Traffic, Withheld
-from generation.execution.throttling import PutOff
-from generation.execution.worker import seems_down
-from generation.execution.write_ahead_log import Journal, JournalFailed, Kept
-from generation.llm.errors import TooLong
+from generation.endpoints.clients import NoEndpoint
+from generation.execution.engine import Retry, Traffic
+from generation.execution.leases import new_worker_name
+from generation.execution.work_queue import WorkQueue
+from generation.execution.worker import ChatMaker
+from generation.llm.errors import ChatError, TooLong
 from generation.llm.protocol.call_limits import CallFailed
-from generation.llm.protocol.prices import NOTHING, Ceiling, Spend
 from generation.llm.requests import Reply as ChatReply
+from generation.models import Instruction, LanguageModel, Response
+from judging.judges.judge_calls import JudgeCall, SlotsOf, canonical, shown
 from judging.judges.questions import Questions
-from judging.judges.transports import way_of
-from judging.judges.ways import Asked, Held, canonical, shown
+from judging.judges.transports import transport_of
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import FILTERED, Unscored, Verdict, Why
 from judging.methods.registry import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
-from judging.runs.asked_items import AskedItems, replies_of
-from judging.runs.leases import lease_items, release, renew
-from judging.runs.recording import Ledger, cost_of, failure_row, reply_row, reuse_row
-from judging.runs.spending import spent_of
+from judging.runs.aggregation import jurors_of
+from judging.runs.recording import Ledger, cost_of, failure_row, reply_row, reuse_row, spent_of
 
 ATTEMPTS = 3
 LONGEST_QUOTED_REPLY = 4_000
 NO_TEXT = Unscored(Why.NO_TEXT, reply_messages.NO_TEXT())
+COLUMNS = (
+    *("run", "shown_first", "repeat", "juror", "position", "canary", "attempts_before"),
+    *("task__kind", "task__part", "task__answer_rubric", "task__guide_rubric"),
+)
+SIDES = ("task__response_a", "task__response_b")
+TEXTS = ("instruction", "model", "external_id", "text")
 
 
-@dataclass
-class Worklist:
-    """`gave_up` holds the endpoint's words once going on makes no sense.
+class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
+    """The items of one judge, number `juror` of the run."""
 
-    `refused` is the most that one of the calls could cost which the engine withheld. `outdated`: the endpoint's terms
-    were changed, so that another worklist is to go on; so it does where that is so of one `beside` it, in this process.
-    """
-
+    error_column = "reason"
     run: JudgeRun
-    worker: str
-    clock: Clock
-    judge: Judge | None = None
-    juror: int = 0
-    gave_up: str = ""
-    answered: int = 0
-    held: dict[int, Held] = field(default_factory=dict)
-    failing: list[int] = field(default_factory=list)
-    refused: Spend = NOTHING
-    outdated: bool = False
-    beside: Sequence["Worklist"] = ()
 
-    def __post_init__(self) -> None:
-        self.asked_judge = self.judge or self.run.judge
-        self.way = way_of(self.asked_judge)
-        self.prices = self.way.prices
-        self.settings: dict[str, Any] = self.run.manifest.get("settings", {})
-        self.purse = Purse(self.run, self.worker, self.clock, spent_of)
-        self.put_off = PutOff(self.run, self.clock)
-        self.questions = Questions(self.asked_judge.method, self.run.study)
-        self.proven = self.run.items.filter(status=PlannedItem.Status.SCORED, juror=self.juror).exists()
-        self.items = AskedItems()
-        self.ledger = Ledger(self.asked_judge.rater, self.questions, self.clock)
-        self.journal = Journal(self.run.public_id, self.worker)
-
-    def next_questions(self, count: int) -> tuple[list[Asked], bool]:
-        """Return at most `count` calls to send, and whether there may be more; items that need no call are settled
-        here.
-        """
-        if self.purse.lowered:
-            if self.held:
-                return [], True
-            self.purse.relent()
-        pks = lease_items(self.run, self.worker, count, self.clock, self.juror)
-        if not pks:
-            return [], False
-        items = self.items.read(pks)
-        replies = replies_of(pks)
-        with transaction.atomic():
-            self.questions.learn(item.task for item in items)
-            done = self.ledger.answered_already(items)
-            open_ones = [item for item in items if item.pk not in done]
-            held = [one for item in open_ones if (one := self._take_up(item, replies.get(item.pk, [])))]
-            found = self._ask(held)
-            self.ledger.write()
-        self.purse.fill(self.in_hand)
-        return found, len(pks) == count
-
-    def take(self, outcomes: Sequence[Outcome[int, ChatReply]]) -> list[Asked]:
-        """Store the replies in one transaction; return the calls to send again because a reply was unusable."""
-        again: list[Held] = []
-        with transaction.atomic():
-            for outcome in outcomes:
-                held = self.held[outcome.key]
-                match outcome:
-                    case Answered(result=reply):
-                        again += self._read(held, reply)
-                    case Retried(error=error):
-                        self._note(held, error)
-                    case Failed(error=error, fatal=fatal):
-                        again += self._failed(held, error, fatal)
-                    case Withheld():
-                        if held.asked is not None:
-                            self.refused = self.refused.at_least(held.asked.reserve)
-                        self._drop([outcome.key])
-            self.purse.pay(_cost_of(self.ledger.replies))
-            found = self._ask(again)
-            self.ledger.write()
-        self.purse.fill(self.in_hand)
-        return found
-
-    def keep(self, key: int, reply: ChatReply) -> None:
-        """Save the reply in the write-ahead log, in case this process is killed before `take` has stored it."""
-        asked = self.held[key].asked
-        assert asked is not None
-        try:
-            self.journal.keep(Kept.of(key, reply, cost_of(reply, self.prices), asked.request_hash))
-        except JournalFailed as error:
-            self._give_up(str(error))
-
-    def stored(self, keys: Collection[int]) -> None:
-        self.journal.stored(keys)
-
-    def cost_of(self, reply: ChatReply) -> Spend:
-        tokens = reply.input_tokens + reply.output_tokens
-        return Spend(reply.calls, tokens, cost_of(reply, self.prices))
+    def __init__(self, run: JudgeRun, worker: str, clock: Clock, judge: Judge | None = None, juror: int = 0) -> None:
+        self.judge, self.juror = judge or run.judge, juror
+        self.transport = transport_of(self.judge)
+        endpoint = self.transport.endpoint
+        retry = Retry(try_seconds=endpoint.timeout_seconds) if endpoint else Retry()
+        super().__init__(run, worker, clock, endpoint=endpoint, count_spending=spent_of, retry=retry)
+        self.questions = Questions(self.judge.method, run.study)
+        self.proven = run.items.filter(status=PlannedItem.Status.SCORED, juror=juror).exists()
+        self.ledger = Ledger(self.judge.rater, self.questions, clock)
+        self._reader = ItemReader()
+        self._stored_replies: dict[int, list[Reply]] = {}
 
     @property
-    def in_hand(self) -> Spend:
-        """Return the maximum cost of all calls in flight."""
-        return sum((held.asked.reserve for held in self.held.values() if held.asked), NOTHING)
+    def own_items(self) -> Q:
+        return Q(juror=self.juror)
 
-    def begin_again(self) -> bool:
-        """Whether the budget has room for the most expensive of the withheld calls; if so, reserve it."""
-        if not self.purse.reopen(self.refused):
-            return False
-        self.refused = NOTHING
-        return True
+    def read_items(self, pks: Sequence[int]) -> list[PlannedItem]:
+        self._stored_replies = replies_of(pks)
+        return self._reader.read(pks)
 
-    def settle_failures(self) -> None:
-        """Nothing is left to ask: failed items are unscored if others were answered, else the endpoint is down."""
-        with transaction.atomic():
-            last = self.held[self.failing[-1]] if self.failing else None
-            if last is not None and not (last.refused or self.answered or self.gave_up):
-                self._give_up(last.last_error)
-            self._close_failing()
-            self.ledger.write()
+    def select(self, items: list[PlannedItem]) -> list[PlannedItem]:
+        """Close the items whose question the judge has answered already."""
+        self.questions.learn(item.task for item in items)
+        answered = self.ledger.answered_already(items)
+        return [item for item in items if item.pk not in answered]
 
-    def renew(self) -> None:
-        renew(self.run, self.worker, list(self.held), self.clock)
-        self.purse.renew()
-
-    def leave(self) -> None:
-        """Release all items and reservations still held; unsaved replies stay in the write-ahead log."""
-        try:
-            self._drop(list(self.held))
-            self.purse.close()
-            self.put_off.leave()
-        finally:
-            self.journal.close()
-
-    def others_are_busy(self) -> bool:
-        """Whether items wait that another worker holds, or has held until now."""
-        waiting = self.run.items.filter(status=PlannedItem.Status.WAITING, juror=self.juror)
-        return waiting.exclude(leased_by=self.worker).exists()
-
-    def still_running(self) -> bool:
-        found = JudgeRun.objects.filter(pk=self.run.pk, status=JudgeRun.Status.RUNNING)
-        budget = found.values_list("budget_calls", "budget_tokens", "budget_money").first()
-        if budget is None:
-            return False
-        self.purse.look(Ceiling(*budget))
-        self.put_off.tell()
-        if self.way.endpoint is not None and not terms_stand(self.way.endpoint):
-            self.outdated = True
-        return not any(one.outdated for one in (self, *self.beside))
-
-    def tell(self, traffic: Traffic) -> None:
-        self.purse.tell(traffic)
-
-    def _take_up(self, item: PlannedItem, replies: Sequence[Reply]) -> Held | None:
-        """Return the item with its conversation; None if it was closed without a call."""
+    def take_up(self, item: PlannedItem) -> JudgeCall | None:
         question = shown(item, self.questions.about(item.task))
-        lack = unanswerable(self.asked_judge.method, question)
+        lack = unanswerable(self.judge.method, question)
         if lack is None and not item.canary and not all(text.strip() for text in question.responses):
             lack = NO_TEXT
-        begun = lack or self.way.begin(item, question)
-        if isinstance(begun, Unscored):
-            self.ledger.close(item, begun)
+        call = lack or self.transport.begin(item, question)
+        if isinstance(call, Unscored):
+            self.ledger.close(item, call)
             return None
-        for reply in replies:
-            begun.attempts = reply.attempt + 1
+        for reply in self._stored_replies.get(item.pk, []):
+            call.attempts = reply.attempt + 1
             usable = not reply.error and reply.attempt >= item.attempts_before
-            if usable and self._settled(begun, _as_chat(reply)):
+            if usable and self._settled(call, _as_chat(reply)):
                 return None
-        self.held[item.pk] = begun
-        return begun
+        return call
 
-    def _ask(self, waiting: Sequence[Held]) -> list[Asked]:
-        """Return the next calls for these items, except those settled by stored replies."""
-        found: list[Asked] = []
-        while waiting:
-            for held in waiting:
-                held.asked = self.way.ask(held)
-            known = self._known_replies(waiting)
+    def to_send(self, calls: list[JudgeCall]) -> list[JudgeCall]:
+        """Return the prepared calls, except those of items that stored replies to the same questions settle."""
+        to_send: list[JudgeCall] = []
+        while calls:
+            for call in calls:
+                self.prepare(call)
+            known = self._known_replies(calls)
             again = []
-            for held in waiting:
-                assert held.asked is not None
-                reply = known.get(held.asked.request_hash)
+            for call in calls:
+                reply = known.get(call.request_hash)
                 if reply is None:
-                    found.append(held.asked)
-                elif not self._reused(held, reply):
-                    again.append(held)
-            waiting = again
-        return found
+                    to_send.append(call)
+                elif not self._reused(call, reply):
+                    again.append(call)
+            calls = again
+        return to_send
 
-    def _reused(self, held: Held, known: Reply) -> bool:
+    def prepare(self, call: JudgeCall) -> None:
+        self.transport.prepare(call)
+
+    def open(self, chat_for: ChatMaker) -> None:
+        """Called inside the event loop. Raises ChatError, NoEndpoint."""
+        self.transport.open(chat_for)
+
+    def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
+        self.transport.share(slots, stopped)
+
+    def send(self, call: JudgeCall) -> Awaitable[ChatReply]:
+        return self.transport.send(call)
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    def report(self, traffic: Traffic) -> None:
+        super().report(self.transport.traffic(traffic))
+
+    def price(self, reply: ChatReply) -> Decimal:
+        return cost_of(reply, self.transport.prices)
+
+    def record_reply(self, call: JudgeCall, reply: ChatReply) -> bool:
+        self.ledger.replies.append(
+            reply_row(call.item, reply, request_hash=call.request_hash, attempt=call.attempts, cost=self.price(reply))
+        )
+        call.attempts += 1
+        return self._settled(call, reply)
+
+    def record_attempt(self, call: JudgeCall, error: CallFailed, money: Decimal) -> None:
+        self.ledger.replies.append(
+            failure_row(call.item, error, request_hash=call.request_hash, attempt=call.attempts, cost=money)
+        )
+        call.attempts += 1
+
+    def record_failure(self, call: JudgeCall, *, too_long: bool = False) -> None:
+        self.ledger.close(call.item, Unscored(Why.TOO_LONG if too_long else Why.ENDPOINT, call.last_error))
+
+    def shorten(self, call: JudgeCall, error: TooLong) -> bool:
+        return self.transport.shorten(call, str(error))
+
+    def write(self) -> None:
+        self.ledger.write()
+
+    def _reused(self, call: JudgeCall, known: Reply) -> bool:
         """Whether a stored reply to the same question closes the item."""
-        self.ledger.replies.append(reuse_row(held.item, known, attempt=held.attempts))
-        held.attempts += 1
-        if not self._settled(held, _as_chat(known)):
+        self.ledger.replies.append(reuse_row(call.item, known, attempt=call.attempts))
+        call.attempts += 1
+        if not self._settled(call, _as_chat(known)):
             return False
-        self.held.pop(held.item.pk, None)
+        del self.in_flight[call.key]
         return True
 
-    def _known_replies(self, waiting: Sequence[Held]) -> dict[str, Reply]:
+    def _known_replies(self, calls: Sequence[JudgeCall]) -> dict[str, Reply]:
         """Return, by hash, stored replies to the same questions that led to a verdict."""
         if not self.settings.get("reuse", True):
             return {}
-        wanted = {held.asked.request_hash for held in waiting if held.asked is not None}
         replies = Reply.objects.filter(
-            request_hash__in=wanted,
+            request_hash__in={call.request_hash for call in calls},
             error="",
             item__status=PlannedItem.Status.SCORED,
-            item__run__judge__workspace_id=self.asked_judge.workspace_id,
-        ).exclude(item__in=[held.item.pk for held in waiting])
+            item__run__judge__workspace_id=self.judge.workspace_id,
+        ).exclude(item__in=[call.key for call in calls])
         return {reply.request_hash: reply for reply in replies.order_by("-pk")}
 
-    def _read(self, held: Held, reply: ChatReply) -> list[Held]:
-        assert held.asked is not None
-        row = reply_row(
-            held.item,
-            reply,
-            request_hash=held.asked.request_hash,
-            attempt=held.attempts,
-            cost=cost_of(reply, self.prices),
-        )
-        self.ledger.replies.append(row)
-        remember_served(self.run, reply.served)
-        if reply.estimated and self.way.endpoint is not None:
-            remember_uncounted(self.way.endpoint, self.run)
-        held.attempts += 1
-        self.answered += 1
-        self.put_off.answered()
-        self._close_failing()
-        if self._settled(held, reply):
-            self.held.pop(held.item.pk, None)
-            return []
-        return [held]
+    def _settled(self, call: JudgeCall, reply: ChatReply) -> bool:
+        """Whether the reply closes the item, by a verdict or as its last attempt.
 
-    def _settled(self, held: Held, reply: ChatReply) -> bool:
-        """Whether the reply closes the item, by a verdict or as its last attempt; otherwise the model is told what is
-        wrong.
+        Otherwise the conversation goes on with what is wrong.
         """
-        held.replies += 1
-        match self.way.parse(held, reply):
+        call.replies += 1
+        match self.transport.parse(call, reply):
             case Verdict() as verdict:
-                self.ledger.close(held.item, canonical(held.item, verdict))
+                self.ledger.close(call.item, canonical(call.item, verdict))
                 return True
             case Unscored() as unscored:
                 most = self.settings.get("attempts", ATTEMPTS)
-                if not self.way.corrects or held.replies >= most or reply.finish_reason == FILTERED:
-                    self.ledger.close(held.item, unscored)
+                if not self.transport.corrects or call.replies >= most or reply.finish_reason == FILTERED:
+                    self.ledger.close(call.item, unscored)
                     return True
-                first = held.messages[: _first_turn(held.messages)]
-                said = {"role": "assistant", "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)"}
-                held.messages = [*first, said, dict(self.way.correction(unscored))]
+                first = call.messages[: _first_turn(call.messages)]
+                quoted = {"role": "assistant", "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)"}
+                call.messages = [*first, quoted, dict(self.transport.correction(unscored))]
         return False
 
-    def _note(self, held: Held, error: CallFailed) -> None:
-        assert held.asked is not None
-        held.last_error = str(error)
-        if error.patient:
-            self.put_off.delayed(held.last_error)
-            if error.came is None:
-                return
-        row = failure_row(
-            held.item, error, request_hash=held.asked.request_hash, attempt=held.attempts, prices=self.prices
-        )
-        self.ledger.replies.append(row)
-        held.attempts += 1
 
-    def _failed(self, held: Held, error: CallFailed, fatal: bool) -> list[Held]:
-        """Return the question to ask again at once."""
-        self._note(held, error)
-        held.refused = error.doubtful
-        if fatal:
-            self._give_up(str(error))
-            self._drop([held.item.pk])
-        elif isinstance(error, TooLong) and self.way.shorten(held, str(error)):
-            return [held]
-        elif isinstance(error, TooLong):
-            self.ledger.close(held.item, Unscored(Why.TOO_LONG, str(error)))
-            self.held.pop(held.item.pk)
-        else:
-            self.failing.append(held.item.pk)
-            if seems_down(len(self.failing), held.refused):
-                self._give_up(str(error))
-                self._close_failing()
-        return []
-
-    def _give_up(self, words: str) -> None:
-        self.gave_up = self.gave_up or words
-
-    def _close_failing(self) -> None:
-        """Handle a failed call: release the item if the run stops, else, or if the call was refused, mark it unscored."""
-        for pk in self.failing:
-            held = self.held.get(pk)
-            if held is None:
-                continue
-            if self.gave_up and not held.refused:
-                self._drop([pk])
-            else:
-                self.ledger.close(held.item, Unscored(Why.ENDPOINT, held.last_error))
-                del self.held[pk]
-        self.failing.clear()
-
-    def _drop(self, pks: Iterable[int]) -> None:
-        """Release items, each with the result of its last attempt."""
-        by_error: dict[str, list[int]] = {}
-        for pk in pks:
-            by_error.setdefault(self.held.pop(pk).last_error, []).append(pk)
-        for words, found in by_error.items():
-            noted = {"reason": words[:300]} if words else {}
-            release(self.run, self.worker, found, **noted)
-
-
-def _cost_of(replies: Sequence[Reply]) -> Spend:
-    paid = [reply for reply in replies if reply.reused_from_id is None]
-    return Spend(
-        sum(reply.calls for reply in paid),
-        sum(reply.input_tokens + reply.output_tokens for reply in paid),
-        sum((Decimal(reply.cost) for reply in paid), Decimal(0)),
-    )
+async def open_queues(run: JudgeRun, clock: Clock, chat_for: ChatMaker) -> tuple[list[JudgeQueue], list[str]]:
+    """Return a queue for each judge of the run; none, with the reason, if one of the judges cannot be asked."""
+    queues: list[JudgeQueue] = []
+    try:
+        for number, judge in enumerate(await sync_to_async(jurors_of)(run)):
+            queues.append(await sync_to_async(JudgeQueue)(run, new_worker_name(), clock, judge, number))
+            queues[-1].open(chat_for)
+    except (ChatError, NoEndpoint) as error:
+        for queue in queues:
+            await queue.close()
+        return [], [str(error)]
+    return queues, []
 
 
 def _as_chat(reply: Reply) -> ChatReply:
@@ -361,3 +212,49 @@ def _as_chat(reply: Reply) -> ChatReply:
 def _first_turn(messages: Sequence[dict[str, str]]) -> int:
     """Return the number of messages before the judge's first answer."""
     return next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))
+
+
+class ItemReader:
+    """Reads items with the texts that their questions need, batch by batch, in as few columns and rows as possible.
+
+    Models are kept, and instructions from one batch to the next, because many items share one.
+    """
+
+    def __init__(self) -> None:
+        self._instructions: dict[int, Instruction] = {}
+        self._models: dict[int, LanguageModel] = {}
+
+    def read(self, pks: Sequence[int]) -> list[PlannedItem]:
+        """Return the items by position."""
+        columns = [*COLUMNS, *(f"{side}__{name}" for side in SIDES for name in TEXTS)]
+        found = PlannedItem.objects.filter(pk__in=pks).select_related(*SIDES).only(*columns)
+        items = sorted(found, key=lambda item: item.position)
+        responses = [side for item in items for side in _sides(item)]
+        self._learn(responses)
+        for response in responses:
+            response.instruction = self._instructions[response.instruction_id]
+            if response.model_id is not None:
+                response.model = self._models[response.model_id]
+        return items
+
+    def _learn(self, responses: Sequence[Response]) -> None:
+        wanted = {response.instruction_id for response in responses}
+        kept = {pk: instruction for pk, instruction in self._instructions.items() if pk in wanted}
+        self._instructions = kept | Instruction.objects.in_bulk(wanted - set(kept))
+        new = {response.model_id for response in responses if response.model_id} - set(self._models)
+        if new:
+            self._models |= LanguageModel.objects.select_related("endpoint").in_bulk(new)
+
+
+def _sides(item: PlannedItem) -> Iterable[Response]:
+    yield item.task.response_a
+    if item.task.response_b is not None:
+        yield item.task.response_b
+
+
+def replies_of(pks: Sequence[int]) -> dict[int, list[Reply]]:
+    """Return the stored replies of earlier attempts by item, the first one first."""
+    found: dict[int, list[Reply]] = {}
+    for reply in Reply.objects.filter(item__in=pks).order_by("attempt"):
+        found.setdefault(reply.item_id, []).append(reply)
+    return found

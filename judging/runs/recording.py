@@ -1,11 +1,11 @@
-"""Store replies and verdicts: every reply in full, every verdict exactly once, many of them together."""
+"""Store replies and verdicts: every reply in full, every verdict once, many at a time; and count what they cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Criterion, Rater, Score
@@ -13,12 +13,14 @@ from core.clock import Clock
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
 from core.text import storable
+from generation.execution.progress import sums_of
+from generation.execution.write_ahead_log import LoggedReply
 from generation.llm.protocol.call_limits import CallFailed
-from generation.llm.protocol.prices import Prices
+from generation.llm.protocol.prices import Prices, Spend
 from generation.llm.requests import Reply as ChatReply
 from judging.judges.questions import Questions
 from judging.methods.parsing import Answer, Unscored, Verdict
-from judging.models import PlannedItem, Reply
+from judging.models import JudgeRun, PlannedItem, Reply
 
 LONGEST_ERROR = 2000
 ANSWERED = (Assignment.Status.SUBMITTED, Assignment.Status.CHECKED, Assignment.Status.DERIVED)
@@ -39,13 +41,14 @@ REPLY_COLUMNS = (
     "cost",
     "seconds",
 )
+PAID_CALLS = Sum("calls", filter=Q(reused_from=None), default=0)
 NEW_REPLIES = Inserting(Reply, *(name.removesuffix("_id") for name in REPLY_COLUMNS))
 
 
 def cost_of(reply: ChatReply, prices: Prices) -> Decimal:
     """Return the cost that the reply states if its calls went to several endpoints, else the cost of its tokens."""
-    told: Decimal | None = getattr(reply, "cost", None)
-    return prices.cost(reply.input_tokens, reply.output_tokens) if told is None else told
+    stated: Decimal | None = getattr(reply, "cost", None)
+    return prices.cost(reply.input_tokens, reply.output_tokens) if stated is None else stated
 
 
 def reply_row(item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt: int, cost: Decimal) -> Reply:
@@ -64,15 +67,14 @@ def reply_row(item: PlannedItem, reply: ChatReply, *, request_hash: str, attempt
     )
 
 
-def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, prices: Prices) -> Reply:
-    """Build the unsaved row of an attempt without a text; the endpoint's words and the cost are kept."""
-    words = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
+def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, attempt: int, cost: Decimal) -> Reply:
+    """Build the unsaved row of an attempt without a whole reply; the endpoint's error and the cost are kept."""
     if error.came is None:
-        return Reply(item=item, attempt=attempt, request_hash=request_hash, error=words)
-    cost = cost_of(error.came, prices)
-    paid = reply_row(item, error.came, request_hash=request_hash, attempt=attempt, cost=cost)
-    paid.error = words
-    return paid
+        row = Reply(item=item, attempt=attempt, request_hash=request_hash)
+    else:
+        row = reply_row(item, error.came, request_hash=request_hash, attempt=attempt, cost=cost)
+    row.error = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
+    return row
 
 
 def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:
@@ -290,3 +292,32 @@ def store_reply(reply: Reply) -> None:
     while reply.attempt in taken:
         reply.attempt += 1
     reply.save(force_insert=True)
+
+
+def store_replies(run: JudgeRun, replies: Sequence[LoggedReply]) -> int:
+    """Store replies from a write-ahead log, whatever else came for their items meanwhile; return how many were new."""
+    with transaction.atomic():
+        items = run.items.in_bulk([logged.item for logged in replies])
+        stored = {
+            (row.item_id, row.request_hash, row.text, row.seconds)
+            for row in Reply.objects.filter(item__in=items, error="")
+        }
+        new = [
+            logged
+            for logged in replies
+            if logged.item in items
+            and (logged.item, logged.request_hash, storable(logged.text), logged.seconds) not in stored
+        ]
+        for logged in new:
+            item, cost = items[logged.item], Decimal(logged.cost)
+            row = reply_row(
+                item, logged.reply, request_hash=logged.request_hash, attempt=item.attempts_before, cost=cost
+            )
+            store_reply(row)
+    return len(new)
+
+
+def spent_of(run: JudgeRun) -> Spend:
+    """Every attempt that was sent counts as a call, including failed ones; reused replies cost nothing."""
+    sums = sums_of(Reply.objects.filter(item__run=run), written="output_tokens", calls=PAID_CALLS)
+    return Spend(sums["calls"], sums["read"] + sums["written"], Decimal(sums["money"]))

@@ -52,14 +52,15 @@ from openai import AsyncOpenAI
 
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
+from generation.execution.worker import WorkerOptions
 from generation.llm.requests import body_of
 from generation.models import Benchmark, Category, Endpoint, Instruction, LanguageModel, Response
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, Reply
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import plan_run
-from judging.runs.queue import Worklist
-from judging.runs.worker import Shift, work_on
+from judging.runs.queue import JudgeQueue
+from judging.runs.worker import work_on
 
 ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]
@@ -140,8 +141,8 @@ def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     clear(study)
     run = plan_run(judge=create_judge(model=model), study=study)
     start_run(run, clock=timezone.now)
-    worklist = Worklist(run, "bench", timezone.now)
-    asked, _more = worklist.next_questions(run.items.count())
+    queue = JudgeQueue(run, "bench", timezone.now)
+    asked, _more = queue.next_calls(run.items.count())
     bodies = [body_of(one.request) for one in asked]
     JudgeRun.objects.filter(pk=run.pk).delete()
     return bodies
@@ -164,7 +165,7 @@ def ours(study: Study, model: LanguageModel, at_once: int) -> float:
     """Replies a second, stored and committed."""
     run = fresh_run(study, model)
     begun = time.perf_counter()
-    run = work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf")))
+    run = work_on(run, options=WorkerOptions(concurrency=at_once, seconds=float("inf")))
     return stored_of(run) / (time.perf_counter() - begun)
 
 
@@ -200,7 +201,7 @@ def work_when_told(pk: int, at_once: int) -> None:
     run = JudgeRun.objects.get(pk=pk)
     print("ready", flush=True)
     sys.stdin.readline()
-    work_on(run, shift=Shift(concurrency=at_once, seconds=float("inf"), wait=True))
+    work_on(run, options=WorkerOptions(concurrency=at_once, seconds=float("inf"), wait=True))
 
 
 async def _loop(bodies: list[dict[str, object]], at_once: int, send: Callable[..., Awaitable[object]]) -> float:
@@ -295,8 +296,8 @@ def plan_and_resume(slug: str) -> dict[str, float]:
     run.refresh_from_db()
     begun = time.perf_counter()
     start_run(run, clock=timezone.now)
-    worklist = Worklist(JudgeRun.objects.get(pk=run.pk), "bench", timezone.now)
-    asked, _more = worklist.next_questions(16)
+    queue = JudgeQueue(JudgeRun.objects.get(pk=run.pk), "bench", timezone.now)
+    asked, _more = queue.next_calls(16)
     assert len(asked) == 16
     resumed = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

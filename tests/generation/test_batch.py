@@ -17,8 +17,8 @@ from generation.llm.protocol.prices import UNLIMITED, Ceiling, Spend
 from generation.models import Endpoint, GenerationRun, Instruction, LanguageModel, Response, SurplusReply
 from generation.responses.batch import SUBMITTING, advance, in_batches
 from generation.responses.plan import Wanted, plan_generation
+from generation.responses.recording import spent_of
 from generation.responses.runs import start_run
-from generation.responses.spending import spent_of
 from generation.tasks import work
 from tests.factories import make_workspace
 from tests.generation.hostile_server import completion

@@ -11,15 +11,14 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from generation.execution.budget import Purse
+from generation.execution.budget import WorkerBudget, end_reservation, has_reservations, record_spending, reserve
 from generation.execution.engine import Retry
 from generation.execution.leases import LEASE, new_worker_name, release_dead
-from generation.execution.reservations import give_back, record_spent, set_aside, shares_held
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import NOTHING, UNLIMITED, Ceiling, Spend
 from generation.models import GenerationRun, Response
+from generation.responses.recording import spent_of
 from generation.responses.runs import progress_of, raise_budget
-from generation.responses.spending import spent_of
 from generation.responses.worker import work_on
 from tests.generation.hostile_server import HostileServer, says_or_streams, streams
 from tests.generation.test_generate_killed import ROOT, SET_UP, generate
@@ -29,7 +28,7 @@ from tests.judging.test_services import database  # noqa: F401 - a fixture
 
 NOW = timezone.now()
 RETRY = Retry(tries=3, first_wait=0.01, longest_wait=0.05, try_seconds=60.0)
-PATIENT = Shift(retry=RETRY)
+PATIENT = WorkerOptions(retry=RETRY)
 LOOK = """
 import django; django.setup()
 from django.db.models import F, Sum
@@ -54,9 +53,9 @@ from django.utils import timezone
 from generation.models import Endpoint, LanguageModel
 from generation.responses.runs import start_run
 from generation.responses.plan import Wanted, plan_generation
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import Ceiling
-from generation.responses.spending import spent_of
+from generation.responses.recording import spent_of
 from generation.responses.worker import work_on
 models = []
 for name, url in (("a", "{one}"), ("b", "{two}")):
@@ -67,7 +66,7 @@ run = plan_generation(benchmark, wanted, budget=Ceiling(tokens=12_100))
 start_run(run, clock=timezone.now)
 states = []
 def work():
-    states.append(work_on(run, shift=Shift(wait=True, concurrency=4)).status)
+    states.append(work_on(run, options=WorkerOptions(wait=True, concurrency=4)).status)
     connections.close_all()
 workers = [threading.Thread(target=work) for _ in range(4)]
 for worker in workers:
@@ -86,7 +85,7 @@ def at(seconds=0):
 
 def grant(*arguments, **options):
     """What was added to the share, None where the budget has no limit."""
-    ceiling, added = set_aside(*arguments, **options)
+    ceiling, added = reserve(*arguments, **options)
     return ceiling.limiting(added)
 
 
@@ -138,14 +137,14 @@ def test_what_was_spent_leaves_the_share_and_a_dearer_answer_leaves_nothing():
     run = planned(Ceiling(calls=5, tokens=1_000, money=Decimal("1")))
     grant(run, "a", Spend(3, 500, Decimal("0.5")), at(), spent_of)
     stored(run, 1, tokens=600, money="0.2")
-    record_spent(run, "a", Spend(1, 600, Decimal("0.2")))
+    record_spending(run, "a", Spend(1, 600, Decimal("0.2")))
     share = run.shares.get(worker="a")
     assert (share.calls, share.tokens, share.money) == (2, 0, Decimal("0.3"))
     # 1,000 allowed, 600 stored, none held: 400 are free.
     assert grant(run, "b", Spend(9, 900, Decimal(9)), at(), spent_of) == Ceiling(2, 400, Decimal("0.5"))
-    give_back(run, "a")
-    give_back(run, "b")
-    assert not shares_held(run, at())
+    end_reservation(run, "a")
+    end_reservation(run, "b")
+    assert not has_reservations(run, at())
 
 
 @pytest.mark.django_db
@@ -153,9 +152,9 @@ def test_the_share_of_a_worker_that_died_comes_free_with_its_lease_or_at_once_on
     run = planned(Ceiling(calls=5))
     grant(run, "elsewhere:1:x", Spend(5), at(), spent_of)
     assert grant(run, "b", Spend(5), at(), spent_of).calls == 0
-    give_back(run, "b")
+    end_reservation(run, "b")
     assert grant(run, "b", Spend(5), at(LEASE.total_seconds() + 1), spent_of).calls == 5
-    give_back(run, "b")
+    end_reservation(run, "b")
     ended = subprocess.Popen(["true"])
     ended.wait()
     place, mine, draw = new_worker_name().split(":")
@@ -171,29 +170,29 @@ def test_the_share_of_a_worker_that_died_comes_free_with_its_lease_or_at_once_on
 @pytest.mark.django_db
 def test_a_purse_holds_what_is_in_hand_and_lets_go_of_what_it_spared():
     run = planned(Ceiling(tokens=1_000))
-    purse = Purse(run, "a", at(), spent_of)
+    purse = WorkerBudget(run, "a", at(), spent_of)
     assert purse.allowed == Ceiling(tokens=0)
-    purse.fill(Spend(2, 800))
+    purse.reserve(Spend(2, 800))
     assert (purse.allowed, run.shares.get().tokens) == (Ceiling(tokens=800), 800)
     # One of the two calls cost 100 of its 400: 400 stay for the other, 300 are there for others.
-    purse.spare(Spend(1, 400), Spend(1, 100))
+    purse.release_surplus(Spend(1, 400), Spend(1, 100))
     assert purse.allowed == Ceiling(tokens=500)
     stored(run, 1, tokens=100)
-    purse.pay(Spend(1, 100))
+    purse.spend(Spend(1, 100))
     assert run.shares.get().tokens == 400
     assert grant(run, "b", Spend(1, 900), at(), spent_of).tokens == 500
-    purse.fill(Spend(2, 800))
+    purse.reserve(Spend(2, 800))
     assert purse.allowed == Ceiling(tokens=500)
 
 
 @pytest.mark.django_db
 def test_a_lower_budget_stops_a_purse_only_where_it_is_below_what_is_set_aside():
     run = planned(Ceiling(calls=9))
-    purse = Purse(run, "a", at(), spent_of)
-    purse.fill(Spend(4))
+    purse = WorkerBudget(run, "a", at(), spent_of)
+    purse.reserve(Spend(4))
     for ceiling, stops in ((Ceiling(calls=5), False), (Ceiling(calls=9), False), (Ceiling(calls=3), True)):
         raise_budget(run, ceiling)
-        purse.look(ceiling)
+        purse.update_limit(ceiling)
         assert purse.lowered is stops
     assert purse.allowed.crossed_by(Spend(1))
     assert not purse.reopen(Spend(4))
@@ -204,40 +203,40 @@ def test_a_lower_budget_stops_a_purse_only_where_it_is_below_what_is_set_aside()
 @pytest.mark.django_db
 def test_a_limit_set_where_there_was_none_stops_what_was_set_aside_ahead_and_holds_from_then_on():
     run = planned()
-    purse = Purse(run, "a", at(), spent_of)
-    purse.fill(Spend(2, 100))
+    purse = WorkerBudget(run, "a", at(), spent_of)
+    purse.reserve(Spend(2, 100))
     assert purse.allowed == UNLIMITED
     raise_budget(run, Ceiling(calls=3))
     # As a worker does once a second. It holds more than the three by now, so it sends nothing more, ...
-    purse.look(Ceiling(calls=3))
+    purse.update_limit(Ceiling(calls=3))
     assert purse.lowered
     assert purse.allowed == Ceiling(calls=0)
     # ... and what it had in hand having come back, it begins again under the limit.
-    purse.relent()
-    purse.fill(Spend(4, 200))
+    purse.start_over()
+    purse.reserve(Spend(4, 200))
     assert purse.allowed == Ceiling(calls=3)
 
 
 @pytest.mark.django_db
 def test_while_there_is_plenty_more_is_set_aside_at_once_than_is_asked_for():
     run = planned(Ceiling(calls=100, tokens=10_000))
-    purse = Purse(run, "a", at(), spent_of)
+    purse = WorkerBudget(run, "a", at(), spent_of)
     # 40 times 2 calls and 40 times 100 tokens are there: 20 times as much is set aside.
-    purse.fill(Spend(2, 100))
+    purse.reserve(Spend(2, 100))
     assert purse.allowed == Ceiling(calls=40, tokens=2_000)
     # With one call in hand what was set aside ahead, 38 calls, is kept, and nothing is asked for again.
-    purse.spare(Spend(1, 50), NOTHING)
-    purse.fill(Spend(30, 1_500))
+    purse.release_surplus(Spend(1, 50), NOTHING)
+    purse.reserve(Spend(30, 1_500))
     assert run.shares.get().calls == 39
     # 61 calls are left, 2 x 2 times 13 are there, 2 x 5 times are not: twice what lacks, of which 13 are kept ahead.
-    purse.fill(Spend(52, 1_500))
+    purse.reserve(Spend(52, 1_500))
     assert purse.allowed == Ceiling(calls=65, tokens=1_950)
-    purse.spare(Spend(5, 250), NOTHING)
+    purse.release_surplus(Spend(5, 250), NOTHING)
     assert purse.allowed == Ceiling(calls=18, tokens=250)
     # 82 calls are left, 2 x 2 times 22 are not: only what lacks is set aside, and then nothing is kept ahead.
-    purse.fill(Spend(40, 250))
+    purse.reserve(Spend(40, 250))
     assert purse.allowed == Ceiling(calls=40, tokens=250)
-    purse.spare(Spend(5, 250), NOTHING)
+    purse.release_surplus(Spend(5, 250), NOTHING)
     assert purse.allowed == Ceiling(calls=5, tokens=250)
 
 
@@ -245,9 +244,9 @@ def test_while_there_is_plenty_more_is_set_aside_at_once_than_is_asked_for():
 def test_the_longer_counting_takes_the_more_is_set_aside_at_once(monkeypatch):
     """As of a run with millions of replies, all of which are counted while other workers wait."""
     seconds = iter((0.0, 0.5))
-    monkeypatch.setattr("generation.execution.reservations.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr("generation.execution.budget.time", SimpleNamespace(monotonic=lambda: next(seconds)))
     run = planned(Ceiling(calls=100_000))
-    _ceiling, added = set_aside(run, "a", Spend(10), at(), spent_of, ahead=20)
+    _ceiling, added = reserve(run, "a", Spend(10), at(), spent_of, ahead=20)
     # Ten times as long as counts as cheap: 200 times as much.
     assert added == Spend(2_000)
 
@@ -255,8 +254,8 @@ def test_the_longer_counting_takes_the_more_is_set_aside_at_once(monkeypatch):
 @pytest.mark.django_db
 def test_nothing_is_sent_on_a_share_that_ran_out():
     run = planned(Ceiling(calls=9))
-    purse = Purse(run, "a", at(), spent_of)
-    purse.fill(Spend(4))
+    purse = WorkerBudget(run, "a", at(), spent_of)
+    purse.reserve(Spend(4))
     grant(run, "b", Spend(1), at(LEASE.total_seconds() + 1), spent_of)
     purse.renew()
     assert purse.lowered and purse.allowed.crossed_by(Spend(1))
@@ -277,7 +276,7 @@ def test_two_endpoints_are_asked_at_once_under_one_budget():
     with HostileServer(play) as server, HostileServer(play) as other:
         models = [make_model(server, "a"), make_model(other, "b", at="other")]
         run = make_run(make_benchmark(5), *models, budget=Ceiling(calls=7))
-        assert work_on(run, shift=PATIENT).status == "paused"
+        assert work_on(run, options=PATIENT).status == "paused"
         assert len(server.requests) + len(other.requests) == 7
     assert not run.shares.exists()
 
@@ -288,7 +287,7 @@ def test_what_one_endpoint_spares_goes_to_the_other():
     with HostileServer(good) as server, HostileServer(good) as other:
         models = [make_model(server, "a"), make_model(other, "b", at="other")]
         run = make_run(make_benchmark(8), *models, budget=Ceiling(tokens=2_500), parameters={"max_tokens": 1_000})
-        run = work_on(run, shift=PATIENT)
+        run = work_on(run, options=PATIENT)
     assert run.status == "finished"
     progress = progress_of(run, clock=timezone.now)
     assert progress.input_tokens + progress.output_tokens == 16 * 60 <= 2_500
@@ -302,7 +301,7 @@ def test_a_budget_of_money_stops_before_a_call_that_might_cross_it():
         run = make_run(
             make_benchmark(20), model, budget=Ceiling(money=Decimal("1.05")), parameters={"max_tokens": 1_000}
         )
-        run = work_on(run, shift=PATIENT)
+        run = work_on(run, options=PATIENT)
     # 0.05 is spent after five calls: a sixth fits below 1.05, a seventh does not.
     assert run.status == "paused" and "might cross the budget" in run.message
     assert (len(server.requests), spent_of(run).money) == (6, Decimal("0.06"))
@@ -316,7 +315,7 @@ def test_a_dear_call_that_does_not_fit_ends_the_shift_instead_of_being_tried_for
             make_model(server, "large", model={"parameters": {"max_tokens": 5_000}}),
         ]
         run = make_run(make_benchmark(3), *models, budget=Ceiling(tokens=1_000))
-        run = work_on(run, shift=PATIENT)
+        run = work_on(run, options=PATIENT)
     assert run.status == "paused"
     assert 0 < len(server.requests) <= 3
 
@@ -331,7 +330,7 @@ def test_a_budget_raised_while_the_run_goes_on_lets_it_finish():
             if server.requests and now.budget_calls == 6:
                 raise_budget(now, Ceiling(calls=50))
 
-        done = work_on(run, shift=Shift(watch=watch, retry=RETRY))
+        done = work_on(run, options=WorkerOptions(watch=watch, retry=RETRY))
     assert (done.status, len(server.requests)) == ("finished", 12)
 
 
@@ -347,7 +346,7 @@ def test_a_budget_lowered_while_the_run_goes_on_stops_all_that_is_not_on_its_way
                 raise_budget(GenerationRun.objects.get(pk=run.pk), Ceiling(calls=4))
                 sent.append(len(server.requests))
 
-        done = work_on(run, shift=Shift(watch=watch, retry=RETRY))
+        done = work_on(run, options=WorkerOptions(watch=watch, retry=RETRY))
     assert done.status == "paused" and "budget" in done.message
     # What was on its way is stored; while the worker looks, the next of its three slots may still be filled.
     assert len(server.requests) == done.items.filter(status="done").count() <= sent[0] + 3
@@ -360,10 +359,10 @@ def test_another_worker_still_at_it_keeps_the_run_from_being_paused():
     with HostileServer(good) as server:
         run.items.first().model.endpoint.__class__.objects.update(base_url=server.base_url)
         grant(run, "elsewhere:1:x", Spend(2), timezone.now, spent_of)
-        assert work_on(run, shift=PATIENT).status == "running"
+        assert work_on(run, options=PATIENT).status == "running"
         assert server.requests == []
-        give_back(run, "elsewhere:1:x")
-        assert work_on(run, shift=PATIENT).status == "paused"
+        end_reservation(run, "elsewhere:1:x")
+        assert work_on(run, options=PATIENT).status == "paused"
         assert len(server.requests) == 2
 
 

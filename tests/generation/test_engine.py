@@ -61,7 +61,7 @@ class Timeline:
 
 
 def make_engine(
-    timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None, turns=None, keeper=None, proven=False
+    timeline, *, concurrency=4, ceiling=UNLIMITED, retry=None, pace=None, rate_limit=None, log=None, proven=False
 ):
     return Engine(
         concurrency=concurrency,
@@ -72,8 +72,8 @@ def make_engine(
         draw=lambda: 0.0,
         proven=proven,
         pace=pace,
-        turns=turns,
-        keeper=keeper,
+        rate_limit=rate_limit,
+        log=log,
     )
 
 
@@ -462,7 +462,7 @@ def test_a_failed_call_is_nothing_to_store():
     play(scenario)
 
 
-class SharedTurns:
+class SharedRateLimit:
     """An allowance as the database keeps it, on a timeline."""
 
     def __init__(self, timeline):
@@ -480,9 +480,10 @@ class SharedTurns:
 
 def test_engines_that_share_turns_keep_the_pace_together_and_lose_nothing_of_it():
     async def scenario(timeline):
-        turns, log = SharedTurns(timeline), []
+        rate_limit, log = SharedRateLimit(timeline), []
         engines = [
-            make_engine(timeline, concurrency=4, pace=Pace(requests_per_minute=600), turns=turns) for _ in range(3)
+            make_engine(timeline, concurrency=4, pace=Pace(requests_per_minute=600), rate_limit=rate_limit)
+            for _ in range(3)
         ]
         for engine in engines:
             for key in range(20):
@@ -495,15 +496,15 @@ def test_engines_that_share_turns_keep_the_pace_together_and_lose_nothing_of_it(
         await timeline.run(20)
         assert len(log) == 60
         # Far fewer claims than calls: a claim is for what waits.
-        assert len(turns.claims) < 40
+        assert len(rate_limit.claims) < 40
 
     play(scenario)
 
 
 def test_a_machine_that_wakes_late_loses_little_of_its_turns():
     async def scenario(timeline):
-        turns, log = SharedTurns(timeline), []
-        engine = make_engine(timeline, concurrency=2, pace=Pace(requests_per_minute=600), turns=turns)
+        rate_limit, log = SharedRateLimit(timeline), []
+        engine = make_engine(timeline, concurrency=2, pace=Pace(requests_per_minute=600), rate_limit=rate_limit)
         engine._sleep = lambda seconds: timeline.sleep(seconds + 0.03)
         for key in range(20):
             engine.submit(Call(key, takes(timeline, 0.01, log=log)))
@@ -515,12 +516,12 @@ def test_a_machine_that_wakes_late_loses_little_of_its_turns():
 
 def test_a_retry_after_is_told_to_those_who_share_the_turns():
     async def scenario(timeline):
-        turns, log = SharedTurns(timeline), []
+        rate_limit, log = SharedRateLimit(timeline), []
         limit = Pace(requests_per_minute=6_000)
-        told = make_engine(timeline, concurrency=1, pace=limit, turns=turns)
+        told = make_engine(timeline, concurrency=1, pace=limit, rate_limit=rate_limit)
         told.submit(Call("a", fails([Later(30)])))
         await timeline.run(1)
-        other = make_engine(timeline, concurrency=1, pace=limit, turns=turns)
+        other = make_engine(timeline, concurrency=1, pace=limit, rate_limit=rate_limit)
         other.submit(Call("b", takes(timeline, 1, log=log)))
         await timeline.run(29)
         assert log == []
@@ -536,7 +537,7 @@ class Notes:
     def __init__(self, log):
         self.log = log
 
-    def keep(self, key, result):
+    def append(self, key, result):
         self.log.append(("kept", key, result))
 
     def stored(self, keys):
@@ -546,7 +547,7 @@ class Notes:
 def test_a_result_is_kept_before_another_call_is_sent_and_released_once_stored():
     async def scenario(timeline):
         log = []
-        engine = make_engine(timeline, concurrency=1, keeper=Notes(log))
+        engine = make_engine(timeline, concurrency=1, log=Notes(log))
 
         def call(key):
             async def send():
@@ -571,7 +572,7 @@ def test_a_result_is_kept_before_another_call_is_sent_and_released_once_stored()
 def test_what_failed_is_not_kept():
     async def scenario(timeline):
         log = []
-        engine = make_engine(timeline, concurrency=1, keeper=Notes(log))
+        engine = make_engine(timeline, concurrency=1, log=Notes(log))
 
         async def send():
             raise Forbidden("no")

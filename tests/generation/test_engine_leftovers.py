@@ -7,7 +7,7 @@ import pytest
 from generation.execution.engine import STOPPED, Answered, Call, Withheld
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.prices import Spend
-from tests.generation.test_engine import Busy, SharedTurns, everything, fails, make_engine, play, takes
+from tests.generation.test_engine import Busy, SharedRateLimit, everything, fails, make_engine, play, takes
 
 
 def still_running():
@@ -59,30 +59,30 @@ def test_cancelling_waits_until_every_call_has_let_go_and_sends_no_other():
 
 
 def test_calls_that_wait_for_one_claim_take_their_turns_from_it():
-    class Elsewhere(SharedTurns):
+    class Elsewhere(SharedRateLimit):
         async def claim(self, seconds):
             await asyncio.sleep(0)
             return await super().claim(seconds)
 
     async def scenario(timeline):
-        turns = Elsewhere(timeline)
-        engine = make_engine(timeline, pace=Pace(tokens_per_minute=60_000), turns=turns)
+        rate_limit = Elsewhere(timeline)
+        engine = make_engine(timeline, pace=Pace(tokens_per_minute=60_000), rate_limit=rate_limit)
         for key in range(4):
             engine.submit(Call(key, takes(timeline, 0.05), reserve=Spend(tokens=100)))
         await timeline.run(10)
-        assert sum(turns.claims) == pytest.approx(0.4)
-        assert len(turns.claims) == 2, "the first for itself, the second for all that wait by then"
+        assert sum(rate_limit.claims) == pytest.approx(0.4)
+        assert len(rate_limit.claims) == 2, "the first for itself, the second for all that wait by then"
 
     play(scenario)
 
 
 def test_a_call_that_comes_alone_claims_the_turn_of_one():
     async def scenario(timeline):
-        turns = SharedTurns(timeline)
-        engine = make_engine(timeline, pace=Pace(requests_per_minute=600), turns=turns)
+        rate_limit = SharedRateLimit(timeline)
+        engine = make_engine(timeline, pace=Pace(requests_per_minute=600), rate_limit=rate_limit)
         for key in range(3):
             engine.submit(Call(key, takes(timeline, 0.05)))
             await timeline.run(timeline.now + 10)
-        assert turns.claims == pytest.approx([0.1] * 3)
+        assert rate_limit.claims == pytest.approx([0.1] * 3)
 
     play(scenario)

@@ -7,12 +7,12 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from generation.execution.engine import Retry
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import Ceiling, Spend
 from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, GenerationRun, Response
+from generation.responses.recording import spent_of
 from generation.responses.runs import progress_of, start_run
-from generation.responses.spending import spent_of
 from generation.responses.worker import work_on
 from generation.tasks import sweep
 from judging.judges.making import create_judge
@@ -72,12 +72,12 @@ def test_the_sweep_goes_on_after_a_run_that_cannot_be_finished(run, monkeypatch,
     other = make_run(run.benchmark, run.items.first().model)
     sent = []
 
-    def finish(one, *, clock):
+    def finish(_kind, one, *, clock):
         if one == run:
             raise ArithmeticError("a report that cannot be made")
         return False
 
-    monkeypatch.setattr("generation.tasks.finish_if_done", finish)
+    monkeypatch.setattr("generation.execution.states.RunKind.finish_if_done", finish)
     monkeypatch.setattr("generation.tasks.work.delay", sent.append)
     sweep()
     assert sent == [other.pk]
@@ -123,7 +123,9 @@ def test_what_no_database_keeps_in_a_reply_or_a_refusal_is_replaced(kind):
     with HostileServer(play) as server:
         model = make_model(server, max_concurrent=1)
         if kind == "generation":
-            run = work_on(make_run(make_benchmark(2), model), shift=Shift(retry=Retry(tries=2, first_wait=0.01)))
+            run = work_on(
+                make_run(make_benchmark(2), model), options=WorkerOptions(retry=Retry(tries=2, first_wait=0.01))
+            )
             assert run.status == "finished", run.message
             assert {one.text for one in Response.objects.all()} == {"A river \ufffd and \ufffd."}
             assert {one.finish_reason for one in Response.objects.all()} == {"stop \ufffd and \ufffd"}
@@ -131,7 +133,7 @@ def test_what_no_database_keeps_in_a_reply_or_a_refusal_is_replaced(kind):
             study = make_checklist_study(instructions=1)
             run = plan_run(judge=create_judge(model=model), study=study)
             start_judging(run, clock=timezone.now)
-            run = judge_on(run, shift=Shift(retry=Retry(tries=2, first_wait=0.01)))
+            run = judge_on(run, options=WorkerOptions(retry=Retry(tries=2, first_wait=0.01)))
             assert run.status == "finished", run.message
             assert Reply.objects.filter(error="500: broken \ufffd and \ufffd").count() == 1
             assert {one.text for one in Reply.objects.filter(error="")} == {"A river \ufffd and \ufffd."}

@@ -7,7 +7,7 @@ import pytest
 
 from generation.execution import write_ahead_log as journals
 from generation.execution.leases import new_worker_name
-from generation.execution.write_ahead_log import Journal, JournalFailed, left_behind
+from generation.execution.write_ahead_log import LogUnusable, WriteAheadLog, logs_left_by_others
 from tests.generation.test_journal import folder, one, worker_of_a_dead_process  # noqa: F401 - a fixture
 
 
@@ -26,37 +26,37 @@ def opened(monkeypatch):
 
 
 def test_a_run_of_many_files_keeps_one_of_them_open(folder, opened):  # noqa: F811
-    journal = Journal("run", new_worker_name())
+    journal = WriteAheadLog("run", new_worker_name())
     for item in range(4):
-        journal.keep(one(item))
+        journal.append(one(item))
     assert len(opened) == len(list(folder.iterdir())) == 4
     assert len(set(opened)) == 1, "the lowest free descriptor is given out again, once it was closed"
     journal.close()
 
 
 def test_after_a_file_that_could_not_be_made_the_next_one_is_written(folder, opened, monkeypatch):  # noqa: F811
-    journal = Journal("run", worker_of_a_dead_process())
-    journal.keep(one(1))
+    journal = WriteAheadLog("run", worker_of_a_dead_process())
+    journal.append(one(1))
 
     def full(*_given, **_named):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as broken:
         broken.setattr(journals.os, "open", full)
-        with pytest.raises(JournalFailed, match="No space left"):
-            journal.keep(one(2))
-    journal.keep(one(3))
+        with pytest.raises(LogUnusable, match="No space left"):
+            journal.append(one(2))
+    journal.append(one(3))
     journal.close()
-    left = list(left_behind("run", new_worker_name()))
+    left = list(logs_left_by_others("run", new_worker_name()))
     assert sorted(kept.item for each in left for kept in each.replies) == [1, 3]
 
 
 def test_what_several_dead_workers_kept_is_taken_over_side_by_side(folder):  # noqa: F811
     for item in (1, 2, 3):
-        Journal("run", worker_of_a_dead_process()).keep(one(item))
-    left = list(left_behind("run", new_worker_name()))
+        WriteAheadLog("run", worker_of_a_dead_process()).append(one(item))
+    left = list(logs_left_by_others("run", new_worker_name()))
     assert len({each.path for each in left}) == len(list(folder.iterdir())) == 3
     for each in left:
         each.put_back()
-    again = left_behind("run", new_worker_name())
+    again = logs_left_by_others("run", new_worker_name())
     assert sorted(kept.item for each in again for kept in each.replies) == [1, 2, 3]

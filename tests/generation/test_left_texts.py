@@ -15,14 +15,13 @@ from generation.endpoints.clients import endpoint_of, open_chat
 from generation.endpoints.grants import read_grants
 from generation.execution.engine import Answered
 from generation.execution.leases import new_worker_name
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
 from generation.llm.requests import Reply
 from generation.models import GenerationItem, LanguageModel, Response, SurplusReply
-from generation.responses.queue import GenerationWorklist
-from generation.responses.recording import record_response
+from generation.responses.queue import GenerationQueue
+from generation.responses.recording import record_response, spent_of
 from generation.responses.runs import cancel_run, start_run
-from generation.responses.spending import spent_of
 from generation.responses.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, says_or_streams
@@ -50,10 +49,10 @@ def killed(run, calls):
     ended.wait()
     place, _mine, draw = new_worker_name().split(":")
     model = run.items.first().model
-    worklist = GenerationWorklist(run, endpoint_of(model), f"{place}:{ended.pid}:{draw}", timezone.now)
-    worklist.models = (model.pk,)
+    queue = GenerationQueue(run, endpoint_of(model), f"{place}:{ended.pid}:{draw}", timezone.now)
+    queue.models = (model.pk,)
     read_grants(endpoint_of(model))
-    asked, _more = worklist.next_questions(calls)
+    asked, _more = queue.next_calls(calls)
 
     async def send_all():
         chat = open_chat(model)
@@ -62,7 +61,7 @@ def killed(run, calls):
         return replies
 
     for one, reply in zip(asked, asyncio.run(send_all()), strict=True):
-        worklist.keep(one.item, reply)
+        queue.append(one.key, reply)
 
 
 def lapsed(run):
@@ -169,15 +168,15 @@ def test_two_workers_that_had_the_same_item_in_hand_are_both_counted():
         model = run.items.first().model
         workers = []
         for name in ("one", "two"):
-            worklist = GenerationWorklist(run, endpoint_of(model), f"{name}:1:x", timezone.now)
-            worklist.models = (model.pk,)
-            asked, _more = worklist.next_questions(6)
-            workers.append((worklist, asked))
+            queue = GenerationQueue(run, endpoint_of(model), f"{name}:1:x", timezone.now)
+            queue.models = (model.pk,)
+            asked, _more = queue.next_calls(6)
+            workers.append((queue, asked))
             lapsed(run)
-        assert [one.item for one in workers[0][1]] == [one.item for one in workers[1][1]]
-        for number, (worklist, asked) in enumerate(workers):
-            replies = [Answered(one.item, Reply(f"Text {number}.", "stop", 100, 20, 1.5 + number), 1) for one in asked]
-            worklist.take(replies)
+        assert [one.key for one in workers[0][1]] == [one.key for one in workers[1][1]]
+        for number, (queue, asked) in enumerate(workers):
+            replies = [Answered(one.key, Reply(f"Text {number}.", "stop", 100, 20, 1.5 + number), 1) for one in asked]
+            queue.take(replies)
         assert work_on(run).status == "finished"
     assert set(Response.objects.values_list("text", flat=True)) == {"Text 0."}
     assert Response.objects.count() == 6
@@ -212,14 +211,14 @@ def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_th
     with HostileServer(river) as server:
         run = started(server)
         with monkeypatch.context() as patched:
-            patched.setattr(GenerationWorklist, "take", away)
-            patched.setattr("generation.responses.queue.release", away)
+            patched.setattr(GenerationQueue, "take", away)
+            patched.setattr("generation.execution.work_queue.release", away)
             with pytest.raises(OperationalError):
-                work_on(run, shift=Shift(concurrency=1))
+                work_on(run, options=WorkerOptions(concurrency=1))
         assert len(server.requests) == 1
         assert len(list(folder.iterdir())) == 1
         run.items.update(leased_until=timezone.now() - timedelta(minutes=1))
-        assert work_on(run, shift=Shift(concurrency=1)).status == "finished"
+        assert work_on(run, options=WorkerOptions(concurrency=1)).status == "finished"
         assert len(server.requests) == 6
     assert spent_of(run).calls == 6
     assert not list(folder.iterdir())

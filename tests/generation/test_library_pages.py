@@ -38,7 +38,7 @@ def written(instructions=3, **options):
     with HostileServer(lambda request, n: says_or_streams(request, TEXT, read=50, written=10)) as server:
         run = plan_generation(make_benchmark(instructions), Wanted(models=(make_model(server),), **options))
         start_run(run, clock=timezone.now)
-        return work_on(run, shift=QUICK)
+        return work_on(run, options=QUICK)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -315,7 +315,7 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
         assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
         page = markup(lead.get(url("run", run.public_id)))
         assert "0 of 4 responses are written; the run goes on." in page and 'hx-trigger="every ' in page
-        work_on(run, shift=QUICK)
+        work_on(run, options=QUICK)
     part = markup(lead.get(url("run", run.public_id), headers={"HX-Request": "true"}))
     assert "<html" not in part and "4 of 4 responses are written; the run is finished." in part
     assert 'hx-trigger="every ' not in part
@@ -430,7 +430,7 @@ def test_what_a_script_wrote_is_marked(lead):
     model = LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
     run = plan_generation(benchmark, Wanted(models=(model,)))
     start_run(run, clock=timezone.now)
-    work_on(run, shift=QUICK)
+    work_on(run, options=QUICK)
     for address in (
         url("run", run.public_id),
         url("response", run.responses.get().public_id),

@@ -54,7 +54,7 @@ def asked_of_a_model(experiment="main"):
     with HostileServer(lambda request, n: says_or_streams(request, "Done.")) as server:
         run = plan_generation(Benchmark.objects.get(), Wanted(models=(make_model(server),), experiment=experiment))
         start_run(run, clock=timezone.now)
-        work_on(run, shift=QUICK)
+        work_on(run, options=QUICK)
     return [request["messages"] for request in server.requests]
 
 

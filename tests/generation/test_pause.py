@@ -11,7 +11,7 @@ from django.utils import timezone
 from generation.execution.engine import NEWS_SECONDS, Call, Retry, Traffic, Withheld
 from generation.execution.messages import calls_in_words
 from generation.execution.progress import CallsNow
-from generation.execution.shift import LOOK_SECONDS, Shift
+from generation.execution.worker import LOOK_SECONDS, WorkerOptions
 from generation.llm.protocol.call_limits import Pace
 from generation.models import Endpoint, GenerationRun, LanguageModel, Response
 from generation.responses import batch as batch_transport
@@ -84,7 +84,7 @@ def test_a_pause_sends_none_of_the_calls_in_the_queue_and_keeps_those_under_way(
     with HeldServer(answer) as server:
         run, work, page = begun(kind, server)
         watch = PausesWhenBusy(server, run, AT_ONCE, page)
-        run = work(run, shift=Shift(watch=watch))
+        run = work(run, options=WorkerOptions(watch=watch))
     assert run.status == "paused"
     # What waited in the engine's queue when the run was paused was never sent.
     assert len(server.requests) == server.most_at_once == AT_ONCE
@@ -113,7 +113,7 @@ def test_two_judges_of_a_jury_at_one_endpoint_keep_to_its_limit_together():
         ]
         run = plan_run(judge=jury[0], study=run.study, asking=Asking(jurors=(jury[1],)))
         start_run(run, clock=timezone.now)
-        run = judge(run, shift=Shift(concurrency=16))
+        run = judge(run, options=WorkerOptions(concurrency=16))
     assert run.status == "finished"
     assert len(server.requests) == 24
     # Neither the jury's second engine nor a wish for more calls at once exceeds what the endpoint is said to take.
@@ -144,7 +144,7 @@ def test_a_likelihood_that_waits_for_a_rate_limit_is_not_sent_after_a_pause(monk
                     JudgeRun.objects.filter(pk=run.pk).update(status="paused")
 
         began = time.monotonic()
-        run = judge(run, shift=Shift(watch=watch, seconds=120, retry=Retry(tries=1)))
+        run = judge(run, options=WorkerOptions(watch=watch, seconds=120, retry=Retry(tries=1)))
     assert run.status == "paused"
     assert len(server.requests) <= 2
     assert time.monotonic() - began < 60
@@ -254,7 +254,7 @@ def test_the_page_says_that_an_endpoint_asked_to_wait_and_for_how_long():
                 said.append(words)
                 JudgeRun.objects.filter(pk=run.pk).update(status="paused")
 
-        run = judge(run, shift=Shift(watch=watch))
+        run = judge(run, options=WorkerOptions(watch=watch))
     assert run.status == "paused"
     assert "it asked to wait" in said[0]
     assert any(f"in {n} seconds." in said[0] for n in range(60, 91))

@@ -2,13 +2,12 @@
 
 import pytest
 
-from generation.execution.budget import Purse
+from generation.execution.budget import WorkerBudget, has_reservations, reserve
 from generation.execution.leases import LEASE
-from generation.execution.reservations import set_aside, shares_held
 from generation.llm.protocol.prices import Ceiling, Spend
 from generation.models import GenerationRun
+from generation.responses.recording import spent_of
 from generation.responses.runs import raise_budget
-from generation.responses.spending import spent_of
 from tests.generation.test_budget_shares import at, planned
 
 pytestmark = pytest.mark.django_db
@@ -17,23 +16,23 @@ SECONDS = LEASE.total_seconds()
 
 def test_a_purse_learns_of_a_lower_budget_when_it_sets_aside_and_takes_nothing_more():
     run = planned(Ceiling(calls=9))
-    purse = Purse(run, "a", at(), spent_of)
-    purse.fill(Spend(4))
+    purse = WorkerBudget(run, "a", at(), spent_of)
+    purse.reserve(Spend(4))
     raise_budget(run, Ceiling(calls=3))
-    purse.fill(Spend(5))
+    purse.reserve(Spend(5))
     assert purse.lowered
     raise_budget(run, Ceiling(calls=100))
-    purse.fill(Spend(6))
+    purse.reserve(Spend(6))
     assert run.shares.get().calls == 4
     assert purse.allowed.crossed_by(Spend(1))
 
 
 def test_renewing_stops_a_purse_only_where_its_share_is_gone_and_held_something():
     run = planned(Ceiling(calls=9))
-    purse = Purse(run, "a", at(), spent_of)
+    purse = WorkerBudget(run, "a", at(), spent_of)
     purse.renew()
     assert not purse.lowered, "nothing was set aside yet, so nothing is lost"
-    purse.fill(Spend(4))
+    purse.reserve(Spend(4))
     purse.renew()
     assert not purse.lowered, "the share is there"
     run.shares.all().delete()
@@ -43,18 +42,18 @@ def test_renewing_stops_a_purse_only_where_its_share_is_gone_and_held_something(
 
 def test_setting_more_aside_begins_the_lease_anew_and_one_that_ran_out_holds_nobody_up():
     run = planned(Ceiling(calls=9))
-    set_aside(run, "a", Spend(1), at(), spent_of)
-    set_aside(run, "a", Spend(1), at(SECONDS - 1), spent_of)
-    assert shares_held(run, at(2 * SECONDS - 2), besides="b")
-    assert not shares_held(run, at(2 * SECONDS), besides="b")
+    reserve(run, "a", Spend(1), at(), spent_of)
+    reserve(run, "a", Spend(1), at(SECONDS - 1), spent_of)
+    assert has_reservations(run, at(2 * SECONDS - 2), besides="b")
+    assert not has_reservations(run, at(2 * SECONDS), besides="b")
 
 
 def test_each_run_has_a_budget_of_its_own():
     run = planned(Ceiling(calls=9))
     GenerationRun.objects.create(benchmark=run.benchmark, name="another", budget_calls=2, status="running")
-    purse = Purse(run, "a", at(), spent_of)
-    purse.fill(Spend(6))
+    purse = WorkerBudget(run, "a", at(), spent_of)
+    purse.reserve(Spend(6))
     assert purse.allowed == Ceiling(calls=6)
     raise_budget(run, Ceiling(calls=7))
-    purse.look(Ceiling(calls=7))
+    purse.update_limit(Ceiling(calls=7))
     assert not purse.lowered

@@ -9,15 +9,15 @@ from django.utils import timezone
 
 from generation.execution.engine import Answered, Call, Failed, Retried
 from generation.execution.states import pause_run
-from generation.execution.throttling import A_WHILE, PutOff
+from generation.execution.throttling import NOTICE_AFTER, Throttling
 from generation.llm.chat import OpenAIChat
 from generation.llm.errors import RateLimited, Unreachable
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.requests import Request
 from generation.models import GenerationRun
-from generation.responses.queue import GenerationWorklist
+from generation.responses.queue import GenerationQueue
 from judging.models import JudgeRun
-from judging.runs.queue import Worklist
+from judging.runs.queue import JudgeQueue
 from tests.generation.hostile_server import HERE, HostileServer, completion, says_or_streams
 from tests.generation.test_engine import everything, fails, make_engine, play, takes
 from tests.generation.test_left_texts import started
@@ -85,34 +85,34 @@ def test_the_runs_page_says_that_calls_are_put_off_for_as_long_as_they_are(kind)
     with HostileServer(lambda request, n: completion("x")) as server:
         if kind == "judging":
             run = make_run(server)
-            worklist = Worklist(run, "w", clock)
+            queue = JudgeQueue(run, "w", clock)
         else:
             run = started(server)
             model = run.items.first().model
-            worklist = GenerationWorklist(run, model.endpoint, "w", clock, models=(model.pk,))
-    asked, _more = worklist.next_questions(1)
+            queue = GenerationQueue(run, model.endpoint, "w", clock, models=(model.pk,))
+    asked, _more = queue.next_calls(1)
 
     def message():
         run.refresh_from_db()
         return run.message
 
     def delayed():
-        worklist.take([Retried(asked[0].item, RateLimited("429: slow down"), 1.0)])
-        assert worklist.still_running()
+        queue.take([Retried(asked[0].key, RateLimited("429: slow down"), 1.0)])
+        assert queue.still_running()
 
     delayed()
     assert message() == ""
-    clock.now += A_WHILE
+    clock.now += NOTICE_AFTER
     delayed()
     assert "put" in message() and message().endswith("429: slow down")
-    worklist.put_off.answered()
-    worklist.still_running()
+    queue.throttling.answered()
+    queue.still_running()
     assert message() == ""
     delayed()
-    clock.now += A_WHILE
+    clock.now += NOTICE_AFTER
     delayed()
     assert message() != ""
-    worklist.leave()
+    queue.leave()
     assert message() == ""
 
 
@@ -122,12 +122,12 @@ def test_what_else_a_run_says_stays():
     with HostileServer(lambda request, n: completion("x")) as server:
         run = started(server)
     model = run.items.first().model
-    worklist = GenerationWorklist(run, model.endpoint, "w", clock, models=(model.pk,))
-    worklist.put_off.delayed("429")
-    clock.now += A_WHILE + timedelta(seconds=1)
-    worklist.put_off.tell()
+    queue = GenerationQueue(run, model.endpoint, "w", clock, models=(model.pk,))
+    queue.throttling.delayed("429")
+    clock.now += NOTICE_AFTER + timedelta(seconds=1)
+    queue.throttling.report()
     pause_run(run, "Over.", clock=clock)
-    worklist.leave()
+    queue.leave()
     run.refresh_from_db()
     assert (run.status, run.message) == (GenerationRun.Status.PAUSED, "Over.")
     assert not JudgeRun.objects.exists()
@@ -138,13 +138,13 @@ def test_what_a_worker_said_that_was_killed_goes_with_the_next():
     clock = Clock()
     with HostileServer(lambda request, n: completion("x")) as server:
         run = started(server)
-    PutOff(run, clock).tell()
-    dead, other = PutOff(run, clock), PutOff(run, clock)
+    Throttling(run, clock).report()
+    dead, other = Throttling(run, clock), Throttling(run, clock)
     dead.delayed("429")
-    clock.now += A_WHILE
-    dead.tell()
+    clock.now += NOTICE_AFTER
+    dead.report()
     run.refresh_from_db()
     assert run.message == "Calls are put off for now and sent again later: 429"
-    other.tell()
+    other.report()
     run.refresh_from_db()
     assert run.message == ""

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Event
 from generation.execution.engine import Retry
-from generation.execution.shift import Shift
-from generation.execution.worker import REFUSED_IN_A_ROW
+from generation.execution.work_queue import REFUSED_IN_A_ROW
+from generation.execution.worker import WorkerOptions
 from generation.library.search import note_texts
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Prices, Spend
 from generation.llm.requests import Reply
@@ -26,16 +26,15 @@ from generation.models import (
     SurplusReply,
 )
 from generation.responses.plan import NothingToGenerate, Wanted, plan_generation
-from generation.responses.recording import record_response
+from generation.responses.recording import record_response, spent_of
 from generation.responses.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
-from generation.responses.spending import spent_of
 from generation.responses.worker import work_on
 from generation.tasks import sweep
 from tests.factories import make_workspace
 from tests.generation.hostile_server import HostileServer, fails, says_or_streams, streams
 
 pytestmark = pytest.mark.django_db
-QUICK = Shift(retry=Retry(tries=3, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
+QUICK = WorkerOptions(retry=Retry(tries=3, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
 TEXT = "A river ran past the house. It was early."
 
 
@@ -78,7 +77,7 @@ def test_every_instruction_model_and_sample_gets_one_response_with_its_measures(
     with HostileServer(good) as server:
         prices = {"input_price": Decimal(2), "output_price": Decimal(10)}
         models = [make_model(server, "one", **prices), make_model(server, "two", model={"served_name": "second"})]
-        run = work_on(make_run(make_benchmark(), *models, samples=2), shift=QUICK)
+        run = work_on(make_run(make_benchmark(), *models, samples=2), options=QUICK)
     assert run.status == "finished"
     assert Response.objects.filter(run=run).count() == 3 * 2 * 2
     response = Response.objects.filter(run=run).first()
@@ -101,9 +100,9 @@ def test_every_instruction_model_and_sample_gets_one_response_with_its_measures(
 def test_the_defaults_are_hellobenchs_and_href_is_greedy():
     with HostileServer(good) as server:
         model = make_model(server)
-        work_on(make_run(make_benchmark(1), model), shift=QUICK)
-        work_on(make_run(make_benchmark(1, "href"), model), shift=QUICK)
-        work_on(make_run(make_benchmark(1, "own"), model, parameters={"temperature": 0.3}, seed=5), shift=QUICK)
+        work_on(make_run(make_benchmark(1), model), options=QUICK)
+        work_on(make_run(make_benchmark(1, "href"), model), options=QUICK)
+        work_on(make_run(make_benchmark(1, "own"), model, parameters={"temperature": 0.3}, seed=5), options=QUICK)
     assert [(r["temperature"], r["max_tokens"]) for r in server.requests] == [(0.8, 16384), (0.0, 16384), (0.3, 16384)]
     assert all(request["stream"] for request in server.requests)
     assert [request.get("seed") for request in server.requests] == [None, None, 5]
@@ -112,7 +111,7 @@ def test_the_defaults_are_hellobenchs_and_href_is_greedy():
 def test_a_models_own_parameters_go_first_and_null_leaves_one_out():
     own = {"temperature": None, "max_completion_tokens": 900, "top_p": 0.9}
     with HostileServer(good) as server:
-        work_on(make_run(make_benchmark(1), make_model(server, model={"parameters": own})), shift=QUICK)
+        work_on(make_run(make_benchmark(1), make_model(server, model={"parameters": own})), options=QUICK)
     sent = server.requests[0]
     assert "temperature" not in sent and "max_tokens" not in sent
     assert (sent["max_completion_tokens"], sent["top_p"]) == (900, 0.9)
@@ -120,7 +119,7 @@ def test_a_models_own_parameters_go_first_and_null_leaves_one_out():
 
 def test_a_known_context_bounds_the_new_tokens():
     with HostileServer(good) as server:
-        work_on(make_run(make_benchmark(1), make_model(server, context_tokens=4096)), shift=QUICK)
+        work_on(make_run(make_benchmark(1), make_model(server, context_tokens=4096)), options=QUICK)
     # the prompt's 20 characters are guessed at 6 tokens and 8 for the message, with 16 to spare
     assert server.requests[0]["max_tokens"] == 4096 - 14 - 16
 
@@ -133,7 +132,7 @@ def test_a_server_that_has_less_room_is_asked_for_less_and_remembered():
 
     with HostileServer(play) as server:
         model = make_model(server, max_concurrent=1)
-        run = work_on(make_run(make_benchmark(3), model), shift=QUICK)
+        run = work_on(make_run(make_benchmark(3), model), options=QUICK)
     assert run.status == "finished" and statuses(run) == ["done"] * 3
     model.endpoint.refresh_from_db()
     assert model.endpoint.capabilities["contexts"] == {"m": 1024}
@@ -149,8 +148,8 @@ def test_a_short_model_does_not_shorten_another_at_the_same_endpoint():
 
     with HostileServer(play) as server:
         models = [make_model(server, name, max_concurrent=1) for name in ("short", "long")]
-        work_on(make_run(make_benchmark(1), models[0]), shift=QUICK)
-        work_on(make_run(make_benchmark(1, "others"), *models), shift=QUICK)
+        work_on(make_run(make_benchmark(1), models[0]), options=QUICK)
+        work_on(make_run(make_benchmark(1, "others"), *models), options=QUICK)
     asked = [(request["model"], request["max_tokens"]) for request in server.requests]
     # "Write about topic 0.": 14 tokens at most, 16 to spare
     assert asked[0] == ("short", 16384)
@@ -163,12 +162,12 @@ def test_a_prompt_that_is_refused_fails_alone_whenever_it_is_asked():
         return fails(400, "filtered", "content_filter") if filtered else good(request, n)
 
     with HostileServer(play) as server:
-        run = work_on(make_run(make_benchmark(4), make_model(server, max_concurrent=2)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(4), make_model(server, max_concurrent=2)), options=QUICK)
         assert run.status == "finished" and statuses(run) == ["failed", "done", "done", "done"]
         # Alone, when another was answered before.
         assert retry_failed(run, clock=timezone.now) == 1
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert run.status == "finished" and statuses(run) == ["failed", "done", "done", "done"]
     assert run.items.get(position=0).error == "400: filtered"
 
@@ -178,7 +177,7 @@ def test_a_stretch_of_refused_prompts_stops_the_run_and_is_closed():
         return good(request, n) if n == 0 else fails(400, "filtered", "content_filter")
 
     with HostileServer(play) as server:
-        run = work_on(make_run(make_benchmark(70), make_model(server, max_concurrent=1)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(70), make_model(server, max_concurrent=1)), options=QUICK)
     assert (run.status, run.message) == ("failed", "400: filtered")
     assert statuses(run).count("failed") == REFUSED_IN_A_ROW
 
@@ -190,7 +189,7 @@ def test_a_prompt_beyond_the_context_fails_alone():
         return fails(400, words) if "topic 1" in request["messages"][0]["content"] else good(request, n)
 
     with HostileServer(play) as server:
-        run = work_on(make_run(make_benchmark(3), make_model(server)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(3), make_model(server)), options=QUICK)
     assert run.status == "finished" and statuses(run) == ["done", "failed", "done"]
     assert words in run.items.get(position=1).error
 
@@ -205,8 +204,8 @@ def test_a_chat_history_is_sent_whole_and_a_length_is_asked_for_at_its_end():
     benchmark.instructions.update(messages=history)
     with HostileServer(good) as server:
         model = make_model(server)
-        work_on(make_run(benchmark, model), shift=QUICK)
-        run = work_on(make_run(benchmark, model, experiment="length-2k"), shift=QUICK)
+        work_on(make_run(benchmark, model), options=QUICK)
+        run = work_on(make_run(benchmark, model, experiment="length-2k"), options=QUICK)
     assert server.requests[0]["messages"] == history
     sent = server.requests[1]["messages"]
     assert sent[:2] == history[:2] and "2,000 words" in sent[2]["content"]
@@ -219,7 +218,7 @@ def test_what_was_asked_is_held_against_each_instructions_own_length():
     benchmark = make_benchmark(2)
     benchmark.instructions.filter(external_id="essays-0").update(words_asked=15)
     with HostileServer(good) as server:
-        run = work_on(make_run(benchmark, make_model(server)), shift=QUICK)
+        run = work_on(make_run(benchmark, make_model(server)), options=QUICK)
     assert run.manifest["came"]["models"][0]["length_error"] == 4
 
 
@@ -231,7 +230,7 @@ def test_a_stalled_text_is_asked_for_again():
         run = make_run(make_benchmark(1), make_model(server))
         run.manifest["settings"]["stall_seconds"] = 0.3
         run.save()
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert statuses(run) == ["done"]
     item = run.items.get()
     assert (item.attempts, item.error, item.response.text) == (2, "", TEXT)
@@ -246,7 +245,7 @@ def test_what_came_of_a_text_that_broke_off_is_paid_for_and_counts_against_the_b
         model = make_model(server, max_concurrent=1, **prices)
         # "Write about topic 0.": 14 tokens; what came has 41 characters, 21 tokens. A whole text may cost 14 + 100.
         asked = {"parameters": {"max_tokens": 100}, "budget": Ceiling(tokens=14 + 21 + 60 + 114 - 1)}
-        run = work_on(make_run(make_benchmark(2), model, **asked), shift=QUICK)
+        run = work_on(make_run(make_benchmark(2), model, **asked), options=QUICK)
     # One text broke off, another was written for 50 + 10; a third call has no room beside both.
     assert (run.status, sorted(statuses(run))) == ("paused", ["done", "waiting"])
     # 14 + 50 tokens read at 100 a million, 21 + 10 written at 1,000
@@ -263,19 +262,19 @@ def test_an_unknown_key_stops_the_run_with_the_endpoints_words_and_it_can_be_res
         return good(request, n) if allowed.is_set() else fails(401, "no such key")
 
     with HostileServer(play) as server:
-        run = work_on(make_run(make_benchmark(4), make_model(server)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(4), make_model(server)), options=QUICK)
         assert (run.status, statuses(run)) == ("failed", ["waiting"] * 4)
         assert "no such key" in run.message
         allowed.set()
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert run.status == "finished" and run.message == ""
 
 
 def test_one_endpoint_that_is_down_does_not_keep_the_other_from_its_work():
     with HostileServer(good) as server, HostileServer(lambda request, n: fails(401, "closed")) as closed:
         models = [make_model(server, "up"), make_model(closed, "down", at="closed")]
-        run = work_on(make_run(make_benchmark(3), *models), shift=QUICK)
+        run = work_on(make_run(make_benchmark(3), *models), options=QUICK)
     assert run.status == "failed" and "closed" in run.message
     assert Response.objects.filter(run=run).count() == 3
     progress = progress_of(run, clock=timezone.now)
@@ -290,14 +289,14 @@ def test_a_response_that_never_comes_has_failed_and_can_be_tried_again():
         return fails(500, "out of memory") if broken else good(request, n)
 
     with HostileServer(play) as server:
-        run = work_on(make_run(make_benchmark(3), make_model(server)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(3), make_model(server)), options=QUICK)
         assert (run.status, statuses(run)) == ("finished", ["done", "failed", "done"])
         assert "out of memory" in run.items.get(position=1).error
         assert run.items.get(position=1).attempts == 3
         healed.set()
         assert retry_failed(run, clock=timezone.now) == 1
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert (run.status, statuses(run)) == ("finished", ["done"] * 3)
     assert Response.objects.filter(run=run).count() == 3
 
@@ -305,14 +304,14 @@ def test_a_response_that_never_comes_has_failed_and_can_be_tried_again():
 def test_a_budget_of_calls_is_never_crossed_also_over_two_endpoints():
     with HostileServer(good) as server, HostileServer(good) as other:
         models = [make_model(server, "a"), make_model(other, "b", at="other")]
-        run = work_on(make_run(make_benchmark(5), *models, budget=Ceiling(calls=7)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(5), *models, budget=Ceiling(calls=7)), options=QUICK)
         assert run.status == "paused" and "budget" in run.message
         assert len(server.requests) + len(other.requests) == 7
         assert Response.objects.filter(run=run).count() == 7
         run.budget_calls = 10
         run.save()
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         assert run.status == "finished"
         assert len(server.requests) + len(other.requests) == 10
 
@@ -330,7 +329,7 @@ def test_a_pause_keeps_what_is_on_its_way_and_a_cancelled_run_stays_so():
                 pause_run(run, clock=timezone.now)
 
         started = time.monotonic()
-        run = work_on(run, shift=Shift(watch=watch, retry=QUICK.retry))
+        run = work_on(run, options=WorkerOptions(watch=watch, retry=QUICK.retry))
         assert time.monotonic() - started < 5
         assert run.status == "paused"
         assert Response.objects.filter(run=run).count() == len(server.requests) < 12
@@ -349,7 +348,7 @@ def test_an_item_answered_twice_has_one_response_and_both_are_paid_for():
         assert record_response(item, Reply("second", "stop", 50, 10, 0.2), prices)
         for reply in (Reply("first", "stop", 100, 20, 0.1), Reply("second", "stop", 50, 10, 0.2)):
             assert not record_response(item, reply, prices)
-        work_on(run, shift=QUICK)
+        work_on(run, options=QUICK)
     assert [response.text for response in Response.objects.filter(run=run)] == ["first"]
     assert server.requests == []
     # 100 tokens read at 2 and 20 written at 10 for a million, then 50 and 10: 0.0004 and 0.0002
@@ -373,7 +372,7 @@ def test_a_batch_file_read_by_two_workers_is_paid_for_once():
 
 def test_characters_no_database_stores_are_replaced():
     with HostileServer(lambda request, n: says_or_streams(request, "a\x00b")) as server:
-        run = work_on(make_run(make_benchmark(1), make_model(server)), shift=QUICK)
+        run = work_on(make_run(make_benchmark(1), make_model(server)), options=QUICK)
     assert Response.objects.get(run=run).text == "a\ufffdb"
 
 
@@ -382,7 +381,7 @@ def test_the_sweep_finishes_and_frees_what_died(django_capture_on_commit_callbac
         run = make_run(make_benchmark(2), make_model(server))
         past = timezone.now() - timezone.timedelta(minutes=5)
         run.items.update(leased_by="elsewhere:1:x", leased_until=past)
-        work_on(run, shift=QUICK)
+        work_on(run, options=QUICK)
     run.refresh_from_db()
     assert run.status == "finished"
     GenerationRun.objects.filter(pk=run.pk).update(status="running")

@@ -37,7 +37,7 @@ def test_a_model_that_changes_its_name_on_the_way_is_told(client, app):
         return named(answer, "big-2026-05" if number < 3 else "big-2026-11")
 
     with HostileServer(play) as server:
-        run = work_on(make_run(server), shift=QUICK) if app == "judging" else write_on(started(server))
+        run = work_on(make_run(server), options=QUICK) if app == "judging" else write_on(started(server))
     assert run.status == "finished"
     assert sorted(run.manifest["served"]) == ["big-2026-05", "big-2026-11"]
     page = page_of(client, run, app)

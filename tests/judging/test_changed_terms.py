@@ -5,13 +5,13 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.models import Endpoint, Response
-from generation.responses.spending import spent_of as texts_spent
+from generation.responses.recording import spent_of as texts_spent
 from generation.responses.worker import work_on as write_on
 from judging.models import JudgeRun, Reply
-from judging.runs.queue import Worklist
-from judging.runs.spending import spent_of
+from judging.runs.queue import JudgeQueue
+from judging.runs.recording import spent_of
 from judging.runs.worker import work_on
 from tests.generation.hostile_server import Act, HostileServer, good_answer, says_or_streams
 from tests.generation.test_left_texts import started
@@ -36,7 +36,7 @@ def changing(other):
         if len(looks) == 2:
             Endpoint.objects.update(base_url=other.base_url, input_price=2_000, output_price=10_000)
 
-    return Shift(concurrency=1, watch=watch)
+    return WorkerOptions(concurrency=1, watch=watch)
 
 
 @pytest.mark.parametrize("kind", ["judging", "generation"])
@@ -46,10 +46,10 @@ def test_new_terms_hold_for_what_is_asked_from_then_on(kind):
     with HostileServer(answer) as before, HostileServer(answer) as after:
         if judges:
             run = make_run(before, input_price=Decimal(2), output_price=Decimal(10))
-            done, spent = work_on(run, shift=changing(after)), spent_of(run)
+            done, spent = work_on(run, options=changing(after)), spent_of(run)
         else:
             run = started(before)
-            done, spent = write_on(run, shift=changing(after)), texts_spent(run)
+            done, spent = write_on(run, options=changing(after)), texts_spent(run)
     assert done.status == "finished"
     assert before.requests and after.requests
     assert len(before.requests) + len(after.requests) == ITEMS[kind]
@@ -61,7 +61,7 @@ def test_terms_that_are_put_back_still_begin_anew_and_so_does_what_stands_beside
     with HostileServer(slowly(good_answer)) as server:
         run = make_run(server, input_price=Decimal(2), output_price=Decimal(10))
     run = JudgeRun.objects.select_related("judge__language_model__endpoint").get(pk=run.pk)
-    one, other = Worklist(run, "a", timezone.now), Worklist(run, "b", timezone.now)
+    one, other = JudgeQueue(run, "a", timezone.now), JudgeQueue(run, "b", timezone.now)
     one.beside = other.beside = [one, other]
     assert one.still_running() and other.still_running()
     Endpoint.objects.update(input_price=3)

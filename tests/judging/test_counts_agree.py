@@ -38,7 +38,7 @@ def honest(request, n):
 def judged(judge, study, **asking):
     run = plan_run(judge=judge, study=study, asking=Asking(canaries=True, **asking))
     start_run(run, clock=timezone.now)
-    run = work_on(run, shift=QUICK)
+    run = work_on(run, options=QUICK)
     assert run.status == "finished", run.message
     return run
 

@@ -55,7 +55,7 @@ def misled(asking=None, study=None):
         asking = asking(study, server) if asking else Asking(canaries=True)
         run = plan_run(judge=judge, study=study, asking=asking)
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert run.status == "failed", run.message
     return study, run
 
@@ -214,7 +214,7 @@ def judged_by(play, run):
     with HostileServer(play) as server:
         Endpoint.objects.update(base_url=server.base_url)
         start_run(run, clock=timezone.now)
-        return work_on(JudgeRun.objects.get(pk=run.pk), shift=QUICK)
+        return work_on(JudgeRun.objects.get(pk=run.pk), options=QUICK)
 
 
 def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Score
 from generation.execution.engine import Retry
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.models import PlannedItem, Reply
@@ -94,7 +94,7 @@ def test_the_report_adds_up_whatever_the_endpoint_does():
         start_run(run, clock=timezone.now)
         begun = time.monotonic()
         retry = Retry(tries=5, first_wait=0.01, longest_wait=0.1, try_seconds=10.0)
-        run = work_on(run, shift=Shift(concurrency=32, retry=retry))
+        run = work_on(run, options=WorkerOptions(concurrency=32, retry=retry))
         seconds = time.monotonic() - begun
     assert run.status == "finished", run.message
     progress = progress_of(run, clock=timezone.now)

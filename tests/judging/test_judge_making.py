@@ -7,10 +7,10 @@ from django.urls import reverse
 
 from annotation.models import Task
 from generation.models import Endpoint, LanguageModel, Response
+from judging.judges.judge_calls import shown
 from judging.judges.making import create_judge, stock_prompt
 from judging.judges.questions import Questions
-from judging.judges.transports import ChatWay
-from judging.judges.ways import shown
+from judging.judges.transports import ChatTransport
 from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.planning.plan import plan_run
 from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace
@@ -110,7 +110,9 @@ def test_the_preview_is_what_would_be_sent_and_stores_nothing(client, study, mod
     )
     part = page_of(answer)
     assert "<html" not in part
-    way = ChatWay(Judge(method="checklist", prompt=stock_prompt("checklist"), language_model=model, parameters={}))
+    way = ChatTransport(
+        Judge(method="checklist", prompt=stock_prompt("checklist"), language_model=model, parameters={})
+    )
     item = PlannedItem(task=task, shown_first="a")
     held = way.begin(item, shown(item, Questions("checklist", study).about(task)))
     assert [message["role"] for message in held.messages] == ["system", "user"]

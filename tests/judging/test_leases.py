@@ -8,16 +8,16 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from generation.execution.reservations import give_back, record_spent, set_aside, shares_held
+from generation.execution.budget import end_reservation, has_reservations, record_spending, reserve
+from generation.execution.leases import LEASE, lease_items, live_leases, new_worker_name, release, release_dead, renew
 from generation.llm.protocol.prices import Ceiling, Spend
 from generation.models import Endpoint, LanguageModel
 from judging import tasks
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
-from judging.runs.leases import LEASE, lease_items, live_leases, new_worker_name, release, release_dead, renew
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import plan_run
-from judging.runs.spending import spent_of
+from judging.runs.recording import spent_of
 from tests.factories import make_checklist_study
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def grant(run, worker, wanted, clock):
     """What was added to the share, None where the budget has no limit."""
-    ceiling, added = set_aside(run, worker, wanted, clock, spent_of)
+    ceiling, added = reserve(run, worker, wanted, clock, spent_of)
     return ceiling.limiting(added)
 
 
@@ -89,13 +89,13 @@ def test_a_share_shrinks_by_what_replies_cost_and_its_rest_is_there_for_others()
     item = run.items.first()
     for attempt in range(2):
         Reply.objects.create(item=item, attempt=attempt, request_hash="x")
-    record_spent(run, "a", Spend(2))
+    record_spending(run, "a", Spend(2))
     assert grant(run, "b", Spend(5), at()).calls == 0
     # 5 allowed, 2 replies stored, so 3 are left once the share is given back
-    give_back(run, "a")
+    end_reservation(run, "a")
     assert grant(run, "b", Spend(5), at()).calls == 3
-    give_back(run, "b")
-    assert not shares_held(run, at())
+    end_reservation(run, "b")
+    assert not has_reservations(run, at())
 
 
 def test_what_a_reply_leaves_of_a_share_stays_set_aside_even_where_it_is_less_than_the_reply_cost():
@@ -104,7 +104,7 @@ def test_what_a_reply_leaves_of_a_share_stays_set_aside_even_where_it_is_less_th
     item = run.items.first()
     for attempt in range(2):
         Reply.objects.create(item=item, attempt=attempt, request_hash="x")
-    record_spent(run, "a", Spend(2))
+    record_spending(run, "a", Spend(2))
     # 5 allowed, 2 stored, and 3 - 2 = 1 still held by a: 2 are free
     assert run.shares.get(worker="a").calls == 1
     assert grant(run, "b", Spend(5), at()).calls == 2

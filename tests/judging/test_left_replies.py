@@ -12,16 +12,15 @@ from django.utils import timezone
 
 from generation.endpoints.clients import open_chat
 from generation.execution.leases import new_worker_name
-from generation.execution.recovery import store_left
-from generation.execution.shift import Shift
-from generation.execution.write_ahead_log import JournalFailed
+from generation.execution.recovery import store_logged
+from generation.execution.worker import WorkerOptions
+from generation.execution.write_ahead_log import LogUnusable
 from generation.llm.protocol.prices import Ceiling
 from judging import tasks
 from judging.models import Reply
-from judging.runs.left_replies import store_replies
 from judging.runs.life_cycle import cancel_run, start_run
-from judging.runs.queue import Worklist
-from judging.runs.spending import spent_of
+from judging.runs.queue import JudgeQueue
+from judging.runs.recording import spent_of, store_replies
 from judging.runs.worker import work_on
 from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, good_answer, says
@@ -45,21 +44,21 @@ def dead_worker():
 
 def killed(run, calls, *, stored=0):
     """A worker whose process has ended, after `calls` replies of which it had stored the first few."""
-    worklist = Worklist(run, dead_worker(), timezone.now)
-    asked, _more = worklist.next_questions(calls)
+    queue = JudgeQueue(run, dead_worker(), timezone.now)
+    asked, _more = queue.next_calls(calls)
 
     async def send_all():
-        worklist.way.open(open_chat)
-        replies = [await worklist.way.send(one) for one in asked]
-        await worklist.way.close()
+        queue.open(open_chat)
+        replies = [await queue.send(one) for one in asked]
+        await queue.close()
         return replies
 
     replies = asyncio.run(send_all())
     for one, reply in zip(asked, replies, strict=True):
-        worklist.keep(one.item, reply)
+        queue.append(one.key, reply)
     for one, reply in list(zip(asked, replies, strict=True))[:stored]:
-        worklist._read(worklist.held[one.item], reply)
-    worklist.ledger.write()
+        queue._answered(one, reply)
+    queue.ledger.write()
 
 
 def test_what_had_come_is_not_asked_again(folder):
@@ -67,7 +66,7 @@ def test_what_had_come_is_not_asked_again(folder):
         run = make_run(server, input_price=Decimal(2), output_price=Decimal(10))
         killed(run, 3)
         assert not Reply.objects.exists()
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         assert run.status == "finished"
         assert len(server.requests) == 8
     assert list(Reply.objects.values_list("attempt", flat=True)) == [0] * 8
@@ -81,8 +80,8 @@ def test_what_was_stored_before_the_kill_is_not_stored_twice():
         run = make_run(server)
         killed(run, 3, stored=2)
         assert Reply.objects.count() == 2
-        assert store_left(run, store_replies) == 1
-        assert work_on(run, shift=QUICK).status == "finished"
+        assert store_logged(run, store_replies) == 1
+        assert work_on(run, options=QUICK).status == "finished"
         assert len(server.requests) == Reply.objects.count() == 8
 
 
@@ -90,7 +89,7 @@ def test_a_budget_counts_what_had_come():
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = make_run(server, budget=Ceiling(calls=6))
         killed(run, 3)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         assert run.status == "paused"
         assert len(server.requests) == spent_of(run).calls == 6
 
@@ -99,7 +98,7 @@ def test_a_reply_of_no_use_is_one_of_the_tries():
     with HostileServer(lambda request, n: says("no answer") if n < 2 else good_answer(request)) as server:
         run = make_run(server)
         killed(run, 2)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         assert run.status == "finished"
         assert len(server.requests) == 10
         # What was wrong with it is told to the model, as it would have been.
@@ -112,7 +111,7 @@ def test_an_item_answered_elsewhere_meanwhile_keeps_its_answer_and_the_reply_cou
         killed(run, 1)
         item = run.items.get(leased_by__gt="")
         Reply.objects.create(item=item, attempt=0, request_hash="elsewhere", text="{}")
-        assert store_left(run, store_replies) == 1
+        assert store_logged(run, store_replies) == 1
     assert item.replies.get(attempt=0).request_hash == "elsewhere"
     assert spent_of(run).calls == 2
 
@@ -130,23 +129,23 @@ def test_the_sweep_stores_what_came_for_a_run_that_nobody_resumes(folder):
 def test_a_journal_that_cannot_be_written_stops_the_run_in_words_and_loses_nothing(folder):
     folder.write_text("a file where the folder should be")
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        run = work_on(make_run(server), shift=QUICK)
+        run = work_on(make_run(server), options=QUICK)
         assert run.status == "failed"
         assert "make it writable" in run.message
         assert Reply.objects.count() == len(server.requests) > 0
         folder.unlink()
         start_run(run, clock=timezone.now)
-        assert work_on(run, shift=QUICK).status == "finished"
+        assert work_on(run, options=QUICK).status == "finished"
         assert len(server.requests) == 8
 
 
 def test_a_journal_that_cannot_be_read_stops_the_run_in_words(monkeypatch):
     def refuse(run, by):
-        raise JournalFailed("The folder x cannot be used.")
+        raise LogUnusable("The folder x cannot be used.")
 
-    monkeypatch.setattr("generation.execution.recovery.left_behind", refuse)
+    monkeypatch.setattr("generation.execution.recovery.logs_left_by_others", refuse)
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        run = work_on(make_run(server), shift=QUICK)
+        run = work_on(make_run(server), options=QUICK)
         assert (run.status, run.message) == ("failed", "The folder x cannot be used.")
         assert not server.requests
 
@@ -158,14 +157,14 @@ def test_what_came_while_the_database_was_away_is_stored_by_the_next_shift_of_th
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = make_run(server)
         with monkeypatch.context() as patched:
-            patched.setattr(Worklist, "take", away)
-            patched.setattr("judging.runs.queue.release", away)
+            patched.setattr(JudgeQueue, "take", away)
+            patched.setattr("generation.execution.work_queue.release", away)
             with pytest.raises(OperationalError):
-                work_on(run, shift=Shift(concurrency=1))
+                work_on(run, options=WorkerOptions(concurrency=1))
         assert len(server.requests) == 1
         assert len(list(folder.iterdir())) == 1
         run.items.update(leased_until=timezone.now() - timedelta(minutes=1))
-        assert work_on(run, shift=Shift(concurrency=1)).status == "finished"
+        assert work_on(run, options=WorkerOptions(concurrency=1)).status == "finished"
         assert len(server.requests) == 8
     assert spent_of(run).calls == 8
     assert not list(folder.iterdir())

@@ -92,7 +92,7 @@ def test_planted_texts_stand_beside_tasks_that_can_be_asked_about():
         judge = create_judge(model=served(study, server), method=REFERENCE)
         run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     planted = run.items.exclude(canary="")
     assert planted.count() == 8
     assert set(planted.values_list("status", flat=True)) == {"scored"}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
 from generation.execution.engine import Retry
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import Ceiling
 from generation.models import Benchmark, Endpoint, Instruction, LanguageModel, Response
 from judging.judges.making import create_judge, create_rule_judge
@@ -26,7 +26,7 @@ from tests.factories import make_answer, make_checklist_study, make_rater, make_
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 
 pytestmark = pytest.mark.django_db
-QUICK = Shift(concurrency=4, retry=Retry(tries=2, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
+QUICK = WorkerOptions(concurrency=4, retry=Retry(tries=2, first_wait=0.01, longest_wait=0.05, try_seconds=5.0))
 TEXTS = ("A long and careful answer that says much about it.", "Short.")
 NAMES = {"a_much": "A++", "a": "A", "tie": "tie", "both_bad": "both bad", "b": "B", "b_much": "B++"}
 
@@ -71,7 +71,7 @@ def served(study, server, name="m", **endpoint):
 
 def judged(run):
     start_run(run, clock=timezone.now)
-    return work_on(run, shift=QUICK)
+    return work_on(run, options=QUICK)
 
 
 def texts_of(request):

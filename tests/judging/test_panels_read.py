@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def worked(run):
     start_run(run, clock=timezone.now)
-    run = work_on(run, shift=QUICK)
+    run = work_on(run, options=QUICK)
     assert run.status == "finished", run.message
     return run
 

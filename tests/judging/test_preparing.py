@@ -10,16 +10,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Criterion, Study, Task
-from generation.execution.leases import new_worker_name
-from generation.execution.shift import PLAIN_SHIFT, Shift
+from generation.execution.leases import LEASE, new_worker_name
+from generation.execution.worker import DEFAULT_OPTIONS, WorkerOptions
 from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel, Response
 from judging import tasks
 from judging.judges.making import create_judge
 from judging.methods.combining import How
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.leases import LEASE, somebody_prepares, take_preparation
-from judging.runs.life_cycle import cancel_run, finish_if_done, nobody_works, pause_run, start_run
+from judging.runs.life_cycle import (
+    cancel_run,
+    finish_if_done,
+    nobody_works,
+    pause_run,
+    somebody_prepares,
+    start_run,
+    take_preparation,
+)
 from judging.runs.planning import plan as plans, preparation as preparing
 from judging.runs.planning.plan import Asking, Wish
 from judging.runs.planning.preparation import NOTHING_LEFT, plan_target, prepare
@@ -77,8 +84,8 @@ def started(judge, target, **wish):
     return run
 
 
-def prepared(run, shift=PLAIN_SHIFT):
-    return prepare(run, shift=shift, clock=timezone.now)
+def prepared(run, options=DEFAULT_OPTIONS):
+    return prepare(run, options=options, clock=timezone.now)
 
 
 def after(steps, do):
@@ -90,7 +97,7 @@ def after(steps, do):
         if len(seen) == steps:
             do()
 
-    return Shift(watch=watch)
+    return WorkerOptions(watch=watch)
 
 
 def plan_of(run):
@@ -163,7 +170,7 @@ def test_of_pairs_also_where_it_is_taken_up_in_between(monkeypatch, both_orders)
     at_once.delete()
     run = started(judge, target, **wish)
     for _ in range(3):
-        assert not prepared(run, Shift(interrupted=lambda: True))
+        assert not prepared(run, WorkerOptions(interrupted=lambda: True))
     assert 0 < run.items.filter(canary="").count() < len(expected) - 8
     assert prepared(run)
     assert plan_of(run) == expected
@@ -219,8 +226,8 @@ def test_stopped_after_any_step_it_goes_on_where_it_was(study, judge, steps):
     run = started(judge, whole(study))
     pressed = []
     shift = after(steps, lambda: pressed.append(None))
-    stops = Shift(watch=shift.watch, interrupted=lambda: bool(pressed))
-    assert work_on(run, shift=stops).status == "paused"
+    stops = WorkerOptions(watch=shift.watch, interrupted=lambda: bool(pressed))
+    assert work_on(run, options=stops).status == "paused"
     left = Preparation.objects.get(run=run)
     expected = min(5 * steps, 18) + min(5 * max(0, steps - 4), 18)
     assert left.done == run.study.tasks.count() + run.items.count() == expected
@@ -351,7 +358,7 @@ def test_the_sweep_sends_a_run_that_nobody_prepares_and_no_other(study, judge, s
 
 def test_what_a_killed_worker_of_this_machine_held_is_free_at_once(study, judge, sent):
     run = started(judge, whole(study))
-    assert not prepared(run, Shift(interrupted=lambda: True))
+    assert not prepared(run, WorkerOptions(interrupted=lambda: True))
     Preparation.objects.filter(run=run).update(
         leased_by=dead_worker(), leased_until=timezone.now() + timedelta(seconds=60)
     )

@@ -13,7 +13,7 @@ from annotation.models import Rubric, Study
 from annotation.rubrics.library import RubricsOf
 from generation.models import Endpoint, LanguageModel, Response
 from judging.judges.making import create_judge
-from judging.judges.transports import ChatWay
+from judging.judges.transports import ChatTransport
 from judging.models import Judge, JudgeRun
 from tests.factories import make_answer, make_checklist_study, make_rater, make_rubric, make_user, make_workspace
 from tests.markup import markup
@@ -169,7 +169,7 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     target = Target(study.workspace, study=study)
     found = estimate_run([judge], judge, target, PLAINLY, limit=None, only_rated=False)
     # Each question may cost what its tokens to read and the longest answer (950 tokens for 3 items) cost.
-    read = found.most.tokens // 6 - ChatWay(judge).method.answer_tokens([None] * 3)
+    read = found.most.tokens // 6 - ChatTransport(judge).method.answer_tokens([None] * 3)
     assert found.most.calls == 6
     assert found.most.money == pytest.approx(Decimal(6 * (2 * read + 8 * 950)) / 1_000_000, rel=Decimal("0.001"))
     assert found.usual is None

@@ -60,11 +60,11 @@ def page_of(lead, run):
 
 def test_a_run_at_its_budget_and_one_interrupted(lead):
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        run = work_on(make_run(server, budget=Ceiling(calls=2)), shift=QUICK)
+        run = work_on(make_run(server, budget=Ceiling(calls=2)), options=QUICK)
         assert run.message == "The next call might cross the budget; raise it and resume."
         is_told(page_of(lead, run), run.message)
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=INTERRUPTED)
+        run = work_on(run, options=INTERRUPTED)
         assert run.message == "Interrupted; everything answered so far is kept."
         is_told(page_of(lead, run), run.message)
 
@@ -74,13 +74,13 @@ def test_a_run_without_its_key_and_one_whose_replies_cannot_be_kept(lead, monkey
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = make_run(server, key_variable="NO_SUCH_KEY")
         allow(Endpoint.objects.get(), command="judge")
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         is_told(page_of(lead, run), run.message)
         Endpoint.objects.update(key_variable="")
         start_run(run, clock=timezone.now)
         settings.JOURNAL_DIR = tmp_path / "journal"
         settings.JOURNAL_DIR.write_text("a file where the folder should be")
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
         assert "make it writable" in run.message
         is_told(page_of(lead, run), run.message)
 
@@ -88,14 +88,14 @@ def test_a_run_without_its_key_and_one_whose_replies_cannot_be_kept(lead, monkey
 def test_the_endpoints_own_words_stay_as_they_are_and_only_they_are_called_so(lead, monkeypatch):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with HostileServer(lambda request, n: fails(401, "no such key")) as server:
-        run = work_on(make_run(server), shift=QUICK)
+        run = work_on(make_run(server), options=QUICK)
     with translation.override("zh-hans"):
         frame = translation.gettext("The endpoint's words:")
     page = page_of(lead, run)
     assert "401: no such key" in page and frame in page
     Endpoint.objects.update(key_variable="NO_SUCH_KEY")
     start_run(run, clock=timezone.now)
-    page = page_of(lead, work_on(run, shift=QUICK))
+    page = page_of(lead, work_on(run, options=QUICK))
     assert "NO_SUCH_KEY" in page and frame not in page
 
 
@@ -131,7 +131,7 @@ def test_a_judge_that_fell_for_planted_texts(lead):
         model = LanguageModel.objects.create(workspace=study.workspace, name="m", endpoint=endpoint)
         run = plan_run(judge=create_judge(model=model), study=study, asking=Asking(canaries=True))
         start_run(run, clock=timezone.now)
-        run = work_on(run, shift=QUICK)
+        run = work_on(run, options=QUICK)
     assert run.message.startswith("The judge fell for 4 planted text(s)")
     page = page_of(lead, run)
     is_told(page, run.message)
@@ -149,17 +149,17 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
     with HostileServer(sampling.good) as server:
         model = sampling.make_model(server)
         run = sampling.make_run(sampling.make_benchmark(), model, budget=Ceiling(calls=1))
-        run = generate(run, shift=QUICK)
+        run = generate(run, options=QUICK)
         assert run.message == "The next call might cross the budget; raise it and resume."
         is_told(page_of(lead, run), run.message)
         resume_generation(run, clock=timezone.now)
-        run = generate(run, shift=INTERRUPTED)
+        run = generate(run, options=INTERRUPTED)
         assert run.message == "Interrupted; everything generated so far is kept."
         is_told(page_of(lead, run), run.message)
         Endpoint.objects.update(key_variable="NO_SUCH_KEY")
         allow(Endpoint.objects.get(), command="generate")
         resume_generation(run, clock=timezone.now)
-        run = generate(run, shift=QUICK)
+        run = generate(run, options=QUICK)
         is_told(page_of(lead, run), run.message)
 
 
@@ -174,7 +174,7 @@ def test_an_endpoint_that_cannot_be_tested(lead):
 def test_weights_that_are_not_there(lead):
     study = make_checklist_study(instructions=1, models=1)
     with HostileServer(lambda request, n: good_answer(request)) as server:
-        work_on(make_run(server, study), shift=QUICK)
+        work_on(make_run(server, study), options=QUICK)
     address = reverse("judging:leaderboard", args=[study.benchmark.slug])
     page = markup(lead.get(address, {"weights": "none-such"}))
     with pytest.raises(UnknownWeights, match="There are no weights 'none-such' for benchmark") as refused:

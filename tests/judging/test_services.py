@@ -38,8 +38,7 @@ from generation.models import Endpoint, LanguageModel, Response
 from generation.llm.protocol.prices import Ceiling
 from judging.judges.making import create_judge
 from judging.runs.planning.plan import plan_run
-from judging.runs.life_cycle import start_run
-from judging.tasks import enqueue
+from judging.runs.life_cycle import JUDGING, start_run
 with transaction.atomic():
     study = make_checklist_study(instructions={items} // 2, models=2)
     responses = list(Response.objects.all())
@@ -54,7 +53,7 @@ with transaction.atomic():
 start_run(run, clock=timezone.now)
 # As many messages as two workers with two threads each take: all of them work on the run.
 for _ in range(4):
-    enqueue(run)
+    JUDGING.hand_over(run)
 """
 
 
@@ -63,13 +62,12 @@ import django; django.setup()
 from django.utils import timezone
 from generation.llm.protocol.prices import Ceiling
 from judging.models import JudgeRun
-from judging.runs.life_cycle import raise_budget, start_run
-from judging.tasks import enqueue
+from judging.runs.life_cycle import JUDGING, raise_budget, start_run
 run = JudgeRun.objects.get(public_id="{run}")
 raise_budget(run, Ceiling(calls={calls}))
 start_run(run, clock=timezone.now)
 for _ in range(4):
-    enqueue(run)
+    JUDGING.hand_over(run)
 """
 
 

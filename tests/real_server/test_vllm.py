@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment
 from generation.endpoints.probing import SCHEMA, obeys, probe_address, probe_endpoint
+from generation.execution.worker import WorkerOptions
 from generation.llm.chat import OpenAIChat
 from generation.llm.errors import Refused, TooLong
 from generation.llm.protocol.allowed_hosts import Reach
@@ -25,7 +26,7 @@ from judging.methods.pairs import perplexity
 from judging.models import Reply
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import plan_run
-from judging.runs.worker import Shift, work_on
+from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_workspace
 from tests.generation.test_sampling import make_benchmark
 
@@ -141,7 +142,7 @@ def test_a_checklist_judge_scores_every_response_by_the_servers_grammar(served):
     model = LanguageModel.objects.create(workspace=make_workspace(), name="tiny", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
     start_run(run, clock=timezone.now)
-    run = work_on(run, shift=Shift())
+    run = work_on(run, options=WorkerOptions())
     assert run.status == "finished"
     statuses = list(Assignment.objects.filter(rater=run.judge.rater).values_list("status", flat=True))
     assert len(statuses) == 8 and set(statuses) <= {"submitted", "unscored"}

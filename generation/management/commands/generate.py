@@ -11,23 +11,14 @@ from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
 from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import ServingRefused, served_model
-from generation.execution.shift import Shift
+from generation.execution.worker import WorkerOptions
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
 from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
-from generation.responses.runs import (
-    NotPossible,
-    Progress,
-    finish_if_done,
-    progress_of,
-    raise_budget,
-    retry_failed,
-    start_run,
-)
+from generation.responses.runs import GENERATION, NotPossible, Progress, finish_if_done, progress_of, retry_failed
 from generation.responses.worker import work_on
-from generation.tasks import enqueue
 from generation.web.responses.run_page import broken_off_in_words
 
 POLL_SECONDS = 15.0
@@ -36,6 +27,9 @@ POLL_SECONDS = 15.0
 class Command(RunCommand):
     name = "generate"
     stopped = "The run was stopped"
+    page = "/runs/generation/"
+    kind = GENERATION
+    retry_option = "retry_failed"
     user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
     help = "Generate a benchmark's responses with one model or several; or resume a run."
 
@@ -55,15 +49,7 @@ class Command(RunCommand):
         add("--batch", action="store_true", help="Through the endpoint's batch API: cheaper, within a day.")
         add("--retry-failed", action="store_true", help="With --resume: try again what failed.")
 
-    def begun(self, options: dict[str, Any]) -> GenerationRun:
-        run = self._resumed(options) if options["resume"] else self._planned(options)
-        start_run(run, clock=timezone.now)
-        return run
-
-    def hand_over(self, run: GenerationRun) -> None:
-        enqueue(run)
-
-    def _planned(self, options: dict[str, Any]) -> GenerationRun:
+    def planned(self, options: dict[str, Any]) -> GenerationRun:
         if not options["benchmark"] or not options["model"]:
             raise CommandError("Name a benchmark, and a model with --model; or a run with --resume.")
         for name in ("samples", "limit", "max_tokens", "concurrency"):
@@ -99,24 +85,16 @@ class Command(RunCommand):
         )
         return plan_generation(benchmark, wanted, budget=budget)
 
-    def _resumed(self, options: dict[str, Any]) -> GenerationRun:
-        run = GenerationRun.objects.filter(public_id=options["resume"]).first()
-        if run is None:
-            raise CommandError(f"There is no run {options['resume']!r}; the page /runs/generation/ lists them.")
-        budget = budget_of(options)
-        if budget.limited:
-            raise_budget(run, budget)
-        if options["retry_failed"]:
-            retry_failed(run, clock=timezone.now)
-        return run
+    def retried(self, run: GenerationRun) -> None:
+        retry_failed(run, clock=timezone.now)
 
     def worked(self, run: GenerationRun, options: dict[str, Any]) -> GenerationRun:
         def look() -> tuple[int, str]:
             progress = progress_of(run, clock=timezone.now)
             return progress.settled, f"{progress.failed} failed, {progress.words} words"
 
-        with attended(str(run), run.items.count(), look, concurrency=options["concurrency"]) as shift:
-            return _wait_for_batches(run, shift) if in_batches(run) else work_on(run, shift=shift)
+        with attended(str(run), run.items.count(), look, concurrency=options["concurrency"]) as attending:
+            return _wait_for_batches(run, attending) if in_batches(run) else work_on(run, options=attending)
 
     def summed_up(self, run: GenerationRun) -> Progress:
         progress = progress_of(run, clock=timezone.now)
@@ -134,15 +112,15 @@ class Command(RunCommand):
         return f"Try the failed ones again with: {again}" if progress.failed else ""
 
 
-def _wait_for_batches(run: GenerationRun, shift: Shift) -> GenerationRun:
+def _wait_for_batches(run: GenerationRun, options: WorkerOptions) -> GenerationRun:
     """Looks every quarter of a minute; Ctrl-C leaves the batches running and the run to be resumed or swept."""
-    while run.status == GenerationRun.Status.RUNNING and not shift.interrupted():
+    while run.status == GenerationRun.Status.RUNNING and not options.interrupted():
         advance(run)
         run.refresh_from_db()
-        shift.watch()
+        options.watch()
         if run.status == GenerationRun.Status.RUNNING and not finish_if_done(run, clock=timezone.now):
             for _ in range(int(POLL_SECONDS * 10)):
-                if shift.interrupted():
+                if options.interrupted():
                     break
                 time.sleep(0.1)
     return run

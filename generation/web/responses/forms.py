@@ -1,6 +1,5 @@
-"""What a lead fills in to start a generation run, and its budget."""
+"""The form that starts a generation run."""
 
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -8,37 +7,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy as _
 
 from core.web.row_choices import RowsField
-from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
+from generation.llm.protocol.prices import MOST_COUNTED
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import MAIN_EXPERIMENT, Category, LanguageModel
 from generation.responses.plan import EXPERIMENTS, NEW_TOKENS
-
-
-class BudgetForm(forms.Form):
-    """The most that a run may spend; empty is no limit."""
-
-    budget_calls = forms.IntegerField(
-        label=_("Maximum number of calls"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
-    budget_tokens = forms.IntegerField(
-        label=_("Maximum number of tokens"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
-    budget_money = forms.DecimalField(
-        label=_("Maximum cost"),
-        help_text=_("In the currency of the endpoint's prices."),
-        min_value=Decimal("0.000001"),
-        max_digits=12,
-        decimal_places=6,
-        required=False,
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-
-    @property
-    def ceiling(self) -> Ceiling:
-        given = self.cleaned_data
-        return Ceiling(given.get("budget_calls"), given.get("budget_tokens"), given.get("budget_money"))
+from generation.web.run_controls import BudgetForm
 
 
 def experiment_label(key: str) -> str:

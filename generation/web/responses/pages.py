@@ -1,13 +1,11 @@
 """Generation runs: the list, starting one, and one run while it goes on."""
 
-import json
 from dataclasses import asdict
 from typing import Any, cast
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -15,11 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
-from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.execution.item_counts import with_counts
-from generation.execution.reservations import ceiling_of
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import measures_of
@@ -31,26 +27,16 @@ from generation.responses.plan import (
     plan_generation,
     sent_just_now,
 )
-from generation.responses.runs import (
-    NotPossible,
-    cancel_run,
-    keep_left,
-    pause_run,
-    progress_of,
-    raise_budget,
-    retry_failed,
-    start_run as start,
-)
-from generation.web.responses.forms import BudgetForm, GenerationForm
+from generation.responses.runs import GENERATION, progress_of, retry_failed
+from generation.web.responses.forms import GenerationForm
 from generation.web.responses.run_page import generation_panel, scripted_models
-
-RUNS_SHOWN = 100
+from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response, resume
 
 
 @require_safe
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
-    """The newest runs of the reader's workspaces, with how far each is."""
+    """The newest runs of the reader's workspaces, with their progress."""
     found = runs_read_by(_user(request))
     counted = with_counts(found, GenerationItem.objects.all(), GenerationItem.Status.WAITING)
     benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
@@ -61,16 +47,15 @@ def runs(request: HttpRequest) -> HttpResponse:
 @require_safe
 @results_page
 def run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """One run; while it goes on, the page asks for its middle again every other second."""
+    """One run; while it is running, the page reloads its progress regularly."""
     found = run_read_by(_user(request), public_id)
     part = bool(getattr(request, "htmx", False))
-    budget = {name: getattr(found, name) for name in ("budget_calls", "budget_tokens", "budget_money")}
     context = {
         "run": found,
         "panel": generation_panel(found, clock=timezone.now),
         "leads": _leads(request, found),
         "provenance": ["scripted"] if scripted_models(found) else [],
-        "budget_form": BudgetForm(initial=budget),
+        "budget_form": budget_form(found),
         "part": part,
         "seen": request.GET.get("seen"),
     }
@@ -80,32 +65,16 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Pause, resume (with another budget, if one is sent), change the budget, retry what failed, or cancel."""
+    """Pause, resume, cancel or retry a run, or change its budget."""
     found = run_read_by(_user(request), public_id)
     if not _leads(request, found):
         raise PermissionDenied
-    user, action = _user(request), request.POST.get("action", "")
-    keep_left(found)
-    try:
-        with transaction.atomic():
-            if action == "pause":
-                pause_run(found, clock=timezone.now, user=user)
-            elif action == "cancel":
-                cancel_run(found, clock=timezone.now, user=user)
-            elif action == "retry":
-                retry_failed(found, clock=timezone.now, user=user)
-                _resume(request, found)
-            elif action == "resume":
-                _resume(request, found)
-            elif action == "budget":
-                _budget(request, found)
-            else:
-                raise Http404
-    except NotPossible:
-        messages.warning(
-            request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
-        )
+
+    def retry(run: Any, user: User) -> None:
+        retry_failed(run, clock=timezone.now, user=user)
+        resume(request, run, GENERATION)
+
+    control(request, found, GENERATION, retry=retry)
     return redirect("generation:run", public_id)
 
 
@@ -114,21 +83,16 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json or report.json as a download."""
     found = run_read_by(_user(request), public_id)
-    match name:
-        case "manifest.json":
-            content = {"run": found.public_id, "name": found.name, "status": found.status, **found.manifest}
-        case "report.json":
-            content = _report(found)
-        case _:
-            raise Http404(gettext("A run has no such file."))
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    response = HttpResponse(text, content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
-    return response
+    identity = {"run": found.public_id, "name": found.name, "status": found.status}
+    files = {
+        "manifest.json": lambda: json_response({**identity, **found.manifest}),
+        "report.json": lambda: json_response(_report(found)),
+    }
+    return download(found, name, files)
 
 
 def _report(run: GenerationRun) -> dict[str, Any]:
-    """Counts that add up: done, failed and waiting make each model's total; and what can be measured of its texts."""
+    """Return counts that add up (done, failed and waiting make each model's total) and the metrics of its texts."""
     progress = progress_of(run, clock=timezone.now)
     return {
         "run": run.public_id,
@@ -152,7 +116,7 @@ def _report(run: GenerationRun) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def start_run(request: HttpRequest, slug: str) -> HttpResponse:
-    """Choose models, samples, length and budget, and leave the run to a worker."""
+    """Choose models, samples, length and budget, and hand the run to a worker."""
     user = _user(request)
     benchmark = benchmark_read_by(user, slug)
     if not leads_workspace_of(user, benchmark):
@@ -178,7 +142,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRun | None:
-    """The run that the form asks for, on its way; None with the form's error where it cannot be planned."""
+    """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     given = form.cleaned_data
     wanted = Wanted(
         models=list(given["models"]),
@@ -191,13 +155,13 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
     )
     try:
         with transaction.atomic():
-            # One after the other, so that what was sent twice is seen to be the same.
+            # One after the other, so that a form that was sent twice is recognised.
             Workspace.objects.select_for_update(no_key=True).get(pk=benchmark.workspace_id)
             if known := sent_just_now(benchmark, wanted, form.ceiling, user, clock=timezone.now):
                 return known
             made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
-            start(made, clock=timezone.now, user=user)
-            send_after_commit("generation.work", made.pk)
+            GENERATION.start(made, clock=timezone.now, user=user)
+            GENERATION.hand_over(made)
             return made
     except NothingToGenerate:
         form.add_error(
@@ -209,24 +173,6 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
     except NoEndpoint as error:
         form.add_error(None, for_reader(error))
     return None
-
-
-def _resume(request: HttpRequest, run: GenerationRun) -> None:
-    if "budget_calls" in request.POST and not _budget(request, run):
-        return
-    start(run, clock=timezone.now, user=_user(request))
-    send_after_commit("generation.work", run.pk)
-
-
-def _budget(request: HttpRequest, run: GenerationRun) -> bool:
-    """Whether the budget that was sent makes sense; if so it is the run's from now on."""
-    form = BudgetForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
-        return False
-    if form.ceiling != ceiling_of(run):
-        raise_budget(run, form.ceiling, user=_user(request))
-    return True
 
 
 def _leads(request: HttpRequest, run: GenerationRun) -> bool:

@@ -23,7 +23,7 @@ from judging.methods.scales import WrongScale
 from judging.methods.single import checklist
 from judging.methods.single.checklist import MixedScales
 from judging.models import JudgeRun, Preparation
-from judging.runs.life_cycle import NotPossible, Progress, progress_of, raise_budget, retry_unscored, start_run
+from judging.runs.life_cycle import JUDGING, NotPossible, Progress, progress_of, retry_unscored
 from judging.runs.panels import PanelRefused
 from judging.runs.planning.plan import Asking, NothingToJudge, Wish
 from judging.runs.planning.preparation import plan_target
@@ -31,12 +31,14 @@ from judging.runs.planning.preview import Target
 from judging.runs.planning.requirements import MethodLacks, noted_lacks
 from judging.runs.worker import prepared, work_on
 from judging.studies.benchmarks import choice_in_words
-from judging.tasks import enqueue
 
 
 class Command(RunCommand):
     name = "judge"
     stopped = "The run was stopped"
+    page = "/runs/"
+    kind = JUDGING
+    retry_option = "retry_unscored"
     user_errors = (
         UnknownWorkspace,
         JudgeRefused,
@@ -89,15 +91,7 @@ class Command(RunCommand):
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--fresh", action="store_true", help="Ask again instead of using stored replies.")
 
-    def begun(self, options: dict[str, Any]) -> JudgeRun:
-        run = self._resumed(options) if options["resume"] else self._planned(options)
-        start_run(run, clock=timezone.now)
-        return run
-
-    def hand_over(self, run: JudgeRun) -> None:
-        enqueue(run)
-
-    def _planned(self, options: dict[str, Any]) -> JudgeRun:
+    def planned(self, options: dict[str, Any]) -> JudgeRun:
         calls_nobody = needs_no_model(options["method"])
         if not options["target"] or not (options["model"] or calls_nobody):
             raise CommandError("Give a study or a benchmark and a model (--model), or a run (--resume).")
@@ -162,17 +156,9 @@ class Command(RunCommand):
             )
         return run
 
-    def _resumed(self, options: dict[str, Any]) -> JudgeRun:
-        run = JudgeRun.objects.filter(public_id=options["resume"]).first()
-        if run is None:
-            raise CommandError(f"There is no run {options['resume']!r}; the page /runs/ lists them.")
-        budget = budget_of(options)
-        if budget.limited:
-            raise_budget(run, budget)
-        if options["retry_unscored"]:
-            freed = retry_unscored(run, clock=timezone.now)
-            self.stdout.write(f"{freed} unscored items will be asked again.")
-        return run
+    def retried(self, run: JudgeRun) -> None:
+        freed = retry_unscored(run, clock=timezone.now)
+        self.stdout.write(f"{freed} unscored items will be asked again.")
 
     def left_to_worker(self, run: JudgeRun) -> str:
         if run.preparing:
@@ -184,15 +170,15 @@ class Command(RunCommand):
         preparation = Preparation.objects.filter(run=run).defer("tasks").first()
         if preparation is not None:
             steps = attended(f"{title}: preparing", preparation.total, _look_at(run))
-            with steps as shift, stopping_at_faults(run, clock=timezone.now):
-                prepared(run, shift, timezone.now)
+            with steps as attending, stopping_at_faults(run, clock=timezone.now):
+                prepared(run, attending, timezone.now)
 
         def look() -> tuple[int, str]:
             progress = progress_of(run, clock=timezone.now)
             return progress.settled, f"{progress.unscored} unscored, {progress.calls} calls"
 
-        with attended(title, run.items.count(), look, concurrency=options["concurrency"]) as shift:
-            return work_on(run, shift=shift)
+        with attended(title, run.items.count(), look, concurrency=options["concurrency"]) as attending:
+            return work_on(run, options=attending)
 
     def summed_up(self, run: JudgeRun) -> Progress:
         progress = progress_of(run, clock=timezone.now)

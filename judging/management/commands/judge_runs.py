@@ -13,8 +13,7 @@ from accounts.models import Workspace
 from generation.execution.item_counts import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
-from judging.tasks import enqueue
+from judging.runs.life_cycle import JUDGING, NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
 from judging.web.runs.files import run_report
 
 LISTED = 100
@@ -66,7 +65,7 @@ class Command(BaseCommand):
             cancel_run(run, clock=timezone.now)
         elif options["resume"] or freed:
             start_run(run, clock=timezone.now)
-            enqueue(run)
+            JUDGING.hand_over(run)
 
     def _show(self, run: JudgeRun, as_json: bool) -> None:
         report = run_report(run, clock=timezone.now)

@@ -9,9 +9,9 @@ from django.db.models import Avg
 from annotation.models import Study, Task
 from generation.llm.protocol.prices import NOTHING, Prices, Spend
 from generation.models import LanguageModel
+from judging.judges.judge_calls import shown
 from judging.judges.questions import Questions
-from judging.judges.transports import way_of
-from judging.judges.ways import shown
+from judging.judges.transports import transport_of
 from judging.methods.parsing import Unscored
 from judging.methods.registry import METHODS, needs_no_call, unanswerable
 from judging.models import Judge, PlannedItem, Reply
@@ -79,15 +79,16 @@ def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Sp
     """Return the maximum mean cost of a call, and the number of tasks that cannot be asked about."""
     if needs_no_call(judge.method):
         return NOTHING, 0
-    questions, way = Questions(judge.method, study), way_of(judge)
+    questions, transport = Questions(judge.method, study), transport_of(judge)
     questions.learn(tasks)
     total, asked = NOTHING, 0
     for task in tasks:
         item = PlannedItem(task=task, shown_first="a")
         question = shown(item, questions.about(task))
-        begun = unanswerable(judge.method, question) or way.begin(item, question)
+        begun = unanswerable(judge.method, question) or transport.begin(item, question)
         if not isinstance(begun, Unscored):
-            total += way.ask(begun).reserve
+            transport.prepare(begun)
+            total += begun.reserve
             asked += 1
     if not asked:
         return NOTHING, len(tasks)

@@ -14,7 +14,7 @@ from accounts.models import User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.db.bulk_insert import Inserting
-from generation.execution.reservations import ceiling_of
+from generation.execution.budget import ceiling_of
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from judging.judges.questions import Questions
 from judging.methods.combining import How

@@ -15,15 +15,15 @@ from annotation.models import Study
 from core.clock import Clock
 from core.messages.sentences import Wording
 from generation.execution.leases import LEASE, new_worker_name
-from generation.execution.shift import LOOK_SECONDS, Shift
+from generation.execution.states import NotPossible, pause_run
+from generation.execution.worker import LOOK_SECONDS, WorkerOptions
 from judging.methods.prompts import BadTemplate
 from judging.methods.registry import METHODS
 from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, JudgeRun, Preparation
 from judging.runs.aggregation import jurors_of
-from judging.runs.leases import take_preparation
-from judging.runs.life_cycle import NotPossible, pause_run
+from judging.runs.life_cycle import take_preparation
 from judging.runs.manifest import manifest_at_start
 from judging.runs.planning.plan import Layout, Wish, decide, items_each, leader_of, new_run, plan_wish, plant_canaries
 from judging.runs.planning.preview import Target, prospect
@@ -90,11 +90,11 @@ def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
     return f"{leader} has already judged everything in {name} that people have rated."
 
 
-def prepare(run: JudgeRun, *, shift: Shift, clock: Clock) -> bool:
+def prepare(run: JudgeRun, *, options: WorkerOptions, clock: Clock) -> bool:
     """Create the missing items; return whether the run has all of them.
 
-    False if the run has stopped, the shift is interrupted, nothing is left to ask, or another worker prepares the run
-    and the shift does not wait for it.
+    False if the run has stopped, the work is interrupted, nothing is left to ask, or another worker prepares the run
+    and the options do not say to wait for it.
     """
     if not run.preparing:
         return True
@@ -102,18 +102,18 @@ def prepare(run: JudgeRun, *, shift: Shift, clock: Clock) -> bool:
     while not take_preparation(run, worker, clock):
         if not run.preparing:
             return True
-        if not shift.wait or _interrupted(shift) or not _runs(run):
+        if not options.wait or _interrupted(options) or not _runs(run):
             return False
         time.sleep(LOOK_SECONDS)
     try:
-        return _Work(run, worker, shift, clock).done()
+        return _Work(run, worker, options, clock).done()
     finally:
         Preparation.objects.filter(run=run, leased_by=worker).update(leased_until=None, leased_by="")
 
 
-def _interrupted(shift: Shift) -> bool:
-    shift.watch()
-    return shift.interrupted()
+def _interrupted(options: WorkerOptions) -> bool:
+    options.watch()
+    return options.interrupted()
 
 
 def _runs(run: JudgeRun) -> bool:
@@ -123,8 +123,8 @@ def _runs(run: JudgeRun) -> bool:
 class _Work:
     """Prepare the run while this worker holds the preparation."""
 
-    def __init__(self, run: JudgeRun, worker: str, shift: Shift, clock: Clock) -> None:
-        self._run, self._worker, self._shift, self._clock = run, worker, shift, clock
+    def __init__(self, run: JudgeRun, worker: str, options: WorkerOptions, clock: Clock) -> None:
+        self._run, self._worker, self._options, self._clock = run, worker, options, clock
         self._jurors = jurors_of(run)
 
     def done(self) -> bool:
@@ -165,7 +165,7 @@ class _Work:
                 if not self._hold(done=F("done") + len(part)):
                     return False
                 make_tasks(study, part, rubrics)
-            if _interrupted(self._shift):
+            if _interrupted(self._options):
                 return False
         return True
 
@@ -207,7 +207,7 @@ class _Work:
                 if not self._hold(done=F("done") + count):
                     return False
                 layout.lay_out()
-            if _interrupted(self._shift):
+            if _interrupted(self._options):
                 return False
         return True
 

@@ -12,10 +12,10 @@ from accounts.models import Workspace
 from annotation.models import Rubric, Study, Task
 from core.messages.reader_language import for_reader
 from generation.models import Benchmark, LanguageModel, Response
+from judging.judges.judge_calls import shown
 from judging.judges.making import judge_parameters
 from judging.judges.questions import Questions
-from judging.judges.transports import ChatWay
-from judging.judges.ways import shown
+from judging.judges.transports import ChatTransport
 from judging.methods.parsing import Unscored
 from judging.methods.prompts import estimated_tokens
 from judging.methods.registry import METHODS, unanswerable
@@ -89,13 +89,14 @@ def prompt_preview(
     try:
         question = shown(item, Questions(method, task.study).about(task))
         lack = unanswerable(method, question)
-        way = ChatWay(judge)
-        begun = lack or way.begin(item, question)
+        transport = ChatTransport(judge)
+        begun = lack or transport.begin(item, question)
     except (WrongScale, MixedScales) as error:
         return PromptPreview(about, number, of, [], {}, "", 0, for_reader(error))
     if isinstance(begun, Unscored):
         return PromptPreview(about, number, of, [], {}, "", 0, for_reader(begun.detail))
-    request = way.ask(begun).request
+    transport.prepare(begun)
+    request = begun.request
     messages = [dict(message) for message in request.messages]
     return PromptPreview(
         about=about,

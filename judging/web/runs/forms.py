@@ -12,7 +12,7 @@ from annotation.models import Task
 from core.web.row_choices import RowsField
 from generation.llm.protocol.prices import MOST_COUNTED
 from generation.models import LanguageModel
-from generation.web.responses.forms import BudgetForm
+from generation.web.run_controls import BudgetForm
 from judging.comparison.review_studies import REVIEWERS, SAMPLE
 from judging.judges.making import create_judge, create_rule_judge, needs_no_model
 from judging.methods.combining import How

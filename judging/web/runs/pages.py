@@ -1,12 +1,10 @@
 """Pages of judge runs: the list, one run, and its controls."""
 
-import json
 from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
@@ -16,32 +14,20 @@ from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
-from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import uncounted_of
 from generation.execution.item_counts import with_counts
-from generation.execution.reservations import ceiling_of
-from generation.web.responses.forms import BudgetForm
+from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.aggregation import jurors_of
-from judging.runs.life_cycle import (
-    NotPossible,
-    cancel_run,
-    keep_left,
-    pause_run,
-    raise_budget,
-    retry_unscored,
-    start_run as start,
-)
+from judging.runs.life_cycle import JUDGING, retry_unscored
 from judging.web.judges.method_messages import method_words
 from judging.web.monitoring.pages import failing_watches, flagged_watches
 from judging.web.runs.files import items_csv, manifest_file, run_report
 from judging.web.runs.forms import ReviewForm
 from judging.web.runs.run_page import run_panel
-
-RUNS_SHOWN = 100
 
 
 @require_safe
@@ -74,32 +60,21 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 @results_page
 def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Pause, resume (with a new budget, if sent), change the budget, retry unscored items, or cancel."""
+    """Pause, resume, cancel or retry a run, or change its budget."""
     user = cast(User, request.user)
     found = run_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
-    action = request.POST.get("action", "")
-    keep_left(found)
-    try:
-        with transaction.atomic():
-            if action == "pause":
-                pause_run(found, clock=timezone.now, user=user)
-            elif action == "cancel":
-                cancel_run(found, clock=timezone.now, user=user)
-            elif action == "resume":
-                _resume(request, found, user)
-            elif action == "budget":
-                _budget(request, found, user)
-            elif action == "retry":
-                _retry(request, found, user)
-            else:
-                raise Http404
-    except NotPossible:
-        messages.warning(
-            request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
-        )
+
+    def retry(run: Any, user: User) -> None:
+        freed = retry_unscored(run, clock=timezone.now, user=user)
+        if freed:
+            JUDGING.start(run, clock=timezone.now, user=user)
+            JUDGING.hand_over(run)
+            notice = ngettext("%(n)d item will be asked again.", "%(n)d items will be asked again.", freed)
+            messages.success(request, notice % {"n": freed})
+
+    control(request, found, JUDGING, retry=retry)
     return redirect("judging:run", public_id)
 
 
@@ -135,49 +110,12 @@ def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json, report.json or items.csv as a download."""
     found = run_read_by(cast(User, request.user), public_id)
-    match name:
-        case "manifest.json":
-            response = _json(manifest_file(found))
-        case "report.json":
-            response = _json(run_report(found, clock=timezone.now))
-        case "items.csv":
-            response = HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8")
-        case _:
-            raise Http404(gettext("A run has no such file."))
-    response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
-    return response
-
-
-def _json(content: dict[str, Any]) -> HttpResponse:
-    return HttpResponse(json.dumps(content, ensure_ascii=False, indent=1), content_type="application/json")
-
-
-def _resume(request: HttpRequest, run: JudgeRun, user: User) -> None:
-    if "budget_calls" in request.POST and not _budget(request, run, user):
-        return
-    start(run, clock=timezone.now, user=user)
-    send_after_commit("judging.work", run.pk)
-
-
-def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
-    """Whether the submitted budget is valid; if so, it becomes the run's budget."""
-    form = BudgetForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
-        return False
-    if form.ceiling != ceiling_of(run):
-        raise_budget(run, form.ceiling, user=user)
-    return True
-
-
-def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
-    """Queue the unscored items again and resume the run."""
-    freed = retry_unscored(run, clock=timezone.now, user=user)
-    if freed:
-        start(run, clock=timezone.now, user=user)
-        send_after_commit("judging.work", run.pk)
-        said = ngettext("%(n)d item will be asked again.", "%(n)d items will be asked again.", freed)
-        messages.success(request, said % {"n": freed})
+    files = {
+        "manifest.json": lambda: json_response(manifest_file(found)),
+        "report.json": lambda: json_response(run_report(found, clock=timezone.now)),
+        "items.csv": lambda: HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8"),
+    }
+    return download(found, name, files)
 
 
 def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
@@ -198,13 +136,7 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
         "review_form": ReviewForm(),
         "reviews": review_studies_of(run),
         "provenance": ["scripted"] if scripted else [],
-        "budget_form": BudgetForm(
-            initial={
-                "budget_calls": run.budget_calls,
-                "budget_tokens": run.budget_tokens,
-                "budget_money": run.budget_money,
-            }
-        ),
+        "budget_form": budget_form(run),
     }
 
 

@@ -15,7 +15,6 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from core.background import send_after_commit
 from core.messages.reader_language import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import untested
@@ -26,7 +25,7 @@ from judging.methods.prompts import BadTemplate
 from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, JudgeRun
-from judging.runs.life_cycle import start_run as start
+from judging.runs.life_cycle import JUDGING
 from judging.runs.panels import PanelRefused
 from judging.runs.planning.estimates import Estimate, estimate_run
 from judging.runs.planning.plan import Wish, leader_of, sent_just_now
@@ -159,8 +158,8 @@ def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
             if study and (known := sent_just_now(judges[0], study, wish, clock=timezone.now)):
                 return known
             made = plan_target(judge=judges[0], target=target, wish=wish)
-            start(made, clock=timezone.now, user=user)
-            send_after_commit("judging.work", made.pk)
+            JUDGING.start(made, clock=timezone.now, user=user)
+            JUDGING.hand_over(made)
             return made
     except REFUSALS as error:
         form.add_error(None, _in_words(error, form, target))

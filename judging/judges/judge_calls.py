@@ -1,14 +1,16 @@
-"""What a way from a question to a model and back has to do, and what every way needs."""
+"""A question to a judge as a call, and what every transport of such calls does."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from generation.endpoints.clients import NoEndpoint
 from generation.execution.engine import Traffic
-from generation.llm.protocol.prices import Prices, Spend
-from generation.llm.requests import Chat, Reply, Request
+from generation.execution.work_queue import InFlightCall
+from generation.execution.worker import ChatMaker
+from generation.llm.protocol.prices import Prices
+from generation.llm.requests import Reply
 from generation.models import Endpoint, LanguageModel
 from judging.methods import messages as reply_messages
 from judging.methods.guided import GuidedQuestion
@@ -16,42 +18,27 @@ from judging.methods.pairs import base as pairs
 from judging.methods.parsing import Unscored, Verdict
 from judging.models import Judge, PlannedItem
 
-ChatMaker = Callable[[LanguageModel], Chat]
 SlotsOf = Callable[[Endpoint], asyncio.Semaphore]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One question to be sent. `reserve` is the most that it can cost."""
+@dataclass(kw_only=True)
+class JudgeCall(InFlightCall[PlannedItem]):
+    """A planned item with its question as shown; `attempts` and `replies` are its numbers so far.
 
-    item: int
-    request: Request
-    request_hash: str
-    reserve: Spend
+    `writers` are the pks of the models that are asked, if the judge asks the writers' own models.
+    """
+
     question: GuidedQuestion
+    attempts: int = 0
+    replies: int = 0
     writers: tuple[int, ...] = ()
 
 
-@dataclass
-class Held:
-    """An item in hand: its question as shown, the conversation so far, and how many attempts and replies it has had.
+class JudgeTransport(Protocol):
+    """How a question reaches a model and comes back.
 
-    `allowance` caps the answer's tokens once the server refused more. `refused`: what failed was this call alone.
+    `corrects`: after an unusable reply, the model is told what was wrong and asked again.
     """
-
-    item: PlannedItem
-    question: GuidedQuestion
-    messages: list[dict[str, str]]
-    attempts: int = 0
-    replies: int = 0
-    asked: Asked | None = None
-    last_error: str = ""
-    allowance: int | None = None
-    refused: bool = False
-
-
-class Way(Protocol):
-    """`corrects`: an unusable reply is answered with what was wrong, and asked again."""
 
     corrects: bool
     prices: Prices
@@ -59,29 +46,30 @@ class Way(Protocol):
     @property
     def endpoint(self) -> Endpoint | None: ...
 
-    def begin(self, item: PlannedItem, question: GuidedQuestion) -> Held | Unscored: ...
+    def begin(self, item: PlannedItem, question: GuidedQuestion) -> JudgeCall | Unscored: ...
 
-    def ask(self, held: Held) -> Asked: ...
+    def prepare(self, call: JudgeCall) -> None:
+        """Set the request of the call, its hash and its maximum cost."""
 
-    def shorten(self, held: Held, words: str) -> bool:
-        """Whether the question can be asked with a shorter answer, which the server has room for by its `words`."""
+    def shorten(self, call: JudgeCall, error: str) -> bool:
+        """Whether the question can be asked with a shorter answer, for which the server has room by its `error`."""
 
     def open(self, chat_for: ChatMaker) -> None:
-        """Inside the event loop. Raises ChatError, NoEndpoint."""
+        """Called inside the event loop. Raises ChatError, NoEndpoint."""
 
     def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
-        """What one question's several calls go by: how many an endpoint takes, and whether any may still be sent."""
+        """Take note of the endpoints' free slots, and of whether calls may still be sent, if a question is several calls."""
 
-    def seen(self, traffic: Traffic) -> Traffic:
-        """The engine's traffic in calls, where a question is several."""
+    def traffic(self, traffic: Traffic) -> Traffic:
+        """Return the engine's traffic in calls, if a question is several calls."""
 
-    async def send(self, asked: Asked) -> Reply:
+    def send(self, call: JudgeCall) -> Awaitable[Reply]:
         """Raises ChatError."""
 
     async def close(self) -> None: ...
 
-    def parse(self, held: Held, reply: Reply) -> Verdict | Unscored:
-        """In terms of the sides as shown."""
+    def parse(self, call: JudgeCall, reply: Reply) -> Verdict | Unscored:
+        """Return the verdict in terms of the sides as shown."""
 
     def correction(self, unscored: Unscored) -> Mapping[str, str]: ...
 
@@ -92,7 +80,7 @@ class OneCall:
     def share(self, slots: SlotsOf, stopped: Callable[[], bool]) -> None:
         return None
 
-    def seen(self, traffic: Traffic) -> Traffic:
+    def traffic(self, traffic: Traffic) -> Traffic:
         return traffic
 
 
@@ -103,7 +91,7 @@ def model_of(judge: Judge) -> LanguageModel:
 
 
 def subject_of(item: PlannedItem) -> dict[str, str]:
-    """What a scripted reply is looked up by."""
+    """Return the keys by which a scripted reply is looked up."""
     response = item.task.response_a
     instruction = response.instruction.external_id
     name = response.external_id or f"{instruction}/{response.model or ''}"
@@ -116,7 +104,7 @@ def subject_of(item: PlannedItem) -> dict[str, str]:
 
 
 def shown(item: PlannedItem, question: GuidedQuestion) -> GuidedQuestion:
-    """The question with a pair's texts in the order in which they are shown."""
+    """Return the question with a pair's texts in the order in which they are shown."""
     if len(question.responses) != 2:
         return question
     turned = pairs.in_order(question, "b" if item.shown_first == "b" else "a")
@@ -125,7 +113,7 @@ def shown(item: PlannedItem, question: GuidedQuestion) -> GuidedQuestion:
 
 
 def canonical(item: PlannedItem, outcome: Verdict | Unscored) -> Verdict | Unscored:
-    """A pair's verdict in terms of the task's own A and B."""
+    """Return a pair's verdict in terms of the task's own A and B."""
     if item.task.response_b_id is None:
         return outcome
     return pairs.canonical(outcome, "b" if item.shown_first == "b" else "a")
