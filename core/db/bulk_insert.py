@@ -1,4 +1,4 @@
-"""Many rows of one table by a prepared statement, for the one place where a model instance a row costs too much."""
+"""Insert many rows of one table without model instances: by COPY on PostgreSQL, else by one prepared statement."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -40,11 +40,22 @@ class Inserting:
         if not prepared:
             return
         quote = connection.ops.quote_name
+        table = quote(self._model._meta.db_table)
         columns = ", ".join(quote(field.column or "") for field in (*self._fields, *fixed))
-        places = ", ".join(["%s"] * (len(self._fields) + len(fixed)))
         with connection.cursor() as cursor:
-            table = quote(self._model._meta.db_table)
-            cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places}){self._ending}", prepared)
+            if connection.vendor == "postgresql" and not self._ending:
+                _copy(connection, cursor, f"COPY {table} ({columns}) FROM STDIN", prepared)
+            else:
+                places = ", ".join(["%s"] * len(prepared[0]))
+                cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places}){self._ending}", prepared)
+
+
+def _copy(connection: Any, cursor: Any, statement: str, rows: Iterable[Sequence[object]]) -> None:
+    """Send the rows in one stream, for which PostgreSQL takes a fraction of the time of a statement a row."""
+    connection.validate_no_broken_transaction()
+    with connection.wrap_database_errors, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":

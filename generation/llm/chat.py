@@ -1,6 +1,7 @@
 """Chat with an OpenAI-compatible server: one request, one reply, or one error of the ChatError family."""
 
 import asyncio
+import json
 import os
 import re
 import time
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from generation.llm.connections import Connections, answer_of, events_with_data
+from generation.llm.connections import Connections, events_in
 from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
@@ -27,13 +28,19 @@ from generation.llm.errors import (
 )
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, HostRefused, Reach
-from generation.llm.protocol.bodies import ServedModel, StreamedCompletion, Vectors, read_models, read_vectors
+from generation.llm.protocol.bodies import (
+    ServedModel,
+    StreamedCompletion,
+    Vectors,
+    beginning,
+    read_models,
+    read_vectors,
+)
 from generation.llm.protocol.reply_sizes import ReplyRefused
 from generation.llm.protocol.token_limits import estimated_tokens
 from generation.llm.replies import bodies_read, read_completion, read_samples, so_far, with_tokens
 from generation.llm.requests import PromptScores, Reply, Request, body_of
 
-STREAM_TYPE = "event-stream"
 STREAM_LINES = (b"data:", b"event:", b"id:", b"retry:", b":")
 """How the lines of a stream begin, also where its content type calls it something else."""
 OPTIONS_OF_STREAMS = "stream_options"
@@ -181,26 +188,29 @@ class OpenAIChat:
         """Fills `read` as the text comes."""
         body = {**body, "stream": True, **({"stream_options": {"include_usage": True}} if self._counts else {})}
         with self._failures(), bodies_read():
-            stream = await self._connections.client.post(
-                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=events_with_data()
-            )
-            async with stream:
-                if STREAM_TYPE not in stream.response.headers.get("content-type", "").lower():
-                    answer = await stream.response.aread()
-                    if not answer.lstrip().startswith(STREAM_LINES):
-                        whole = decoded(answer_of(stream.response))
-                        return read_completion(whole, time.monotonic() - started)
+            async with self._connections.stream("/chat/completions", body) as stream:
+                if not stream.ok:
+                    raise error_of_answer(await stream.whole())
+                if stream.is_events:
+                    events = stream.events()
+                else:
+                    answer = await stream.whole()
+                    if not answer.content.lstrip().startswith(STREAM_LINES):
+                        return read_completion(decoded(answer), time.monotonic() - started)
+                    events = events_in(answer.content)
                 while True:
-                    # Nothing has come yet: the request may stand in the server's queue, which is no stall.
+                    # Before the first words the request may be in the server's queue, which is no stall.
                     patience = stall_seconds if any(read.parts) else None
                     try:
-                        async with asyncio.timeout(patience):
-                            chunk = await anext(stream)
+                        async with asyncio.timeout(patience) as silence:
+                            event = await anext(events)
                     except StopAsyncIteration:
                         break
                     except TimeoutError as error:
+                        if not silence.expired():
+                            raise
                         raise Stalled(call_messages.SILENT(seconds=f"{stall_seconds:g}", n=len(read.text))) from error
-                    read.add(chunk)
+                    read.add(_chunk_in(event))
         if not read.finish_reason:
             raise Unreachable(call_messages.BROKE_OFF(n=len(read.text)))
         reason = "refusal" if read.refused else read.finish_reason
@@ -209,34 +219,34 @@ class OpenAIChat:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """The library's exceptions as those of this family."""
+        """Raise the HTTP library's exceptions as those of the ChatError family."""
         import aiohttp
-        import httpx2
-        import openai
 
         try:
             yield
-        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
+        except TimeoutError as error:
             raise TimedOut(call_messages.NO_REPLY(seconds=f"{self._connections.timeout_seconds:g}")) from error
         except HostRefused as error:
             raise HostNotAllowed(*error.args) from error
         except ReplyRefused as error:
             raise ReplyNotRead(*error.args) from error
-        except (openai.APIConnectionError, httpx2.RequestError, aiohttp.ClientError) as error:
-            cause = (error.__cause__ if isinstance(error, openai.APIConnectionError) else error) or error
-            if isinstance(cause, HostRefused | ReplyRefused):
-                kind = HostNotAllowed if isinstance(cause, HostRefused) else ReplyNotRead
-                raise kind(*cause.args) from error
-            unsent = isinstance(cause, (aiohttp.ClientConnectorError, httpx2.ConnectError))
-            away = Unreachable(self._connections.away(cause, unsent))
+        except aiohttp.ClientError as error:
+            unsent = isinstance(error, aiohttp.ClientConnectorError)
+            away = Unreachable(self._connections.away(error, unsent))
             away.unsent, away.quotes = unsent, not unsent
             raise away from error
-        except openai.APIStatusError as error:
-            raise error_of_answer(answer_of(error.response)) from error
-        except openai.APIError as error:
-            raise ServerFailed(call_messages.ERROR_AMID(words=error)) from error
         except (ValueError, RecursionError) as error:
             raise quoting(ServerFailed(call_messages.NOT_JSON(words=error))) from error
 
     async def close(self) -> None:
         await self._connections.close()
+
+
+def _chunk_in(event: str) -> object:
+    """Decode one event of a stream. Raises ServerFailed if it is an error, ValueError if it is not JSON."""
+    chunk = json.loads(event)
+    if isinstance(chunk, dict) and chunk.get("error"):
+        error = chunk["error"]
+        words = error.get("message") if isinstance(error, dict) else error
+        raise ServerFailed(call_messages.ERROR_AMID(words=words if isinstance(words, str) else beginning(error)))
+    return chunk

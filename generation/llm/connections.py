@@ -1,28 +1,31 @@
-"""The HTTP connections of one endpoint: what is only posted goes by aiohttp, all else by the openai client."""
+"""The HTTP connections to one endpoint, over aiohttp: whole answers and streamed ones, each of a bounded size."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from generation.llm.protocol.allowed_hosts import Reach, origin_of
 from generation.llm.protocol.messages import PROXY_NOT_USED
-from generation.llm.protocol.reply_sizes import LARGEST_EVENT, LARGEST_REPLY, size_refused
+from generation.llm.protocol.reply_sizes import LARGEST_EVENT, LARGEST_REPLY, LARGEST_STREAM, size_refused
 
 if TYPE_CHECKING:
     import aiohttp
-    import httpx2
-    from openai import AsyncOpenAI, AsyncStream, OpenAI
-    from openai._streaming import ServerSentEvent
     from yarl import URL
+
+STREAM_TYPE = "event-stream"
+LAST_EVENT = "[DONE]"
+DRAIN_SECONDS = 0.5
+"""How long to wait for the end of a body after its last event, so that the connection can be used again."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered, read to its end. `headers` are found whatever their case; `reason` may be empty."""
+    """A server's answer, read to its end. `headers` ignore case; `reason` may be empty."""
 
     status: int
     reason: str
@@ -38,31 +41,20 @@ class Answer:
         return self.content.decode("utf-8", errors="replace")
 
 
-def answer_of(response: "httpx2.Response") -> Answer:
-    """The same of the openai client's library; the response must have been read."""
-    return Answer(response.status_code, response.reason_phrase, response.headers, response.content)
-
-
-def forget_environment(client: "OpenAI | AsyncOpenAI") -> None:
-    """Drops the headers that the library takes from the environment, since no grant lets them go anywhere."""
-    client.organization = client.project = None
-    client._custom_headers = {}
-
-
 class Connections:
-    """Up to `connections` at once, opened as calls need them. Make it inside the event loop that uses it.
+    """A pool of at most `connections` connections, opened as calls need them. Create it inside the event loop using it.
 
-    Only addresses that `reach` allows are connected to. No redirect is followed, since the key would go with it. The
-    libraries are read when it is made, for that takes longer than a call and would count as a part of the first.
-    Raises BadAddress, HostRefused.
+    Only addresses that `reach` allows are connected to. Redirects are not followed, since the key would be sent along.
+    Headers that the environment names for OpenAI's library are not sent; a proxy that the environment names is used
+    only for hosts that `reach` lists. The libraries are imported here because importing them takes longer than a call
+    and would count as part of the first one. Raises BadAddress, HostRefused.
     """
 
     def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int, reach: Reach) -> None:
         import aiohttp
         import httpx2
-        from openai import AsyncOpenAI
 
-        from generation.llm.transports import ACCEPTED, Transport, connector
+        from generation.llm.transports import ACCEPTED, connector
 
         self._origin = origin_of(base_url)
         reach.check(self._origin)
@@ -72,45 +64,44 @@ class Connections:
         proxy = proxy_to(base_url)
         if proxy and not reach.lists(self._origin):
             self._proxy_unused, proxy = proxy, None
-        certificates = httpx2.create_ssl_context()
-        self.client = AsyncOpenAI(
-            base_url=base_url,
-            api_key=key,
-            max_retries=0,
-            timeout=timeout_seconds,
-            http_client=httpx2.AsyncClient(
-                timeout=timeout_seconds,
-                transport=Transport(reach, certificates, connections, proxy),
-                headers=ACCEPTED,
-                trust_env=False,
-                follow_redirects=False,
-            ),
-        )
-        forget_environment(self.client)
-        given = {**self.client.default_headers, **self.client.auth_headers, **ACCEPTED}
-        # With the client's headers and certificates, and with the proxy that the environment names.
         self._session = aiohttp.ClientSession(
-            connector=connector(reach, certificates, connections, proxied=proxy is not None),
+            connector=connector(reach, httpx2.create_ssl_context(), connections, proxied=proxy is not None),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout_seconds, sock_read=timeout_seconds),
-            headers={name: value for name, value in given.items() if isinstance(value, str)},
+            headers={
+                "Accept": "application/json",
+                "Authorization": f"Bearer {key}",
+                "User-Agent": "Plumbline",
+                **ACCEPTED,
+            },
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            trust_env=False,
             proxy=proxy,
         )
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
-        """Raises what aiohttp raises, HostRefused, ReplyRefused, ValueError where the body cannot be written as JSON."""
-        whole = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
-        async with self._session.post(self._url(path), data=whole, allow_redirects=False) as response:
+        """Raises aiohttp's errors, HostRefused, ReplyRefused, ValueError if the body cannot be written as JSON."""
+        async with self._posted(path, body) as response:
             return await _read(response)
 
     async def get(self, path: str) -> Answer:
-        """Raises what aiohttp raises, HostRefused, ReplyRefused."""
+        """Raises aiohttp's errors, HostRefused, ReplyRefused."""
         async with self._session.get(self._url(path), allow_redirects=False) as response:
             return await _read(response)
 
+    @asynccontextmanager
+    async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator["Stream"]:
+        """Post the body and yield the answer while it comes. Raises as `post`."""
+        async with self._posted(path, body) as response:
+            yield Stream(response)
+
+    def _posted(self, path: str, body: dict[str, Any]) -> "aiohttp.client._RequestContextManager":
+        content = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
+        headers = {"Content-Type": "application/json"}
+        return self._session.post(self._url(path), data=content, headers=headers, allow_redirects=False)
+
     def away(self, cause: BaseException, unsent: bool) -> str:
-        """The words for a call that nobody answered."""
+        """Describe a call that nobody answered; if it was not sent, say which proxy was not used."""
         words = f"{self.base_url}: {cause}"
         if unsent and self._proxy_unused:
             return PROXY_NOT_USED(words=words, entry=self._origin.place)
@@ -125,7 +116,6 @@ class Connections:
 
     async def close(self) -> None:
         await self._session.close()
-        await self.client.close()
 
 
 async def _read(response: "aiohttp.ClientResponse") -> Answer:
@@ -136,26 +126,58 @@ async def _read(response: "aiohttp.ClientResponse") -> Answer:
     return Answer(response.status, response.reason or "", response.headers, b"".join(parts))
 
 
-@cache
-def events_with_data() -> "type[AsyncStream[object]]":
-    """The openai client's stream with a reader of our own: one event is bounded, and what bears no data is passed over."""
-    from openai import AsyncStream
-    from openai._streaming import ServerSentEvent
+class Stream:
+    """An answer that is read while it comes. `is_events`: its content type says that it is a stream of events."""
 
-    class EventsWithData(AsyncStream[object]):
-        async def _iter_events(self) -> "AsyncIterator[ServerSentEvent]":
-            events = Events()
-            async for piece in self.response.aiter_bytes():
-                for name, data in events.read(piece):
-                    yield ServerSentEvent(event=name, data=data)
+    def __init__(self, response: "aiohttp.ClientResponse") -> None:
+        self._response = response
+        self.ok = 200 <= response.status < 300
+        self.is_events = STREAM_TYPE in response.headers.get("Content-Type", "").lower()
 
-    return EventsWithData
+    async def whole(self) -> Answer:
+        """Read the answer to its end. Raises aiohttp's errors, ReplyRefused."""
+        return await _read(self._response)
+
+    async def events(self) -> AsyncIterator[str]:
+        """Yield the data of each event up to the last one, which says "[DONE]".
+
+        Raises aiohttp's errors, ReplyRefused, and ValueError if an event is not UTF-8.
+        """
+        from generation.llm.transports import Unpacked
+
+        unpacked, events = Unpacked(self._response.headers, LARGEST_STREAM), Events()
+        async for raw in self._response.content.iter_any():
+            for piece in unpacked.pieces(raw):
+                for _name, data in events.read(piece):
+                    if data.startswith(LAST_EVENT):
+                        await self._drain()
+                        return
+                    yield data
+
+    async def _drain(self) -> None:
+        import aiohttp
+
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                async for _raw in self._response.content.iter_any():
+                    continue
+        except (TimeoutError, aiohttp.ClientError):
+            return
+
+
+async def events_in(content: bytes) -> AsyncIterator[str]:
+    """Yield the same from a body that was read to its end. Raises ReplyRefused, ValueError."""
+    for _name, data in Events().read(content):
+        if data.startswith(LAST_EVENT):
+            return
+        yield data
 
 
 class Events:
-    """Server-sent events put together from the pieces of a body: each with its name, None for none, and its data.
+    """Server-sent events put together from the pieces of a body, each with its name (None if it has none) and its data.
 
-    Every byte is looked at once, however many lines an event has and however the pieces are cut.
+    Every byte is read once, no matter how many lines an event has or where the pieces are cut. Events without data are
+    left out.
     """
 
     def __init__(self) -> None:
@@ -166,7 +188,7 @@ class Events:
         self._after_return = False
 
     def read(self, piece: bytes) -> Iterator[tuple[str | None, str]]:
-        """Those that end in this piece. Raises ReplyRefused, ValueError for what is no UTF-8."""
+        """Yield the events that end in this piece. Raises ReplyRefused, and ValueError if an event is not UTF-8."""
         if not piece:
             return
         ends_in_return = piece.endswith(b"\r")
@@ -201,7 +223,7 @@ class Events:
 
 
 def proxy_to(base_url: str) -> str | None:
-    """The proxy that the environment names for this address, read once: for every call it would be read anew."""
+    """Return the proxy that the environment names for this address, None if there is none."""
     parts = urlsplit(base_url)
     proxies = getproxies()
     if parts.hostname and proxy_bypass(parts.hostname):

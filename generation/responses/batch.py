@@ -23,7 +23,6 @@ from core.text import storable
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
 from generation.execution.states import stopping_at_faults
-from generation.llm.connections import answer_of, forget_environment, proxy_to
 from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
@@ -35,7 +34,7 @@ from generation.llm.errors import (
     error_of_answer,
 )
 from generation.llm.protocol import messages as call_messages
-from generation.llm.protocol.allowed_hosts import HostRefused, origin_of
+from generation.llm.protocol.allowed_hosts import HostRefused
 from generation.llm.protocol.bodies import beginning
 from generation.llm.protocol.prices import Ceiling, Prices
 from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
@@ -359,28 +358,15 @@ class _Files:
     """The files and batches of one endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        import httpx2
-        import openai
+        from generation.llm.batch_api import batch_client
 
-        from generation.llm.transports import ACCEPTED, SyncTransport
-
-        reach = callable_reach(endpoint)
-        proxy = proxy_to(endpoint.base_url) if reach.lists(origin_of(endpoint.base_url)) else None
         self._name = endpoint.name
-        self._client = openai.OpenAI(
+        self._client = batch_client(
             base_url=endpoint.base_url,
-            api_key=key_of(endpoint),
-            timeout=endpoint.timeout_seconds,
-            max_retries=3,
-            http_client=httpx2.Client(
-                timeout=endpoint.timeout_seconds,
-                transport=SyncTransport(reach, proxy),
-                headers=ACCEPTED,
-                trust_env=False,
-                follow_redirects=False,
-            ),
+            key=key_of(endpoint),
+            timeout_seconds=endpoint.timeout_seconds,
+            reach=callable_reach(endpoint),
         )
-        forget_environment(self._client)
 
     def __enter__(self) -> "_Files":
         return self
@@ -445,6 +431,8 @@ class _told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         import httpx2
         import openai
+
+        from generation.llm.batch_api import answer_of
 
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, HostRefused):

@@ -9,7 +9,7 @@ import socket
 import pytest
 from hypothesis import example, given, strategies as st
 
-from generation.llm import connections, transports
+from generation.llm import batch_api, connections, transports
 from generation.llm.chat import OpenAIChat
 from generation.llm.connections import Events
 from generation.llm.errors import ChatError, HostNotAllowed, Refused, ReplyNotRead, Unreachable
@@ -23,7 +23,7 @@ from tests.generation.hostile_server import HERE, Act, HostileServer, completion
 QUESTION = Request("m", [{"role": "user", "content": "Hi"}])
 STREAMED = Request("m", [{"role": "user", "content": "Hi"}], stall_seconds=30.0)
 WAYS = pytest.mark.parametrize("request_", [QUESTION, STREAMED], ids=["whole", "streamed"])
-"""Whole replies come by one library, streams by another."""
+"""Whole replies and streams are read by different code."""
 NAME = "models.example"
 
 
@@ -189,9 +189,8 @@ def test_a_bomb_is_not_unpacked(monkeypatch, request_, status):
 
 
 def limit(monkeypatch, size):
-    monkeypatch.setattr(transports, "LARGEST_REPLY", size)
-    monkeypatch.setattr(transports, "LARGEST_STREAM", size)
     monkeypatch.setattr(connections, "LARGEST_REPLY", size)
+    monkeypatch.setattr(connections, "LARGEST_STREAM", size)
 
 
 def counted(monkeypatch):
@@ -292,7 +291,7 @@ def test_what_a_server_calls_itself_is_kept_short():
 
 @pytest.mark.django_db
 def test_a_file_of_a_batch_is_unpacked_up_to_its_size(monkeypatch):
-    monkeypatch.setattr(transports, "LARGEST_FILE", 1_000_000)
+    monkeypatch.setattr(batch_api, "LARGEST_FILE", 1_000_000)
     unpacked = counted(monkeypatch)
     endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30)
 
@@ -312,7 +311,7 @@ def test_a_file_of_a_batch_is_unpacked_up_to_its_size(monkeypatch):
 
 @pytest.mark.django_db
 def test_what_is_not_the_file_of_a_batch_is_read_as_any_reply(monkeypatch):
-    monkeypatch.setattr(transports, "LARGEST_REPLY", 100_000)
+    monkeypatch.setattr(batch_api, "LARGEST_REPLY", 100_000)
     endpoint = Endpoint(workspace=make_workspace(), name="far", timeout_seconds=30)
     for status in (200, 400):
         with HostileServer(lambda request, n, status=status: Act(status, b" " * 1_000_000)) as server:
