@@ -17,7 +17,7 @@ from annotation.assignment.attention_checks import check_tasks, missed_in, unsee
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
 from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
 from core.clock import Clock
-from core.messages.sentences import Wording
+from core.messages.message import Wording
 
 APPEAL = "appeal"
 CLOSED = "closed"
@@ -26,7 +26,9 @@ LATEST_STOP = 5
 LONGEST_APPEAL = 4000
 
 
-BAD_QUALIFICATION = Wording("Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of.")
+BAD_QUALIFICATION = Wording(
+    "study.bad_qualification", "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
+)
 
 
 class Stage(StrEnum):

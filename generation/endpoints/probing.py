@@ -16,7 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from core.clock import Clock
-from core.messages.reader_language import for_reader
+from core.messages.message import from_json, to_json
+from core.messages.rendering import for_reader
 from generation.endpoints.grants import callable_reach, key_of, site_reach
 from generation.endpoints.registration import checked_base_url
 from generation.llm.chat import OpenAIChat
@@ -251,7 +252,11 @@ def probe_endpoint(
     else:
         raise NoAnswer(for_reader(NOT_INSTALLED()))
     kept = {name: endpoint.capabilities[name] for name in KEPT if name in endpoint.capabilities}
-    endpoint.capabilities = {**kept, **asdict(found)}
+    endpoint.capabilities = {
+        **kept,
+        **asdict(found),
+        "words_json": {name: to_json(said) for name, said in found.words.items()},
+    }
     endpoint.probed_at = clock()
     endpoint.save(update_fields=["capabilities", "probed_at"])
     return found
@@ -274,7 +279,10 @@ class Line:
 def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     """What was found, a sentence each."""
     can: Callable[[str], bool] = lambda name: bool(capabilities.get(name))  # noqa: E731 - reads as a word
-    words = {name: for_reader(said) for name, said in capabilities.get("words", {}).items()}
+    coded = capabilities.get("words_json", {})
+    words = {
+        name: for_reader(from_json(coded.get(name)) or said) for name, said in capabilities.get("words", {}).items()
+    }
     lines = []
     if can("models"):
         count = len(capabilities["models"])

@@ -17,7 +17,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from core.clock import Clock
-from core.text import storable
 
 LEASE = timedelta(seconds=90)
 WAITING, RUNNING = "waiting", "running"
@@ -63,10 +62,10 @@ def renew(run: Any, worker: str, pks: Iterable[int], clock: Clock) -> None:
     run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING).update(leased_until=clock() + LEASE)
 
 
-def release(run: Any, worker: str, pks: Iterable[int], **noted: str) -> None:
+def release(run: Any, worker: str, pks: Iterable[int], **noted: Any) -> None:
     """Gives items back undone; `noted` is stored with them, such as the error that the last try met."""
     held = run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING)
-    held.update(leased_until=None, leased_by="", **{name: storable(words) for name, words in noted.items()})
+    held.update(leased_until=None, leased_by="", **noted)
 
 
 def release_dead(run: Any, clock: Clock) -> int:

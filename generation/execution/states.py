@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Event, User
 from core.clock import Clock
-from core.text import storable
+from core.messages.message import cut, stored
 from generation.execution.leases import WAITING, live_leases, release_dead
 from generation.execution.write_ahead_log import JournalFailed
 from generation.llm.protocol.messages import FAULT
@@ -34,7 +34,11 @@ def begin(run: AnyRun, manifest_at_start: Manifest, *, clock: Clock, user: User 
     """Starts or resumes a run; what is done stays done. Raises NotPossible where it is finished or cancelled."""
     manifest = run.manifest if "asked" in run.manifest else {**run.manifest, **manifest_at_start(run)}
     changed = _row(run, RESUMABLE).update(
-        status=Status.RUNNING, message="", manifest=manifest, started_at=run.started_at or clock(), finished_at=None
+        status=Status.RUNNING,
+        manifest=manifest,
+        started_at=run.started_at or clock(),
+        finished_at=None,
+        **stored("message", ""),
     )
     run.refresh_from_db()
     if not changed and run.status != Status.RUNNING:
@@ -73,7 +77,7 @@ def stopping_at_faults(run: AnyRun, *, clock: Clock) -> Iterator[None]:
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:
-        fail_run(run, FAULT(kind=type(error).__name__, words=str(error)[:LONGEST_FAULT]), clock=clock)
+        fail_run(run, FAULT(kind=type(error).__name__, words=cut(str(error), LONGEST_FAULT)), clock=clock)
         raise
 
 
@@ -112,7 +116,10 @@ def all_settled(run: AnyRun) -> bool:
 def finish(run: AnyRun, manifest_at_end: Manifest, *, clock: Clock) -> bool:
     """Finishes a running run and completes its manifest; False where it was finished or stopped meanwhile."""
     changed = _row(run, GOING).update(
-        status=Status.FINISHED, finished_at=clock(), message="", manifest={**run.manifest, **manifest_at_end(run)}
+        status=Status.FINISHED,
+        finished_at=clock(),
+        manifest={**run.manifest, **manifest_at_end(run)},
+        **stored("message", ""),
     )
     run.refresh_from_db()
     if changed:
@@ -135,8 +142,7 @@ def _row(run: AnyRun, states: Iterable[str]) -> QuerySet[Any]:
 def _move(
     run: AnyRun, before: Iterable[str], after: str, message: str, finished_at: datetime | None, user: User | None
 ) -> None:
-    said = storable(message)
-    changed = _row(run, before).update(status=after, message=said, finished_at=finished_at)
+    changed = _row(run, before).update(status=after, finished_at=finished_at, **stored("message", message))
     run.refresh_from_db()
     if changed:
         _log(run, after, user)

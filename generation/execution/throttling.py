@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from core.clock import Clock
+from core.messages.message import cut, stored
 from core.text import storable
 from generation.llm.protocol.messages import PUT_OFF
 from generation.run_fields import AnyRun
@@ -12,7 +13,6 @@ from generation.run_fields import AnyRun
 A_WHILE = timedelta(seconds=5)
 """So long nothing but delays must come before it is worth a word: now and then a call is put off anywhere."""
 LONGEST_QUOTED = 500
-BEGINNING = PUT_OFF.msgid.partition("%(")[0]
 
 
 class PutOff:
@@ -34,7 +34,7 @@ class PutOff:
     def tell(self) -> None:
         """Brings the run's message to what is so now."""
         lasts = self._since is not None and self._clock() - self._since >= A_WHILE
-        self._say(PUT_OFF(words=self._words[:LONGEST_QUOTED]) if lasts else "")
+        self._say(PUT_OFF(words=cut(self._words, LONGEST_QUOTED)) if lasts else "")
 
     def leave(self) -> None:
         """Takes back what was said, unless the run was given another message meanwhile."""
@@ -47,5 +47,5 @@ class PutOff:
             return
         # What a worker said that was killed goes as well; any other message stays.
         found = type(self._run)._default_manager.filter(pk=self._run.pk, status=AnyRun.Status.RUNNING)
-        found.filter(Q(message="") | Q(message__startswith=BEGINNING)).update(message=said)
+        found.filter(Q(message="") | Q(message_json__code=PUT_OFF.code)).update(**stored("message", words))
         self._told = said

@@ -13,7 +13,6 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from core.messages.reader_language import is_programs_own
 from generation.execution.progress import RunProgress
 from generation.execution.shift import Shift
 from generation.run_fields import AnyRun
@@ -72,7 +71,7 @@ class RunCommand(BaseCommand):
             self.stdout.write(f"  error ({count} times): {words}")
         again = f"manage.py {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
-            stopped = "The run stopped" if is_programs_own(run.message) else self.stopped
+            stopped = "The run stopped" if run.message_json is not None else self.stopped
             raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
         if run.status == AnyRun.Status.PAUSED:
             self.stdout.write(f"{run.message} Go on with: {again}")

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from core.messages.message import stored
 from core.text import storable
 from generation.llm.protocol.prices import MILLIONTH, Prices
 from generation.llm.requests import Reply
@@ -46,7 +47,7 @@ def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: boo
         status=GenerationItem.Status.DONE,
         response=response,
         attempts=F("attempts") + int(fresh),
-        error="",
+        **stored("error", ""),
         leased_until=None,
         leased_by="",
     )
@@ -84,12 +85,14 @@ def record_surplus(item: GenerationItem, reply: Reply, prices: Prices) -> None:
 
 def note_attempt(item: GenerationItem, words: str) -> None:
     """A call that brought no whole reply: counted, its words kept."""
-    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1, error=storable(words)[:LONGEST_ERROR])
+    GenerationItem.objects.filter(pk=item.pk).update(
+        attempts=F("attempts") + 1, **stored("error", words, LONGEST_ERROR)
+    )
 
 
 def record_failure(item: GenerationItem, words: str) -> None:
     """No response will come of itself; the item can be tried again. What is done stays done."""
     waiting = GenerationItem.objects.filter(pk=item.pk, status=GenerationItem.Status.WAITING)
     waiting.update(
-        status=GenerationItem.Status.FAILED, error=storable(words)[:LONGEST_ERROR], leased_until=None, leased_by=""
+        status=GenerationItem.Status.FAILED, leased_until=None, leased_by="", **stored("error", words, LONGEST_ERROR)
     )

@@ -7,6 +7,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
 from core.clock import Clock
+from core.messages.message import sentences
 from generation.endpoints.clients import NoEndpoint, endpoint_of, open_chat, pace_of
 from generation.execution.engine import Call, Retry
 from generation.execution.leases import new_worker_name
@@ -112,7 +113,7 @@ class RunModels:
 
 
 def _joined(problems: Sequence[str]) -> str:
-    return " ".join(dict.fromkeys(problems))
+    return sentences(dict.fromkeys(problems))
 
 
 def _close(run: GenerationRun, problems: Sequence[str], out_of_money: bool, shift: Shift, clock: Clock) -> None:

@@ -4,13 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calibration.models import CategoryFit, Fit, FittedWeight
-from core.messages.sentences import worded
+from core.messages.message import Wording
 from generation.models import Benchmark, Category
 
 EQUAL = "equal"
 PUBLISHED = "published"
 EVERYWHERE = "all"
 PRINTED_DIGITS = 2
+
+
+CATEGORY_NOT_COVERED = Wording(
+    "weights.category_not_covered",
+    "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
+    "such as equal, or fit them on a study that has this category.",
+)
+NO_SUCH_WEIGHTS = Wording(
+    "weights.none_such", "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s."
+)
 
 
 class UnknownWeights(LookupError):
@@ -57,15 +67,7 @@ class Weighting:
             found = candidate.of(keys, positions)
             if found is not None:
                 return found
-        raise MissingWeights(
-            worded(
-                "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
-                "such as equal, or fit them on a study that has this category.",
-                weights=self.name,
-                category=category or EVERYWHERE,
-                n=len(keys),
-            )
-        )
+        raise MissingWeights(CATEGORY_NOT_COVERED(weights=self.name, category=category or EVERYWHERE, n=len(keys)))
 
     def _candidates(self, category: Category | None) -> list[CategoryWeights]:
         found: list[CategoryWeights | None] = []
@@ -98,14 +100,7 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
         )
     if found is None:
         known = [EQUAL, *(fit_name(fit) for fit in fits)]
-        raise UnknownWeights(
-            worded(
-                "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s.",
-                name=repr(name),
-                benchmark=benchmark.slug,
-                known=", ".join(known),
-            )
-        )
+        raise UnknownWeights(NO_SUCH_WEIGHTS(name=repr(name), benchmark=benchmark.slug, known=", ".join(known)))
     return weighting_of(found, name)
 
 

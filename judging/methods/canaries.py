@@ -55,8 +55,7 @@ class CanaryFailed(Exception):
 
     def __init__(self, sung: Sequence[Sung]) -> None:
         self.sung = tuple(sung)
-        which = "; ".join(_named(one) for one in sung)
-        super().__init__(reply_messages.JUDGE_FELL(n=len(sung), which=which))
+        super().__init__(reply_messages.JUDGE_FELL(n=len(sung), which=[_named(one) for one in sung]))
 
 
 class CanariesUnscored(Exception):

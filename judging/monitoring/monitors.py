@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from accounts.models import Event, User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from judging.methods.registry import METHODS
 from judging.models import Judge, JudgeRun, PlannedItem, Watch
 from judging.runs.life_cycle import start_run

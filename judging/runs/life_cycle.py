@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery
+from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery, TextField
+from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from core.clock import Clock
+from core.messages.message import stored
 from generation.execution import recovery, states as run_states
 from generation.execution.leases import live_leases
 from generation.execution.progress import RunProgress, calls_now, most_frequent, sums_of
@@ -73,7 +75,7 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> 
     """
     last = Reply.objects.filter(item=OuterRef("pk")).order_by("-attempt").values("attempt")[:1]
     unscored = run.items.filter(status=PlannedItem.Status.UNSCORED)
-    return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), reason="")
+    return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), **stored("reason", ""))
 
 
 def finish_if_done(run: JudgeRun, *, clock: Clock) -> bool:
@@ -120,11 +122,9 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
     begun = time.monotonic()
     items = run.items.filter(canary="").order_by().values("status").annotate(n=Count("pk"))
     counts = {row["status"]: row["n"] for row in items}
-    reasons: dict[str, int] = {}
     without = run.items.filter(status=PlannedItem.Status.UNSCORED, canary="").order_by()
-    for row in without.values("reason").annotate(n=Count("pk")):
-        why = row["reason"].partition(":")[0]
-        reasons[why] = reasons.get(why, 0) + row["n"]
+    why = Coalesce(KT("reason_json__params__why"), "reason", output_field=TextField())
+    reasons = {row["why"]: row["n"] for row in without.values(why=why).annotate(n=Count("pk"))}
     replies = Reply.objects.filter(item__run=run)
     sums = sums_of(
         replies,

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from core.clock import Clock
+from core.messages.message import stored
 from generation.endpoints.clients import remember_uncounted, terms_stand
 from generation.endpoints.served_names import remember_served
 from generation.execution.budget import Purse
@@ -31,7 +32,7 @@ from judging.methods.registry import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
 from judging.runs.asked_items import AskedItems, replies_of
 from judging.runs.leases import lease_items, release, renew
-from judging.runs.recording import Ledger, cost_of, failure_row, reply_row, reuse_row
+from judging.runs.recording import LONGEST_REASON, Ledger, cost_of, failure_row, reply_row, reuse_row
 from judging.runs.spending import spent_of
 
 ATTEMPTS = 3
@@ -341,7 +342,7 @@ class Worklist:
         for pk in pks:
             by_error.setdefault(self.held.pop(pk).last_error, []).append(pk)
         for words, found in by_error.items():
-            noted = {"reason": words[:300]} if words else {}
+            noted = stored("reason", words, LONGEST_REASON) if words else {}
             release(self.run, self.worker, found, **noted)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from core.messages.sentences import Sentence
+from core.messages.message import Message
 from generation.llm.protocol import messages as call_messages
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -60,7 +60,7 @@ class BadEntry(ValueError):
 class HostRefused(ValueError):
     """The server may not be called; the sentence says which entry of which setting would allow it."""
 
-    def __init__(self, sentence: Sentence) -> None:
+    def __init__(self, sentence: Message) -> None:
         super().__init__(sentence)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.spec import HREF, MethodSpec, Transport

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs.base import preference

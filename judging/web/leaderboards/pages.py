@@ -22,7 +22,7 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block
 from calibration.web.messages.reasons import reason_of
 from calibration.web.pages import SUFFIXES
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.query import BoardQuery, board_query

@@ -17,7 +17,7 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
 from core.background import send_after_commit
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.endpoints.clients import uncounted_of
 from generation.execution.item_counts import with_counts
 from generation.execution.reservations import ceiling_of
