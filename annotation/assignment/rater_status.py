@@ -17,6 +17,7 @@ from annotation.assignment.attention_checks import check_tasks, missed_in, unsee
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
 from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.message import Wording
 
 APPEAL = "appeal"
@@ -60,7 +61,7 @@ def cause_words(standing: Standing | None) -> str:
     }.get(Cause(standing.cause), standing.cause)
 
 
-class CannotAppeal(Exception):
+class CannotAppeal(UserError):
     """There is nothing to appeal, or no task to which the appeal could be attached."""
 
 

@@ -19,6 +19,7 @@ from django.db.models.functions import Coalesce
 from annotation.models import Assignment, Study
 from annotation.rules.reading_time import FASTEST_WORDS_A_MINUTE
 from annotation.rules.spacing import Given, Rate, kinds_due, phase_of
+from core.errors import UserError
 from core.messages.message import Wording
 
 PROBE, GOLD, CONTROL = "probe", "gold", "control"
@@ -44,7 +45,7 @@ BAD_CHECKS = Wording(
 )
 
 
-class BadPolicy(ValueError):
+class BadPolicy(UserError):
     """A study's policy is invalid; the message names it."""
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.errors import UserError
 from generation.text_metrics.overlap import common_subsequence
 
 LIKE_ENOUGH = 0.62
@@ -56,7 +57,7 @@ class Change:
     coarse: bool = False
 
 
-class TooDifferent(ValueError):
+class TooDifferent(UserError):
     """Two sequences share too little, or the same pieces too often, to be compared within the bound."""
 
 

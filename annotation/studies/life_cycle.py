@@ -20,6 +20,7 @@ from annotation.policies.quality_checks import BadPolicy, pace_rule, pausing_rul
 from annotation.recruitment.minimum import minimum_of
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
 from core.db.public_ids import new_public_id
+from core.errors import UserError
 from core.messages.message import Wording, stored
 from generation.models import Benchmark
 
@@ -46,7 +47,7 @@ SOME_NAME_THEMSELVES = Wording(
 )
 
 
-class StudyRefused(ValueError):
+class StudyRefused(UserError):
     """The step is not possible; the message says why and what to do."""
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.message import from_json, to_json
 from core.messages.rendering import for_reader
 from generation.endpoints.grants import callable_reach, key_of, site_reach
@@ -55,7 +56,7 @@ KEPT = ("script", "uncounted")
 USUAL_END = "/v1"
 
 
-class NoAnswer(LookupError):
+class NoAnswer(UserError):
     """The endpoint could not be asked at all; the sentence says why, in its words. `status` is that of its answer."""
 
     def __init__(self, words: str, status: int | None = None) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 
 from accounts.models import Workspace
+from core.errors import UserError
 from core.messages.message import Wording
 from generation.endpoints.grants import ADDRESS_REFUSED, allow
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
@@ -33,7 +34,7 @@ PROGRAMS_VARIABLE = Wording(
 ADDRESS_TOO_LONG = Wording("endpoint.address_too_long", "The address is too long; keep it to %(most)s characters.")
 
 
-class ServingRefused(ValueError):
+class ServingRefused(UserError):
     """The model cannot be reached as asked; the sentence says what to change."""
 
 

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Event, User
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.message import cut, stored
 from generation.execution.leases import WAITING, live_leases, release_dead
 from generation.execution.write_ahead_log import JournalFailed
@@ -26,7 +27,7 @@ RETRIABLE = (*RESUMABLE, *GOING, Status.FINISHED)
 Manifest = Callable[[Any], dict[str, Any]]
 
 
-class NotPossible(ValueError):
+class NotPossible(UserError):
     """The run's state does not allow this; the sentence says which state it is in."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from core.errors import UserError
 from generation.execution.leases import ended_here
 from generation.llm.protocol.messages import JOURNAL_FAILED
 from generation.llm.requests import Reply
@@ -27,7 +28,7 @@ LEFT = "left-"
 TYPES: dict[object, type | tuple[type, ...]] = {int: int, str: str, float: (int, float)}
 
 
-class JournalFailed(OSError):
+class JournalFailed(UserError):
     """The files cannot be written or read; the sentence says where and what to do."""
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.errors import UserError
 from core.messages.message import Wording
 from generation.llm.errors import ChatError, Refused
 from generation.llm.protocol import messages as call_messages
@@ -47,7 +48,7 @@ STOCK_REASONS = {
 }
 
 
-class BadScript(ValueError):
+class BadScript(UserError):
     """The script is missing or is not of the described form."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calibration.models import CategoryFit, Fit, FittedWeight
+from core.errors import UserError
 from core.messages.message import Wording
 from generation.models import Benchmark, Category
 
@@ -23,11 +24,11 @@ NO_SUCH_WEIGHTS = Wording(
 )
 
 
-class UnknownWeights(LookupError):
+class UnknownWeights(UserError):
     """There are no weights with this name; the sentence lists the weights."""
 
 
-class MissingWeights(LookupError):
+class MissingWeights(UserError):
     """The weights do not cover what is to be scored; the sentence names the categories or items."""
 
 

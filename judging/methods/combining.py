@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, median, multimode
 
+from core.errors import UserError
 from core.messages.message import sentences
 from judging.methods import messages as reply_messages
 from judging.methods.pairs.base import BOTH_BAD, SCORES, TIE, Choice, Side, chosen, direction, level_of
@@ -40,7 +41,7 @@ class Part:
     outcome: Verdict | Unscored
 
 
-class NothingToCombine(ValueError):
+class NothingToCombine(UserError):
     """No verdict at all was given."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from core.errors import UserError
 from core.messages.message import Wording
 from judging.methods.prompts import Item, Level, number_text
 
@@ -17,7 +18,7 @@ NO_SCORE_LIST = Wording(
 ONE_QUESTION_ONLY = Wording("method.one_question_only", "This method answers one question; %(n)s were given.")
 
 
-class WrongScale(ValueError):
+class WrongScale(UserError):
     """A criterion's scale is none on which the method answers."""
 
 

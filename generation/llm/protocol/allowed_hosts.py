@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from core.errors import UserError
 from core.messages.message import Message
 from generation.llm.protocol import messages as call_messages
 
@@ -49,15 +50,15 @@ PRIVATE = tuple(
 )
 
 
-class BadAddress(ValueError):
+class BadAddress(UserError):
     """No plain http:// or https:// address of a server."""
 
 
-class BadEntry(ValueError):
+class BadEntry(UserError):
     """An entry of a setting that does not follow its form; the sentence says what is wrong."""
 
 
-class HostRefused(ValueError):
+class HostRefused(UserError):
     """The server may not be called; the sentence says which entry of which setting would allow it."""
 
     def __init__(self, sentence: Message) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from core.errors import UserError
 from core.messages.message import Wording, marked
 from judging.methods.parsing import Unscored, Verdict, read_answers
 from judging.methods.prompts import Item, Level, Question, marker, number_text, render, transcript
@@ -26,7 +27,7 @@ DIFFERENT_SCALES = Wording(
 )
 
 
-class MixedScales(ValueError):
+class MixedScales(UserError):
     """The items of one rubric have different levels, which this method's one list of scores cannot hold."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from django.db.models import Q, QuerySet
 
 from annotation.models import Criterion, Rubric, Study, Task
+from core.errors import UserError
 from core.messages.message import Message, Wording
 from generation.endpoints.clients import served_name
 from generation.models import Endpoint, Instruction, LanguageModel, Response
@@ -28,7 +29,7 @@ COMPOSITE_TOO_FEW = Wording(
 )
 
 
-class MethodLacks(ValueError):
+class MethodLacks(UserError):
     """No task has what the method needs; the sentence says what is missing, in how many tasks, and what to do."""
 
 
