@@ -35,7 +35,7 @@ from annotation.models import (
 )
 from annotation.policies.quality_checks import BadPolicy
 from annotation.recruitment.cohorts import erase_identity
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 
 
 class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]

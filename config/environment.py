@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from core.errors import UserError
+
 in_shell = False
 """Whether this process is a command that somebody runs in a shell, and so serves nobody else."""
 
@@ -66,10 +68,10 @@ def networks(name: str, *, other: tuple[str, ...] = ()) -> list[str]:
 
 
 def entries(name: str, read: Callable[[Sequence[str]], T]) -> T:
-    """What `read` makes of the entries between commas; the ValueError that it raises stops the start."""
+    """What `read` makes of the entries between commas; the UserError that it raises stops the start."""
     try:
         return read(words(name))
-    except ValueError as error:
+    except UserError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from error
 
 

@@ -318,6 +318,7 @@ class GenerationItem(models.Model):
     leased_until = models.DateTimeField(null=True, blank=True)
     leased_by = models.CharField(max_length=64, blank=True)
     error = models.TextField(blank=True)
+    error_json = models.JSONField(null=True, blank=True, editable=False)
     response = models.OneToOneField(Response, models.SET_NULL, null=True, blank=True, related_name="generation_item")
 
     class Meta:

@@ -29,6 +29,7 @@ class AnyRun(models.Model):
     budget_calls = models.PositiveBigIntegerField(null=True, blank=True)
     manifest = models.JSONField(default=dict, blank=True)
     message = models.TextField(blank=True)
+    message_json = models.JSONField(null=True, blank=True, editable=False)
     estimated = models.BooleanField(
         default=False, help_text=_("Some tokens of this run were not counted by its endpoint but estimated.")
     )

@@ -1,6 +1,7 @@
 """Families of texts that were written to be slow to read, each at any length and the same each time it is drawn."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 
 Family = Callable[[random.Random, int], str]
@@ -71,12 +72,13 @@ def long_headings(drawn: random.Random, n: int) -> str:
 
 
 def wordings(drawn: random.Random, n: int) -> str:
-    """The program's own stored sentences, cut up and mixed: what is read back from stored text meets them everywhere."""
-    from core.messages.sentences import HOLE, Wording
+    """The program's own sentences, cut up and mixed."""
+    from core.messages.message import Wording
     from generation.llm.protocol import messages as call_messages  # noqa: F401
     from judging.methods import messages as reply_messages  # noqa: F401
 
-    pieces = [piece for msgid in Wording.known for piece in HOLE.split(msgid) if piece and len(piece) > 1]
+    texts = [re.split(r"%\(\w+\)s", wording.msgid) for wording in Wording.known.values()]
+    pieces = [piece for text in texts for piece in text if len(piece) > 1]
     return "".join(drawn.choice(pieces) for _ in range(n // 8))[:n]
 
 

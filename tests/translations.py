@@ -30,10 +30,10 @@ def run(*command: str, cwd: Path) -> str:
 MAKE_MESSAGES = """
 from django.core.management import execute_from_command_line
 from django.core.management.commands.makemessages import Command
-Command.xgettext_options = [*Command.xgettext_options, "--keyword=worded", "--keyword=Wording", "--keyword=marked"]
+Command.xgettext_options = [*Command.xgettext_options, "--keyword=Wording:2", "--keyword=marked"]
 execute_from_command_line()
 """
-"""Also what core/messages/sentences.py marks for translation."""
+"""Also what core/messages/message.py marks for translation."""
 
 
 def extract(root: Path) -> None:

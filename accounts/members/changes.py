@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from accounts.api.tokens import revoke_all_tokens
 from accounts.models import Event, Membership, User, Workspace
 from accounts.permissions import LEADING
+from core.errors import UserError
 
 LED_BY_LEADS = (Membership.Role.ANALYST, Membership.Role.REVIEWER, Membership.Role.RATER)
 MOST_ACCOUNTS_AT_ONCE = 50
@@ -25,7 +26,7 @@ LONGEST_NAME = 150
 NAME_ATTEMPTS = 10_000
 
 
-class PeopleRefused(ValueError):
+class PeopleRefused(UserError):
     """The change is refused; the message says why and what to do instead."""
 
 

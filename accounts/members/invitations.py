@@ -11,9 +11,10 @@ from accounts.api.tokens import digest_of
 from accounts.members.changes import check_name, check_role, log, new_account, roles_granted_by, sign_in_name
 from accounts.models import Event, Invitation, Membership, User, Workspace
 from core.clock import Clock
+from core.errors import UserError
 
 
-class InvitationClosed(ValueError):
+class InvitationClosed(UserError):
     """The link admits nobody, or not this account; the message is for the person who followed it."""
 
 

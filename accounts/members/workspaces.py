@@ -1,9 +1,10 @@
 """Which workspace a command works in."""
 
 from accounts.models import Workspace
+from core.errors import UserError
 
 
-class UnknownWorkspace(LookupError):
+class UnknownWorkspace(UserError):
     """No workspace has this slug, or several exist and none was named."""
 
 

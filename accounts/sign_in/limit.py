@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from accounts.models import SignInAttempt
 from accounts.sign_in.client_address import client_address
 from core.clock import Clock
+from core.errors import UserError
 
 WINDOW = timedelta(minutes=15)
 WINDOW_MINUTES = 15
@@ -20,7 +21,7 @@ ATTEMPTS_FROM_AN_ADDRESS = 200
 """Only attempts that nobody completed count, so that hundreds of people behind one address can sign in."""
 
 
-class TooManyAttempts(Exception):
+class TooManyAttempts(UserError):
     """The password is not looked at; the same number of attempts is allowed whether the account exists or not."""
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.rules.canonical import letter_of
 from annotation.rules.quoting import NotInText
 from annotation.texts.rendering import text_map
+from core.errors import UserError
 
 MOST_QUOTATIONS = 20
 PANES = ("a", "b")
@@ -21,7 +22,7 @@ NO_QUOTATION = (ValueError, TypeError, KeyError, IndexError, AttributeError, Rec
 """Exceptions raised by reading a field that no page of this program sent."""
 
 
-class UnreadableQuotation(ValueError):
+class UnreadableQuotation(UserError):
     """The quotations that a form sent are not within the texts that were shown."""
 
 

@@ -37,6 +37,7 @@ from core.db.prepared import (
     PreparedChange,
     PreparedInsert,
 )
+from core.errors import UserError
 
 GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED)
 REVISION_ATTEMPTS = 5
@@ -80,7 +81,7 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class AnswerRefused(ValueError):
+class AnswerRefused(UserError):
     """The answer cannot be stored; `problems` says why for each criterion key."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
@@ -88,7 +89,7 @@ class AnswerRefused(ValueError):
         super().__init__("; ".join(f"{key}: {problem}" for key, problem in self.problems.items()))
 
 
-class NotOpen(Exception):
+class NotOpen(UserError):
     """The assignment was skipped or closed, so it no longer accepts an answer, a draft or a skip."""
 
 

@@ -17,12 +17,13 @@ from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
 from annotation.rules.degrading import Damage, TooShort, degrade
 from annotation.rules.marking import below, missed
 from core.db.prepared import EXAMPLE_ID, PreparedValues
+from core.errors import UserError
 from generation.models import Response
 
 PURPOSES = (GOLD, CONTROL, *BEFORE_RATING)
 
 
-class NotMarkable(ValueError):
+class NotMarkable(UserError):
     """The task cannot get a known answer; the message says why and what to do."""
 
 

@@ -11,10 +11,10 @@ from django.db import transaction
 
 from annotation.models import Seat, Study, Task
 from annotation.policies.quality_checks import BadPolicy, whole_policy
-from core.messages.sentences import Wording
+from core.messages.message import Wording
 
 ORDERS = ("random", "spread", "finish")
-BAD_ORDER = Wording("Study %(study)s: order %(order)s is not one of %(known)s.")
+BAD_ORDER = Wording("study.bad_order", "Study %(study)s: order %(order)s is not one of %(known)s.")
 
 
 def overlap_of(study: Study) -> int:

@@ -42,11 +42,12 @@ from annotation.policies.quality_checks import PROBE, CheckPlan, kinds_due_now, 
 from annotation.rules.sides import ShownSide, draw_side
 from core.clock import Clock
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, Prepared, PreparedInsert
+from core.errors import UserError
 
 CLAIM_ATTEMPTS = 5
 
 
-class StudyNotOpen(Exception):
+class StudyNotOpen(UserError):
     """The study is not open, so no tasks are assigned."""
 
 

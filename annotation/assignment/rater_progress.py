@@ -16,9 +16,10 @@ from annotation.assignment.leases import COUNTED, GIVEN
 from annotation.models import Assignment, Rater, Study
 from annotation.policies.quality_checks import CheckPlan, counts_for
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_TIME, PreparedValues
+from core.errors import UserError
 
 
-class NoTaskLeft(Exception):
+class NoTaskLeft(UserError):
     """Every task of the study is answered, held by other raters, or was already seen by this rater."""
 
 

@@ -17,7 +17,8 @@ from annotation.assignment.attention_checks import check_tasks, missed_in, unsee
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
 from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
 from core.clock import Clock
-from core.messages.sentences import Wording
+from core.errors import UserError
+from core.messages.message import Wording
 
 APPEAL = "appeal"
 CLOSED = "closed"
@@ -26,7 +27,9 @@ LATEST_STOP = 5
 LONGEST_APPEAL = 4000
 
 
-BAD_QUALIFICATION = Wording("Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of.")
+BAD_QUALIFICATION = Wording(
+    "study.bad_qualification", "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
+)
 
 
 class Stage(StrEnum):
@@ -58,7 +61,7 @@ def cause_words(standing: Standing | None) -> str:
     }.get(Cause(standing.cause), standing.cause)
 
 
-class CannotAppeal(Exception):
+class CannotAppeal(UserError):
     """There is nothing to appeal, or no task to which the appeal could be attached."""
 
 

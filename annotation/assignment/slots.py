@@ -26,9 +26,10 @@ from annotation.assignment.leases import (
 from annotation.models import Assignment, Rater, Seat, Study
 from core.clock import Clock
 from core.db.prepared import prepared_cursor
+from core.errors import UserError
 
 
-class AnotherIsOpen(Exception):
+class AnotherIsOpen(UserError):
     """A simultaneous request opened a task for this rater first."""
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from accounts.models import Workspace
 from annotation.models import Study
+from core.errors import UserError
 from generation.library.items import Items
 from generation.library.loading import import_run
 from generation.models import MAIN_EXPERIMENT, Benchmark
@@ -14,7 +15,7 @@ LONGEST_NAME = 200
 LONGEST_EXPERIMENT = 50
 
 
-class TableRefused(ValueError):
+class TableRefused(UserError):
     """The table cannot be loaded with these options; the message is one sentence."""
 
 

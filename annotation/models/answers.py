@@ -25,6 +25,7 @@ class Score(models.Model):
     level = models.CharField(max_length=50, blank=True)
     not_applicable = models.BooleanField(default=False)
     reason = models.TextField(blank=True)
+    reason_json = models.JSONField(null=True, blank=True, editable=False)
     evidence = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -114,6 +114,7 @@ class Assignment(models.Model):
     seat = models.OneToOneField(Seat, models.SET_NULL, null=True, blank=True, related_name="assignment")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
     reason = models.CharField(max_length=300, blank=True)
+    reason_json = models.JSONField(null=True, blank=True, editable=False)
     shown_first = models.CharField(max_length=1, choices=Side.choices, blank=True)
     order = models.PositiveIntegerField(null=True, blank=True)
     queue_place = models.PositiveSmallIntegerField(null=True, blank=True)

@@ -13,6 +13,7 @@ from annotation.models import Assignment, Criterion, Rater, Score, Study, Task, 
 from annotation.rubrics.scales import answer_text
 from annotation.studies.life_cycle import log_event
 from core.clock import Clock
+from core.messages.message import stored_text
 
 
 @dataclass(frozen=True)
@@ -108,4 +109,4 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision
 def _text(criterion: Criterion, score: Score | None) -> tuple[str, str]:
     if score is None:
         return "–", ""
-    return answer_text(criterion, score.value), score.reason
+    return answer_text(criterion, score.value), stored_text(score, "reason")

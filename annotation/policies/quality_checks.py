@@ -19,7 +19,8 @@ from django.db.models.functions import Coalesce
 from annotation.models import Assignment, Study
 from annotation.rules.reading_time import FASTEST_WORDS_A_MINUTE
 from annotation.rules.spacing import Given, Rate, kinds_due, phase_of
-from core.messages.sentences import Wording
+from core.errors import UserError
+from core.messages.message import Wording
 
 PROBE, GOLD, CONTROL = "probe", "gold", "control"
 TRAINING, QUALIFICATION = "training", "qualification"
@@ -31,15 +32,20 @@ SLOWEST_LIMIT = 300
 """Most adults read up to 300 words a minute (pace.py): a lower limit would take honest reading for haste."""
 
 
-NO_SHARE = Wording("Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
-NOT_WHOLE = Wording("Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s.")
-BAD_PACE = Wording(
-    "Study %(study)s: reading_pace %(value)s needs whole numbers, words 0 or from 300, told and paused from 1."
+NO_SHARE = Wording("study.no_share", "Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
+NOT_WHOLE = Wording(
+    "study.not_whole", "Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s."
 )
-BAD_CHECKS = Wording("Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window.")
+BAD_PACE = Wording(
+    "study.bad_pace",
+    "Study %(study)s: reading_pace %(value)s needs whole numbers, words 0 or from 300, told and paused from 1.",
+)
+BAD_CHECKS = Wording(
+    "study.bad_checks", "Study %(study)s: checks %(value)s needs whole numbers, failed from 1 to window."
+)
 
 
-class BadPolicy(ValueError):
+class BadPolicy(UserError):
     """A study's policy is invalid; the message names it."""
 
 

@@ -27,6 +27,7 @@ from annotation.recruitment.participants import CODE_LETTERS, CrowdId, participa
 from annotation.recruitment.participation import make_rater
 from core.clock import Clock
 from core.db.public_ids import new_public_id
+from core.errors import UserError
 
 CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40
@@ -40,15 +41,15 @@ PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
 
-class LinkClosed(Exception):
+class LinkClosed(UserError):
     """The invitation has expired or was withdrawn; the message is for the person who followed it."""
 
 
-class NoCrowdId(ValueError):
+class NoCrowdId(UserError):
     """The parameters by which the crowd platform identifies its worker are missing from the link or damaged."""
 
 
-class AlreadyIn(Exception):
+class AlreadyIn(UserError):
     """This participant is already a rater of the study; the visitor must first prove that they are this participant."""
 
 

@@ -18,6 +18,7 @@ from accounts.models import Event, User
 from annotation.assignment.leases import GIVEN
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing, Study
 from core.clock import Clock
+from core.errors import UserError
 
 JOINS_AN_HOUR = 30
 """The default number of people who may join from one address by a new entry link without accounts."""
@@ -27,7 +28,7 @@ JOINED_SECONDS = 30 * 60
 KEPT = timedelta(days=2)
 
 
-class JoinRefused(Exception):
+class JoinRefused(UserError):
     """Nobody new can join by this link now; the message is for the visitor. `again`: when to try again."""
 
     def __init__(self, sentence: str, again: datetime) -> None:

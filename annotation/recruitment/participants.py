@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User
 from annotation.models import Assignment, BrowserRequest, Cohort, Participant, Rater, RaterIdentity, Study
 from core.clock import Clock
+from core.errors import UserError
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
@@ -41,11 +42,11 @@ class Proof(StrEnum):
     LEAD = "lead"
 
 
-class CodeRefused(Exception):
+class CodeRefused(UserError):
     """The code entered is wrong, used or expired; the message is for the person who entered it."""
 
 
-class TooManyRequests(Exception):
+class TooManyRequests(UserError):
     """The greatest number of browsers that may wait for the lead's answer is reached."""
 
 

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from annotation.models import Cohort
 from annotation.recruitment.participants import CrowdId
+from core.errors import UserError
 
 PARAMETER = "prolific_token"
 ISSUER = "https://www.prolific.com"
@@ -30,7 +31,7 @@ LARGEST_KEY_FILE = 100_000
 logger = logging.getLogger(__name__)
 
 
-class NoKeys(ValueError):
+class NoKeys(UserError):
     """The file of the platform's keys is missing, too large, or no set of keys."""
 
 

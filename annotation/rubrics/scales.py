@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.models import Criterion
+from core.errors import UserError
 from core.messages.localized import localized
 
 NOT_APPLICABLE = "n/a"
@@ -15,7 +16,7 @@ LONGEST_LEVEL = 50
 LARGEST_END = 1e9
 
 
-class BadScale(ValueError):
+class BadScale(UserError):
     """A scale given by the user is invalid; the message is one sentence."""
 
 

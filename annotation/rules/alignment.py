@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.rules.matching import FEW_PAIRS, EqualPairs
+from core.errors import UserError
 from generation.text_metrics.overlap import common_subsequence
 
 LIKE_ENOUGH = 0.62
@@ -62,7 +63,7 @@ class Change(NamedTuple):
     coarse: bool = False
 
 
-class TooDifferent(ValueError):
+class TooDifferent(UserError):
     """Two sequences share too little, or the same pieces too often, to be compared within the bound."""
 
 

@@ -6,11 +6,13 @@ PURE. Levels are {"key", "value", ...}, as Criterion has them.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from core.errors import UserError
+
 Letter = Literal["a", "b"]
 OTHER: dict[str, Letter] = {"a": "b", "b": "a"}
 
 
-class NotMirrored(ValueError):
+class NotMirrored(UserError):
     """A scale that compares two responses has a level without its opposite."""
 
 

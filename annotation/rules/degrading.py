@@ -7,6 +7,8 @@ import re
 from enum import StrEnum
 from random import Random
 
+from core.errors import UserError
+
 SHORTEST = 40
 MOST_SECTIONS = 200
 _BREAK = re.compile(r"\n[ \t]*\n+")
@@ -20,7 +22,7 @@ class Damage(StrEnum):
     SWAPPED = "swapped"
 
 
-class TooShort(ValueError):
+class TooShort(UserError):
     """The text has too little structure for this damage to be seen."""
 
 

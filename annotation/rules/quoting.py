@@ -13,6 +13,8 @@ from html import unescape
 
 import numpy as np
 
+from core.errors import UserError
+
 AHEAD_OF_WORD = 240
 AHEAD_OF_CHARACTER = 4
 
@@ -51,7 +53,7 @@ def _words_of(block: str) -> Iterator[tuple[str, str]]:
             formula = None
 
 
-class NotInText(ValueError):
+class NotInText(UserError):
     """A quotation that does not lie within its text."""
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.errors import UserError
+
 LARGEST_NUMBER = 100_000
 MOST_NUMBERS = 5_000
 MOST_LISTED = 10 * MOST_NUMBERS
@@ -22,7 +24,7 @@ _JOIN = re.compile(r" ?([-–—~至到/]) ?")
 _PIECE = re.compile(rf"({NUMBER})(?:[-–—~至到]({NUMBER}))?(?:/({NUMBER}))?")
 
 
-class UnreadableNumbers(ValueError):
+class UnreadableNumbers(UserError):
     """What is written is no list of sub-tasks; the sentence is the piece that cannot be read."""
 
 

@@ -20,30 +20,34 @@ from annotation.policies.quality_checks import BadPolicy, pace_rule, pausing_rul
 from annotation.recruitment.minimum import minimum_of
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
 from core.db.public_ids import new_public_id
-from core.messages.sentences import Wording
+from core.errors import UserError
+from core.messages.message import Wording, stored
 from generation.models import Benchmark
 
 BATCH = 2000
 LARGE = 2000
 """Number of tasks above which a worker prepares the study."""
 USUAL_POLICIES = {"overlap": 3, "order": "spread", "hints": "hidden"}
-NOT_CHOSEN = ("launching", "refused", SCANNED_AT)
+REFUSED = ("refused", "refused_json")
+NOT_CHOSEN = ("launching", *REFUSED, SCANNED_AT)
 CHANGES: dict[str, tuple[str, ...]] = {
     Study.Status.OPEN: (Study.Status.PAUSED, Study.Status.CLOSED),
     Study.Status.PAUSED: (Study.Status.OPEN, Study.Status.CLOSED),
     Study.Status.CLOSED: (Study.Status.OPEN,),
 }
 ONE_NAMES_ITSELF = Wording(
+    "study.one_names_itself",
     "in %(n)s task a response says which model wrote it. Choose whether to mask the words, to drop the task, or to leave "
-    "it, then launch again"
+    "it, then launch again",
 )
 SOME_NAME_THEMSELVES = Wording(
+    "study.some_name_themselves",
     "in %(n)s tasks a response says which model wrote it. Choose whether to mask the words, to drop the tasks, or to "
-    "leave them, then launch again"
+    "leave them, then launch again",
 )
 
 
-class StudyRefused(ValueError):
+class StudyRefused(UserError):
     """The step is not possible; the message says why and what to do."""
 
 
@@ -193,7 +197,8 @@ def request_launch(study: Study, *, by: User | None) -> None:
         )
     check_study(study)
     study.policies = {**study.policies, "launching": wanted}
-    study.policies.pop("refused", None)
+    for name in REFUSED:
+        study.policies.pop(name, None)
     with transaction.atomic():
         study.save(update_fields=["policies"])
         log_event(study, by, "launch_study", after={"tasks": wanted, "overlap": overlap_of(study)})
@@ -232,7 +237,7 @@ def _end_launch(study: Study, refused: str = "") -> None:
             return
         current.policies.pop("launching", None)
         if refused:
-            current.policies["refused"] = refused
+            current.policies.update(stored("refused", refused))
         else:
             current.status = Study.Status.OPEN
             tasks, seats = (current.tasks.filter(gold__isnull=True).count(), Seat.objects.filter(study=current).count())

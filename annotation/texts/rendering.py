@@ -28,6 +28,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from annotation.rules.quoting import TextMap
 from annotation.texts.rendered_files import kept, rendering_version
+from core.errors import UserError
 
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
@@ -177,7 +178,7 @@ class RenderedText:
         return ()
 
 
-class TooManyMarks(Exception):
+class TooManyMarks(UserError):
     """Reading the text as Markdown would take more than MOST_STEPS."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotation.models import Criterion, Task
+from core.errors import UserError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ EVERY_KIND = tuple(Task.Kind)
 UNCATEGORISED = "all"
 
 
-class NothingToRead(LookupError):
+class NothingToRead(UserError):
     """The study or benchmark has no scores of the kind asked for."""
 
 

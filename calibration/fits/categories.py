@@ -11,11 +11,12 @@ import numpy as np
 
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.weights.fit import PooledFits, WeightCertificate, certify_weights, pool_weights
+from core.errors import UserError
 
 Progress = Callable[[int, int, str], None]
 
 
-class FitRefused(ValueError):
+class FitRefused(UserError):
     """A fit cannot be computed or stored; the message is one sentence with the remedy.
 
     `small` lists the categories with too few answers as (category, answers, items); `category` is the one that cannot

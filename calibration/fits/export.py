@@ -9,6 +9,7 @@ from calibration.fits.store import versions
 from calibration.models import CategoryFit, Fit
 from calibration.statistics.weights.certificates import certificate_from_dict, certificate_to_dict, pooled_to_dict
 from calibration.statistics.weights.fit import WeightCertificate
+from core.errors import UserError
 
 FORMAT = "plumbline-fit-1"
 
@@ -112,7 +113,7 @@ def refit_from_json(payload: Mapping[str, Any]) -> Refit:
         stated = list(payload["categories"])
         settings = FitSettings(**{name: payload["settings"][name] for name in ("floor", "pool", "draws", "seed")})
         rows = [rows_from_json(one["category"], one["rows"]) for one in stated]
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, UserError) as error:
         raise FitRefused(
             f"The exported fit is incomplete ({error}); export it again with --export, which keeps the rows."
         ) from error

@@ -8,13 +8,14 @@ from django.db import transaction
 from annotation.models import Criterion
 from annotation.rubrics.library import RubricsOf
 from calibration.models import CategoryFit, Fit, FittedWeight
+from core.errors import UserError
 from generation.library.loading import Categories
 from generation.models import Benchmark, Category
 
 SUM = 100.0
 
 
-class WeightsRefused(ValueError):
+class WeightsRefused(UserError):
     """Published weights do not match the benchmark; the message is one sentence."""
 
 

@@ -25,6 +25,7 @@ from calibration.statistics.agreement.coefficients import (
 )
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import level_places
+from core.errors import UserError
 
 METRICS = ("nominal", "ordinal", "interval")
 ROLE_ORDER = ("overall", "preference", "item", "check")
@@ -32,7 +33,7 @@ DRAWS = 1000
 MOST_RATERS_IN_MATRIX = 30
 
 
-class AmbiguousCriterion(ValueError):
+class AmbiguousCriterion(UserError):
     """The study has several criteria and none of them is the obvious one."""
 
 

@@ -1,7 +1,9 @@
 """The reasons why a statistic is undefined: one named error for each, never a NaN. PURE."""
 
+from core.errors import UserError
 
-class NoStatistic(ValueError):
+
+class NoStatistic(UserError):
     """The quantity asked for is not defined on this input."""
 
 

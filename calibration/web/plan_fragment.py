@@ -19,7 +19,7 @@ from annotation.studies.access import study_read_by
 from annotation.studies.selection import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic, OutOfRange
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 
 MOST_ITEMS = 20
 

@@ -31,6 +31,22 @@ def renew_on_sqlite(table: str, columns: Sequence[str]) -> migrations.RunPython:
     return migrations.RunPython(renew, migrations.RunPython.noop)
 
 
+def forbid_update_of_more(table: str, columns: Sequence[str], more: Sequence[str]) -> migrations.RunPython:
+    """A migration step after which updating any of `more` fails as well, where `columns` of the table were watched."""
+    create_less, drop_less = _steps(table, columns)
+    create_all, drop_all = _steps(table, [*columns, *more])
+
+    def forwards(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        drop_less(apps, editor)
+        create_all(apps, editor)
+
+    def backwards(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        drop_all(apps, editor)
+        create_less(apps, editor)
+
+    return migrations.RunPython(forwards, backwards)
+
+
 def _steps(table: str, columns: Sequence[str]) -> tuple[Step, Step]:
     def create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
         watched = ", ".join(columns)

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.errors import UserError
 
-class BadRow(ValueError):
+
+class BadRow(UserError):
     """An error in a file, as one message: where it is, what is wrong and what to do about it.
 
     `line` counts from 1 (a Parquet file's rows do too) and is 0 where the file as a whole is meant.

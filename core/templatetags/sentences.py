@@ -1,9 +1,9 @@
-"""What the program says in errors and stored rows, in the reader's language: {{ run.message|for_reader }}."""
+"""Messages of the program in the reader's language: {{ run|stored_text:"message" }} of a row, {{ error|for_reader }}."""
 
 from django import template
 
-from core.messages.reader_language import for_reader, is_programs_own
+from core.messages.rendering import for_reader, stored_for_reader
 
 register = template.Library()
 register.filter("for_reader", for_reader)
-register.filter("is_programs_own", is_programs_own)
+register.filter("stored_text", stored_for_reader)

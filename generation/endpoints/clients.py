@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from core.errors import UserError
 from generation.endpoints.grants import callable_reach, key_of, open_grants, why_not_loaded
 from generation.llm.chat import OpenAIChat
 from generation.llm.errors import Refused
@@ -31,7 +32,7 @@ TERMS = (
 """What a worker reads of an endpoint once and goes by until it is told that they were changed."""
 
 
-class NoEndpoint(LookupError):
+class NoEndpoint(UserError):
     """The model is known by name only: nothing says where it is served."""
 
 

@@ -14,7 +14,7 @@ from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from accounts.models import Event, Workspace
-from core.messages.sentences import Sentence, worded
+from core.messages.message import Message, Wording
 from generation.llm.chat import key_named
 from generation.llm.errors import HostNotAllowed, Refused, Unauthorised
 from generation.llm.protocol import messages as call_messages
@@ -29,10 +29,11 @@ from generation.llm.protocol.allowed_hosts import (
 )
 from generation.models import Endpoint, EndpointGrant
 
-ADDRESS_REFUSED = worded(
+ADDRESS_REFUSED = Wording(
+    "endpoint.address_refused",
     "The address must be like http://127.0.0.1:8000/v1 or https://api.openai.com/v1, with a plain host name or address "
-    "and no password, ? or # in it."
-)
+    "and no password, ? or # in it.",
+)()
 
 
 def site_reach() -> Reach:
@@ -65,7 +66,7 @@ def key_of(endpoint: Endpoint) -> str:
     return key_named(endpoint.key_variable)
 
 
-def why_no_key(endpoint: Endpoint) -> Sentence | None:
+def why_no_key(endpoint: Endpoint) -> Message | None:
     """Why the endpoint's key may not be sent to its address, with the entry that allows it; None where it may."""
     variable = endpoint.key_variable
     if not variable:
@@ -82,7 +83,7 @@ def why_no_key(endpoint: Endpoint) -> Sentence | None:
     return call_messages.KEY_NOT_ALLOWED(variable=variable, host=origin.place, entry=entry)
 
 
-def why_not_loaded(endpoint: Endpoint, served_name: str) -> Sentence | None:
+def why_not_loaded(endpoint: Endpoint, served_name: str) -> Message | None:
     """Why vLLM in process may not load this folder or name; None where it may.
 
     A name may stand for any folder of the worker's machine and for any repository, so somebody with no shell there

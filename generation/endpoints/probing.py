@@ -16,7 +16,9 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from core.clock import Clock
-from core.messages.reader_language import for_reader
+from core.errors import UserError
+from core.messages.message import from_json, to_json
+from core.messages.rendering import for_reader
 from generation.endpoints.grants import callable_reach, key_of, site_reach
 from generation.endpoints.registration import checked_base_url
 from generation.llm.chat import OpenAIChat
@@ -54,8 +56,12 @@ KEPT = ("script", "uncounted")
 USUAL_END = "/v1"
 
 
-class NoAnswer(LookupError):
-    """The endpoint could not be asked at all; the sentence says why, in its words."""
+class NoAnswer(UserError):
+    """The endpoint could not be asked at all; the sentence says why, in its words. `status` is that of its answer."""
+
+    def __init__(self, words: str, status: int | None = None) -> None:
+        super().__init__(words)
+        self.status = status
 
 
 class NoModel(NoAnswer):
@@ -87,13 +93,13 @@ class Found:
 
 async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -> Found:
     """Asks; at most eight calls. Raises NoAnswer where nobody answers, or where no model is named or listed."""
-    served, listing = await _listed(chat)
+    served, unlisted = await _listed(chat)
     name = model or (served[0].name if served else "")
     if not name:
         said = gettext(
             "It lists no models, so it is not known which to ask: add a model that it serves, and test it again."
         )
-        raise NoModel(f"{said} {listing}".strip())
+        raise NoModel(said) if unlisted is None else NoModel(f"{said} {for_reader(said_of(unlisted))}", unlisted.status)
     contexts = {one.name: one.context_tokens for one in served if one.context_tokens}
     found: dict[str, Any] = {
         "model": name,
@@ -101,15 +107,21 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
         "context_tokens": contexts.get(name),
         "contexts": contexts,
     }
-    words: dict[str, str] = {}
+    words: dict[str, ChatError] = {}
     await _schema(chat, name, found, words)
     if found.get("chat"):
         await _log_probabilities(chat, name, found, words)
     if embeddings:
         await _embeddings(chat, name, found, words)
     if not found.get("chat") and not found.get("embeddings"):
-        raise NoAnswer(for_reader(words.get("chat", "")) or gettext("It answers neither chat nor embeddings."))
-    return Found(**found, words=words)
+        if (error := words.get("chat")) is not None:
+            raise _no_answer(error)
+        raise NoAnswer(gettext("It answers neither chat nor embeddings."))
+    return Found(**found, words={name: said_of(error) for name, error in words.items()})
+
+
+def _no_answer(error: ChatError) -> NoAnswer:
+    return NoAnswer(for_reader(said_of(error)), error.status)
 
 
 def said_of(error: ChatError) -> str:
@@ -124,21 +136,21 @@ def said_of(error: ChatError) -> str:
     return call_messages.NO_MODEL_ERROR(status=error.status, meaning=meaning)
 
 
-async def _listed(chat: OpenAIChat) -> tuple[Sequence[ServedModel], str]:
+async def _listed(chat: OpenAIChat) -> tuple[Sequence[ServedModel], ChatError | None]:
     """The models listed, or none and why; many servers keep no list."""
     try:
-        return await chat.models(), ""
+        return await chat.models(), None
     except GONE as error:
-        raise NoAnswer(for_reader(said_of(error))) from error
+        raise _no_answer(error) from error
     except ChatError as error:
-        return (), for_reader(said_of(error))
+        return (), error
 
 
-async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
+async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, ChatError]) -> None:
     parameters = {"max_tokens": ANSWER_TOKENS}
     asked = Request(name, QUESTION, parameters, schema=SCHEMA, structured=True)
     text = await _answer(chat, asked, "json_schema", words)
-    if text is None and NEWER_NAME in words["json_schema"]:
+    if text is None and NEWER_NAME in said_of(words["json_schema"]):
         # Models that think before they answer know the limit by this name, and thinking counts against it.
         parameters = {NEWER_NAME: THINKING_TOKENS}
         words.pop("json_schema")
@@ -162,35 +174,35 @@ async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dic
         found["chat"] = text is not None
 
 
-async def _log_probabilities(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
+async def _log_probabilities(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, ChatError]) -> None:
     asked = Request(name, QUESTION, {"max_tokens": 1, "temperature": 0.0})
     try:
         scores = await chat.prompt_log_probabilities(asked)
         entries = scores.log_probabilities
         found["prompt_log_probabilities"] = isinstance(entries, list) and len(entries) > 1
     except GONE as error:
-        raise NoAnswer(for_reader(said_of(error))) from error
+        raise _no_answer(error) from error
     except ChatError as error:
-        words["prompt_log_probabilities"] = said_of(error)
+        words["prompt_log_probabilities"] = error
     found["log_probabilities"] = await chat.gives_log_probabilities(asked)
 
 
-async def _embeddings(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, str]) -> None:
+async def _embeddings(chat: OpenAIChat, name: str, found: dict[str, Any], words: dict[str, ChatError]) -> None:
     try:
         vectors = (await chat.embeddings(name, [WORDS[0]])).vectors
         found["embeddings"], found["embedding_length"] = True, len(vectors[0])
     except ChatError as error:
-        words["embeddings"] = said_of(error)
+        words["embeddings"] = error
 
 
-async def _answer(chat: OpenAIChat, asked: Request, what: str, words: dict[str, str]) -> str | None:
+async def _answer(chat: OpenAIChat, asked: Request, what: str, words: dict[str, ChatError]) -> str | None:
     """The text of the answer; None where the request is not taken, with the endpoint's words kept."""
     try:
         return (await chat.complete(asked)).text
     except GONE as error:
-        raise NoAnswer(for_reader(said_of(error))) from error
+        raise _no_answer(error) from error
     except ChatError as error:
-        words[what] = said_of(error)
+        words[what] = error
         return None
 
 
@@ -218,10 +230,10 @@ def probe_address(
             async with asyncio.timeout(3 * seconds):
                 return await probe(chat, model)
         except NoAnswer as error:
-            if "404" not in str(error) or USUAL_END in base_url:
+            if error.status != HTTPStatus.NOT_FOUND or USUAL_END in base_url:
                 raise
             said = gettext("Most servers are reached under an address that ends in %(end)s.")
-            raise type(error)(f"{str(error).rstrip('.')}. {said % {'end': USUAL_END}}") from error
+            raise type(error)(f"{str(error).rstrip('.')}. {said % {'end': USUAL_END}}", error.status) from error
         except TimeoutError as error:
             said = gettext("No answer in %(n)s seconds.") % {"n": f"{3 * seconds:.0f}"}
             raise NoAnswer(said) from error
@@ -251,7 +263,11 @@ def probe_endpoint(
     else:
         raise NoAnswer(for_reader(NOT_INSTALLED()))
     kept = {name: endpoint.capabilities[name] for name in KEPT if name in endpoint.capabilities}
-    endpoint.capabilities = {**kept, **asdict(found)}
+    endpoint.capabilities = {
+        **kept,
+        **asdict(found),
+        "words_json": {name: to_json(said) for name, said in found.words.items()},
+    }
     endpoint.probed_at = clock()
     endpoint.save(update_fields=["capabilities", "probed_at"])
     return found
@@ -274,7 +290,10 @@ class Line:
 def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     """What was found, a sentence each."""
     can: Callable[[str], bool] = lambda name: bool(capabilities.get(name))  # noqa: E731 - reads as a word
-    words = {name: for_reader(said) for name, said in capabilities.get("words", {}).items()}
+    coded = capabilities.get("words_json", {})
+    words = {
+        name: for_reader(from_json(coded.get(name)) or said) for name, said in capabilities.get("words", {}).items()
+    }
     lines = []
     if can("models"):
         count = len(capabilities["models"])

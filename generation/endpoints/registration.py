@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 
 from accounts.models import Workspace
-from core.messages.sentences import worded
+from core.errors import UserError
+from core.messages.message import Wording
 from generation.endpoints.grants import ADDRESS_REFUSED, allow
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
 from generation.models import Endpoint, LanguageModel
@@ -21,7 +22,19 @@ TRIES = 5
 """At making an endpoint that another command is making."""
 
 
-class ServingRefused(ValueError):
+LOOKS_LIKE_KEY = Wording(
+    "endpoint.looks_like_key",
+    "This looks like a key, not like the name of an environment variable; keys are never stored here: "
+    "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name.",
+)
+PROGRAMS_VARIABLE = Wording(
+    "endpoint.programs_variable",
+    "The variable %(variable)s belongs to this program and is sent to nobody; put the key into another one.",
+)
+ADDRESS_TOO_LONG = Wording("endpoint.address_too_long", "The address is too long; keep it to %(most)s characters.")
+
+
+class ServingRefused(UserError):
     """The model cannot be reached as asked; the sentence says what to change."""
 
 
@@ -31,19 +44,9 @@ def checked_key_variable(name: str) -> str:
     if not name:
         return ""
     if looks_like_a_key(name) or not VARIABLE.match(name):
-        raise ServingRefused(
-            worded(
-                "This looks like a key, not like the name of an environment variable; keys are never stored here: "
-                "set a variable such as OPENAI_API_KEY where the server and its workers start, and give its name."
-            )
-        )
+        raise ServingRefused(LOOKS_LIKE_KEY())
     if name.upper().startswith(OWN_VARIABLES):
-        raise ServingRefused(
-            worded(
-                "The variable %(variable)s belongs to this program and is sent to nobody; put the key into another one.",
-                variable=name,
-            )
-        )
+        raise ServingRefused(PROGRAMS_VARIABLE(variable=name))
     return name
 
 
@@ -71,7 +74,7 @@ def checked_base_url(base_url: str) -> str:
     except BadAddress as error:
         raise ServingRefused(ADDRESS_REFUSED) from error
     if len(base_url) > LONGEST_ADDRESS:
-        raise ServingRefused(worded("The address is too long; keep it to %(most)s characters.", most=LONGEST_ADDRESS))
+        raise ServingRefused(ADDRESS_TOO_LONG(most=LONGEST_ADDRESS))
     return base_url
 
 

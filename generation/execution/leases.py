@@ -16,7 +16,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from core.clock import Clock
-from core.text import storable
 
 LEASE = timedelta(seconds=90)
 WAITING, RUNNING = "waiting", "running"
@@ -62,10 +61,10 @@ def renew(run: Any, worker: str, pks: Iterable[int], clock: Clock) -> None:
     run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING).update(leased_until=clock() + LEASE)
 
 
-def release(run: Any, worker: str, pks: Iterable[int], **columns: str) -> None:
+def release(run: Any, worker: str, pks: Iterable[int], **columns: Any) -> None:
     """Release unfinished items; `columns` are stored in them, for example the error of the last attempt."""
     held = run.items.filter(pk__in=list(pks), leased_by=worker, status=WAITING)
-    held.update(leased_until=None, leased_by="", **{name: storable(text) for name, text in columns.items()})
+    held.update(leased_until=None, leased_by="", **columns)
 
 
 def release_dead(run: Any, clock: Clock) -> int:

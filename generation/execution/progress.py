@@ -5,9 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Min, QuerySet, Sum
 
 from core.clock import Clock
+from core.messages.message import stored_text
 from generation.llm.protocol.prices import MILLIONTH
 from generation.run_fields import AnyRun
 
@@ -89,5 +90,7 @@ def sums_of(rows: "QuerySet[Any]", *, written: str, **more: Any) -> dict[str, An
 
 def most_frequent(rows: "QuerySet[Any]") -> tuple[tuple[str, int], ...]:
     """The errors of these rows with how often each came, the most frequent first."""
-    errors = rows.exclude(error="").order_by().values("error").annotate(n=Count("pk")).order_by("-n", "error")
-    return tuple((row["error"], row["n"]) for row in errors[:ERRORS_SHOWN])
+    errors = rows.exclude(error="").order_by().values("error").annotate(n=Count("pk"), of=Min("pk"))
+    shown = list(errors.order_by("-n", "error")[:ERRORS_SHOWN])
+    first = rows.model._default_manager.only("error", "error_json").in_bulk([row["of"] for row in shown])
+    return tuple((stored_text(first[row["of"]], "error"), row["n"]) for row in shown)

@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from accounts.models import Event, User
 from core.background import send, send_after_commit
 from core.clock import Clock
-from core.text import storable
+from core.errors import UserError
+from core.messages.message import cut, stored
 from generation.execution.leases import WAITING, live_leases, release_dead
 from generation.execution.recovery import Store, each_alone, store_all_logged, store_logged
 from generation.execution.write_ahead_log import LogUnusable
@@ -28,7 +29,7 @@ LONGEST_FAULT = 500
 Run = TypeVar("Run", bound=AnyRun)
 
 
-class NotPossible(ValueError):
+class NotPossible(UserError):
     """The run's state does not allow this; the sentence says which state it is in."""
 
 
@@ -55,7 +56,11 @@ class RunKind(Generic[Run]):
         self.keep_logged(run)
         manifest = run.manifest if "asked" in run.manifest else {**run.manifest, **self.manifest_at_start(run)}
         changed = _row(run, RESUMABLE).update(
-            status=Status.RUNNING, message="", manifest=manifest, started_at=run.started_at or clock(), finished_at=None
+            status=Status.RUNNING,
+            manifest=manifest,
+            started_at=run.started_at or clock(),
+            finished_at=None,
+            **stored("message", ""),
         )
         run.refresh_from_db()
         if not changed and run.status != Status.RUNNING:
@@ -94,7 +99,7 @@ class RunKind(Generic[Run]):
             return False
         manifest = {**run.manifest, **self.manifest_at_end(run)}
         changed = _row(run, [Status.RUNNING]).update(
-            status=Status.FINISHED, finished_at=clock(), message="", manifest=manifest
+            status=Status.FINISHED, finished_at=clock(), manifest=manifest, **stored("message", "")
         )
         run.refresh_from_db()
         if changed:
@@ -155,7 +160,7 @@ def stopping_at_faults(run: AnyRun, *, clock: Clock) -> Iterator[None]:
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:
-        fail_run(run, FAULT(kind=type(error).__name__, words=str(error)[:LONGEST_FAULT]), clock=clock)
+        fail_run(run, FAULT(kind=type(error).__name__, words=cut(str(error), LONGEST_FAULT)), clock=clock)
         raise
 
 
@@ -191,7 +196,7 @@ def _row(run: AnyRun, states: Iterable[str]) -> QuerySet[Any]:
 def _move(
     run: AnyRun, before: Iterable[str], after: str, message: str, finished_at: datetime | None, user: User | None
 ) -> None:
-    changed = _row(run, before).update(status=after, message=storable(message), finished_at=finished_at)
+    changed = _row(run, before).update(status=after, finished_at=finished_at, **stored("message", message))
     run.refresh_from_db()
     if changed:
         _log(run, after, user)

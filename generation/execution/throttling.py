@@ -5,14 +5,13 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from core.clock import Clock
-from core.text import storable
+from core.messages.message import cut, stored
 from generation.llm.protocol.messages import PUT_OFF
 from generation.run_fields import AnyRun
 
 NOTICE_AFTER = timedelta(seconds=5)
 """How long all calls must be delayed before it is reported: a single delay is ordinary."""
 LONGEST_QUOTED = 500
-BEGINNING = PUT_OFF.msgid.partition("%(")[0]
 
 
 class Throttling:
@@ -34,7 +33,7 @@ class Throttling:
     def report(self) -> None:
         """Set the run's message to the present state."""
         lasts = self._since is not None and self._clock() - self._since >= NOTICE_AFTER
-        self._set_message(PUT_OFF(words=self._error[:LONGEST_QUOTED]) if lasts else "")
+        self._set_message(PUT_OFF(words=cut(self._error, LONGEST_QUOTED)) if lasts else "")
 
     def withdraw(self) -> None:
         """Remove the notice, unless the run was given another message meanwhile."""
@@ -42,10 +41,10 @@ class Throttling:
         self._set_message("")
 
     def _set_message(self, message: str) -> None:
-        message = storable(message)
         if message == self._reported:
             return
         # The notice of a worker that was killed is removed as well; any other message stays.
         rows = type(self._run)._default_manager.filter(pk=self._run.pk, status=AnyRun.Status.RUNNING)
-        rows.filter(Q(message="") | Q(message__startswith=BEGINNING)).update(message=message)
+        rows = rows.filter(Q(message="") | Q(message_json__code=PUT_OFF.code))
+        rows.update(**stored("message", message))
         self._reported = message

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Model, Q
 
 from core.clock import Clock
+from core.messages.message import stored
 from generation.endpoints.clients import remember_uncounted, terms_stand
 from generation.endpoints.served_names import remember_served
 from generation.execution.budget import Counting, WorkerBudget
@@ -28,6 +29,8 @@ from generation.llm.requests import Reply, Request
 from generation.models import Endpoint
 from generation.run_fields import AnyRun
 
+LONGEST_ERROR = 300
+"""Characters of an error that is kept with a released item."""
 GIVE_UP_AFTER = 5
 """Consecutive calls that failed however often they were retried: the endpoint is down."""
 REFUSED_IN_A_ROW = 50
@@ -331,5 +334,5 @@ class WorkQueue(ABC, Generic[Item, C]):
         for key in keys:
             by_error.setdefault(self.in_flight.pop(key).last_error if self.error_column else "", []).append(key)
         for error, released in by_error.items():
-            columns = {self.error_column: error[:300]} if error else {}
+            columns = stored(self.error_column, error, LONGEST_ERROR) if error else {}
             release(self.run, self.worker, released, **columns)

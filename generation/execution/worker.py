@@ -14,7 +14,7 @@ from typing import Any
 from asgiref.sync import async_to_sync, sync_to_async
 
 from core.clock import Clock
-from core.messages.sentences import Wording
+from core.messages.message import Wording, sentences
 from generation.endpoints.clients import pace_of
 from generation.execution.budget import has_reservations
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
@@ -305,4 +305,4 @@ def _stop(
 
 
 def _joined(problems: Sequence[str]) -> str:
-    return " ".join(dict.fromkeys(problems))
+    return sentences(dict.fromkeys(problems))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from core.errors import UserError
 from generation.execution.leases import ended_here
 from generation.llm.protocol.messages import JOURNAL_FAILED
 from generation.llm.requests import Reply
@@ -28,7 +29,7 @@ LEFT = "left-"
 TYPES: dict[object, type | tuple[type, ...]] = {int: int, str: str, float: (int, float)}
 
 
-class LogUnusable(OSError):
+class LogUnusable(UserError):
     """The files cannot be written or read; the sentence says where and what to do."""
 
 

@@ -190,8 +190,6 @@ class Clone:
                     texts = tuple(storable(str(question)) for question in questions)
                     yield RubricRecord(Place(self._name(path), 0), category, task, texts)
             except (ValueError, AttributeError, TypeError) as error:
-                if isinstance(error, BadRow):
-                    raise
                 raise self._broken(path, "this is not a checklist file") from error
 
     def weights(self) -> list[WeightRecord]:

@@ -6,13 +6,14 @@ from django.db import transaction
 from django.utils.translation import gettext, ngettext
 
 from accounts.models import Event, User
+from core.errors import UserError
 from generation.models import Endpoint, EndpointTurn, LanguageModel
 
 Row = Endpoint | LanguageModel
 NAMES_SHOWN = 5
 
 
-class StillUsed(ValueError):
+class StillUsed(UserError):
     """Something depends on it; the sentence says what."""
 
 

@@ -24,7 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.messages.sentences import Wording
+from core.errors import UserError
+from core.messages.message import Wording
 from generation.llm.errors import ChatError, Refused
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.bodies import Vectors
@@ -41,13 +42,13 @@ STOCK_TEXT = (
     "again often never quietly and but while because under near before after of to in with from"
 )
 STOCK_REASONS = {
-    0: Wording("Looked for it and found little or nothing of it."),
-    1: Wording("Present in parts, with gaps that a reader notices."),
-    2: Wording("Present nearly throughout; the lapses are small."),
+    0: Wording("scripted.stock_reasons_0", "Looked for it and found little or nothing of it."),
+    1: Wording("scripted.stock_reasons_1", "Present in parts, with gaps that a reader notices."),
+    2: Wording("scripted.stock_reasons_2", "Present nearly throughout; the lapses are small."),
 }
 
 
-class BadScript(ValueError):
+class BadScript(UserError):
     """The script is missing or is not of the described form."""
 
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from core.messages.reader_language import is_programs_own
 from generation.execution.progress import RunProgress
 from generation.execution.states import RunKind, raise_budget
 from generation.execution.worker import WorkerOptions
@@ -91,7 +90,7 @@ class RunCommand(BaseCommand):
             self.stdout.write(f"  error ({count} times): {words}")
         again = f"manage.py {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
-            stopped = "The run stopped" if is_programs_own(run.message) else self.stopped
+            stopped = "The run stopped" if run.message_json is not None else self.stopped
             raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
         if run.status == AnyRun.Status.PAUSED:
             self.stdout.write(f"{run.message} Go on with: {again}")

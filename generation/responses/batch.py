@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from core.clock import Clock
-from core.text import storable
+from core.messages.message import stored
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
 from generation.execution.states import stopping_at_faults
@@ -111,7 +111,7 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
 def _say(run: GenerationRun, words: str) -> None:
     """On the page of a run that goes on."""
     if run.message != words:
-        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(message=storable(words))
+        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(**stored("message", words))
 
 
 def _plus(one: Advance, other: Advance) -> Advance:

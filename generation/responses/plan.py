@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from core.clock import Clock
+from core.errors import UserError
 from generation.endpoints.clients import endpoint_of
 from generation.execution.budget import ceiling_of
 from generation.library.loading import batches
@@ -29,7 +30,7 @@ GREEDY_BENCHMARKS = ("href",)
 """HREF decodes greedily (arXiv 2412.15524)."""
 
 
-class NothingToGenerate(LookupError):
+class NothingToGenerate(UserError):
     """No instruction has a text, or no model was named."""
 
 

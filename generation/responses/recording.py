@@ -8,6 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import F, Sum
 
+from core.messages.message import stored
 from core.text import storable
 from generation.execution.progress import sums_of
 from generation.execution.write_ahead_log import LoggedReply
@@ -50,7 +51,7 @@ def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: boo
         status=GenerationItem.Status.DONE,
         response=response,
         attempts=F("attempts") + int(is_new),
-        error="",
+        **stored("error", ""),
         leased_until=None,
         leased_by="",
     )
@@ -88,26 +89,28 @@ def record_surplus(item: GenerationItem, reply: Reply, prices: Prices) -> None:
 
 def note_attempt(item: GenerationItem, error: str) -> None:
     """Count a call that brought no whole reply, and keep its error."""
-    GenerationItem.objects.filter(pk=item.pk).update(attempts=F("attempts") + 1, error=storable(error)[:LONGEST_ERROR])
+    GenerationItem.objects.filter(pk=item.pk).update(
+        attempts=F("attempts") + 1, **stored("error", error, LONGEST_ERROR)
+    )
 
 
 def record_failure(item: GenerationItem, error: str) -> None:
     """Mark a waiting item as failed; it can be retried."""
     waiting = GenerationItem.objects.filter(pk=item.pk, status=GenerationItem.Status.WAITING)
     waiting.update(
-        status=GenerationItem.Status.FAILED, error=storable(error)[:LONGEST_ERROR], leased_until=None, leased_by=""
+        status=GenerationItem.Status.FAILED, leased_until=None, leased_by="", **stored("error", error, LONGEST_ERROR)
     )
 
 
 def store_replies(run: GenerationRun, replies: Sequence[LoggedReply]) -> int:
     """Store replies from a write-ahead log, as surplus if their items were answered meanwhile; return how many were new."""
-    stored = 0
+    new = 0
     with transaction.atomic():
         items = run.items.in_bulk([logged.item for logged in replies])
         for logged in replies:
             if (item := items.get(logged.item)) is not None:
-                stored += store_reply(item, logged.reply, Decimal(logged.cost))
-    return stored
+                new += store_reply(item, logged.reply, Decimal(logged.cost))
+    return new
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from core.errors import UserError
+
 _CLOSERS = "\\]\\)}>\"'»”’ "
 _Rule = tuple[frozenset[str], re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
@@ -274,7 +276,7 @@ class RepeatedSentence:
     times: int
 
 
-class NoWords(ValueError):
+class NoWords(UserError):
     """A share of words was asked of texts too short to have any."""
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from core.errors import UserError
+
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 LONGEST_N_GRAM = 4
@@ -23,7 +25,7 @@ METEOR_STAGES = ("exact", "stem")
 """The stages of METEOR done here; its synonym stage needs WordNet and its paraphrase stage tables of their own."""
 
 
-class NoPairs(ValueError):
+class NoPairs(UserError):
     """A score over texts was asked of none, or of lists that do not match."""
 
 

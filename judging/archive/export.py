@@ -28,6 +28,7 @@ from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.reports.cache import current_reports
 from calibration.reports.judges import judges_beside
 from calibration.reports.reviewed_verdicts import review_scores
+from core.messages.message import ENDING
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
 from judging.leaderboards.reports import leaderboards_of
@@ -174,7 +175,7 @@ def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
 
 
 def _plain_rows(part: ExportPart) -> Iterator[dict[str, Any]]:
-    names = [one.attname for one in part.model._meta.concrete_fields]
+    names = [one.attname for one in part.model._meta.concrete_fields if not one.name.endswith(ENDING)]
     rows = part.rows.order_by("pk")
     if part.model is Response:
         rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]

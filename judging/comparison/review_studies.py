@@ -11,6 +11,7 @@ from accounts.models import User
 from annotation.models import Assignment, Criterion, Score, Study
 from annotation.studies.life_cycle import create_study, prepare_and_open, request_launch
 from calibration.statistics.design.spread_sample import Marks, spread_sample
+from core.errors import UserError
 from judging.models import JudgeRun
 from judging.runs.aggregation import is_panel
 
@@ -21,7 +22,7 @@ DRAWN_FIRST = 4_000
 """Of a large run, how many verdicts are drawn at random before the sample is spread over what they are about."""
 
 
-class NothingToReview(LookupError):
+class NothingToReview(UserError):
     """The run has no verdict yet."""
 
 

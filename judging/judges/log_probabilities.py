@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from django.utils import timezone
 
+from core.messages.message import cut, from_json, to_json
 from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, prices_of, served_name
 from generation.endpoints.grants import read_grants
 from generation.execution.engine import Traffic
@@ -194,8 +195,8 @@ class LogProbabilityTransport:
         except (Refused, NoEndpoint) as error:
             if isinstance(error, Refused):
                 self._owe(place, ONE_CALL)
-            lack = reply_messages.NOT_SERVED_WHY(model=model.name, words=str(error)[:120])
-            return {"unscored": lack}
+            lack = reply_messages.NOT_SERVED_WHY(model=model.name, words=cut(str(error), 120))
+            return {"unscored": lack, "message": to_json(lack)}
         except perplexity.NoLogProbabilities as error:
             failed = ServerFailed(*error.args)
             failed.came = scored.reply
@@ -245,5 +246,5 @@ class LogProbabilityTransport:
 
 def _log_probability(said: Mapping[str, Any]) -> perplexity.LogProbability | Unscored:
     if "unscored" in said:
-        return Unscored(Why.ENDPOINT, str(said["unscored"]))
+        return Unscored(Why.ENDPOINT, from_json(said.get("message")) or str(said["unscored"]))
     return perplexity.LogProbability(float(said["total"]), int(said["tokens"]))

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import Workspace
 from annotation.models import Rater
+from core.errors import UserError
 from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
 from generation.models import Endpoint, LanguageModel
@@ -21,7 +22,7 @@ PROMPTS = Path("templates") / "judging" / "prompts"
 GREEDY = {"temperature": 0.0}
 
 
-class JudgeRefused(ValueError):
+class JudgeRefused(UserError):
     """The judge cannot be made as asked; the sentence says what to change."""
 
 

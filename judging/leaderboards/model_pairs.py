@@ -10,6 +10,7 @@ from annotation.models import Assignment, Criterion, Rater, Score, Task
 from annotation.texts.rendering import RenderedText, render_text
 from calibration.data.frames import Floats, Ints
 from calibration.figures.drawing import shortest
+from core.messages.message import stored_text
 from generation.models import Category, Instruction, Response
 from judging.leaderboards.observations import BoardEntries
 from judging.leaderboards.table import Leaderboard
@@ -183,7 +184,7 @@ def _verdicts(assignment: Assignment, swapped: bool = False) -> tuple[ItemVerdic
         ItemVerdict(
             score.criterion.question,
             _shown(score, swapped),
-            score.reason,
+            stored_text(score, "reason"),
             None if mean is None else (-mean if swapped else mean),
             raters,
         )

@@ -13,6 +13,7 @@ from calibration.data.scores import score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import descending, settle_ties
+from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
 from judging.leaderboards.check_counts import Output, Uncounted, counted
 from judging.leaderboards.filters import (
@@ -49,7 +50,7 @@ TIES = {WINS: 0.5, REWARD: 0.0}
 """Value of a tie for a model, by measure of pairs."""
 
 
-class UnknownJudge(LookupError):
+class UnknownJudge(UserError):
     """There is no judge with this name; the sentence lists the judges."""
 
 
@@ -335,7 +336,7 @@ def _people(
         return None
     try:
         return entries_of(frame, measure, weighting, leaves, margin=query.margin)
-    except (LookupError, ValueError):
+    except UserError:
         return None
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calibration.models import CategoryFit, Fit, FittedWeight
-from core.messages.sentences import worded
+from core.errors import UserError
+from core.messages.message import Wording
 from generation.models import Benchmark, Category
 
 EQUAL = "equal"
@@ -13,11 +14,21 @@ EVERYWHERE = "all"
 PRINTED_DIGITS = 2
 
 
-class UnknownWeights(LookupError):
+CATEGORY_NOT_COVERED = Wording(
+    "weights.category_not_covered",
+    "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
+    "such as equal, or fit them on a study that has this category.",
+)
+NO_SUCH_WEIGHTS = Wording(
+    "weights.none_such", "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s."
+)
+
+
+class UnknownWeights(UserError):
     """There are no weights with this name; the sentence lists the weights."""
 
 
-class MissingWeights(LookupError):
+class MissingWeights(UserError):
     """The weights do not cover what is to be scored; the sentence names the categories or items."""
 
 
@@ -57,15 +68,7 @@ class Weighting:
             found = candidate.of(keys, positions)
             if found is not None:
                 return found
-        raise MissingWeights(
-            worded(
-                "The weights %(weights)s do not cover category %(category)s with its %(n)s items; choose other weights, "
-                "such as equal, or fit them on a study that has this category.",
-                weights=self.name,
-                category=category or EVERYWHERE,
-                n=len(keys),
-            )
-        )
+        raise MissingWeights(CATEGORY_NOT_COVERED(weights=self.name, category=category or EVERYWHERE, n=len(keys)))
 
     def _candidates(self, category: Category | None) -> list[CategoryWeights]:
         found: list[CategoryWeights | None] = []
@@ -98,14 +101,7 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
         )
     if found is None:
         known = [EQUAL, *(fit_name(fit) for fit in fits)]
-        raise UnknownWeights(
-            worded(
-                "There are no weights %(name)s for benchmark %(benchmark)s; there are: %(known)s.",
-                name=repr(name),
-                benchmark=benchmark.slug,
-                known=", ".join(known),
-            )
-        )
+        raise UnknownWeights(NO_SUCH_WEIGHTS(name=repr(name), benchmark=benchmark.slug, known=", ".join(known)))
     return weighting_of(found, name)
 
 

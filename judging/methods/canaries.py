@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from core.errors import UserError
 from judging.methods import messages as reply_messages
 from judging.methods.pairs.base import Side, direction
 from judging.methods.parsing import Unscored, Verdict
@@ -50,16 +51,15 @@ def _named(one: Sung) -> str:
     return named(what=one.what) if named else f"{one.key}: {one.what}"
 
 
-class CanaryFailed(Exception):
+class CanaryFailed(UserError):
     """The judge prefers a text that answers nothing: no verdict of the run can be believed."""
 
     def __init__(self, sung: Sequence[Sung]) -> None:
         self.sung = tuple(sung)
-        which = "; ".join(_named(one) for one in sung)
-        super().__init__(reply_messages.JUDGE_FELL(n=len(sung), which=which))
+        super().__init__(reply_messages.JUDGE_FELL(n=len(sung), which=[_named(one) for one in sung]))
 
 
-class CanariesUnscored(Exception):
+class CanariesUnscored(UserError):
     """The judge gave no usable verdict on any canary, so nothing shows that it can be believed."""
 
 

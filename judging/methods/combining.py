@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, median, multimode
 
+from core.errors import UserError
+from core.messages.message import sentences
 from judging.methods import messages as reply_messages
 from judging.methods.pairs.base import BOTH_BAD, SCORES, TIE, Choice, Side, chosen, direction, level_of
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
@@ -39,7 +41,7 @@ class Part:
     outcome: Verdict | Unscored
 
 
-class NothingToCombine(ValueError):
+class NothingToCombine(UserError):
     """No verdict at all was given."""
 
 
@@ -106,12 +108,15 @@ def _level(given: Sequence[Answer], item: Item, how: How) -> str:
 
 def _reason(given: Sequence[Answer], how: How, asked: int) -> str:
     values = ", ".join(a.level if isinstance(a, Choice) else number_text(a.value) for a in given)
-    reasons = " ".join(f"[{n}] {answer.reason}" for n, answer in enumerate(given, 1) if answer.reason).strip()
+    reasons = sentences(
+        reply_messages.NUMBERED(n=n, reason=answer.reason) for n, answer in enumerate(given, 1) if answer.reason
+    )
     if len(given) == asked:
         wording = reply_messages.COMBINED_WHY if reasons else reply_messages.COMBINED
-        return wording(how=how, values=values, reasons=reasons)
+        return wording(how=reply_messages.HOWS[how](), values=values, reasons=reasons)
     wording = reply_messages.COMBINED_SILENT_WHY if reasons else reply_messages.COMBINED_SILENT
-    return wording(how=how, values=values, n=asked - len(given), all=asked, reasons=reasons)
+    silent = asked - len(given)
+    return wording(how=reply_messages.HOWS[how](), values=values, n=silent, all=asked, reasons=reasons)
 
 
 def flipped(straight: Verdict, swapped: Verdict) -> bool:
@@ -139,7 +144,7 @@ def both_orders(straight: Verdict | Unscored, swapped: Verdict | Unscored) -> Ve
             level, words = level_of(weaker), reply_messages.SAME_SIDE
         else:
             level, words = TIE, reply_messages.ORDERS_DISAGREE
-        reason = words(first=one.reason, second=other.reason).strip()
+        reason = words(first=one.reason, second=other.reason)
         answers.append(chosen(one.key, level, reason))
     return Verdict(tuple(answers))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.errors import UserError
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import Unscored, Why
 from judging.methods.prompts import Item, Question, marker, transcript
@@ -24,7 +25,7 @@ class GuidedQuestion(Question):
     guides: tuple[Item, ...] = ()
 
 
-class MissingPart(ValueError):
+class MissingPart(UserError):
     """The question lacks something that the method cannot do without."""
 
 

@@ -70,8 +70,8 @@ class Unscored:
 
     @property
     def reason(self) -> str:
-        """As stored, at most 300 characters: 'off_scale: item ...'."""
-        return f"{self.why}: {self.detail}"[:300]
+        """As stored: 'off_scale: item ...'."""
+        return reply_messages.UNSCORED(why=self.why.value, detail=self.detail)
 
 
 FILTERED = "content_filter"

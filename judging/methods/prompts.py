@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from string import Template
 
+from core.errors import UserError
+
 MESSAGE_LINE = re.compile(r"^@@ (system|user)\s*$", re.MULTILINE)
 
 
@@ -23,7 +25,7 @@ class Fault(StrEnum):
     BEGINNING = "beginning"
 
 
-class BadTemplate(ValueError):
+class BadTemplate(UserError):
     """The template names an unknown placeholder, lacks a needed one, or has no message.
 
     `name` is that placeholder's; `known` and `needed` are those that the method has.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from core.errors import UserError
 from judging.methods.guided import what_lacks
 from judging.methods.pairs import composite, embedding, five, four, heuristics, perplexity, three
 from judging.methods.parsing import Unscored
@@ -33,7 +34,7 @@ PROMPTED: Mapping[str, ChatMethod] = {key: spec.chat for key, spec in METHODS.it
 """The methods that have a prompt."""
 
 
-class UnknownMethod(LookupError):
+class UnknownMethod(UserError):
     """No method has this name."""
 
 

@@ -4,13 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from core.messages.sentences import worded
+from core.errors import UserError
+from core.messages.message import Wording
 from judging.methods.prompts import Item, Level, number_text
 
 MOST_LEVELS = 1001
 
 
-class WrongScale(ValueError):
+NO_SCORE_LIST = Wording(
+    "method.no_score_list",
+    "A scale from %(low)s to %(high)s in steps of %(step)s has no list of scores to choose from.",
+)
+ONE_QUESTION_ONLY = Wording("method.one_question_only", "This method answers one question; %(n)s were given.")
+
+
+class WrongScale(UserError):
     """A criterion's scale is none on which the method answers."""
 
 
@@ -30,14 +38,7 @@ def range_levels(minimum: float, maximum: float, step: float, anchors: Sequence[
     """
     count = round((maximum - minimum) / step) if step > 0 else 0
     if not 1 <= count < MOST_LEVELS or abs(minimum + count * step - maximum) > 1e-9:
-        raise WrongScale(
-            worded(
-                "A scale from %(low)s to %(high)s in steps of %(step)s has no list of scores to choose from.",
-                low=f"{minimum:g}",
-                high=f"{maximum:g}",
-                step=f"{step:g}",
-            )
-        )
+        raise WrongScale(NO_SCORE_LIST(low=f"{minimum:g}", high=f"{maximum:g}", step=f"{step:g}"))
     values = [minimum + number * step for number in range(count + 1)]
     return tuple(Level(value, number_text(value), _description(value, anchors)) for value in values)
 
@@ -49,7 +50,7 @@ def _description(value: float, anchors: Sequence[Anchor]) -> str:
 def only_item(items: Sequence[Item]) -> Item:
     """The one question of a method that asks one. Raises WrongScale."""
     if len(items) != 1:
-        raise WrongScale(worded("This method answers one question; %(n)s were given.", n=len(items)))
+        raise WrongScale(ONE_QUESTION_ONLY(n=len(items)))
     return items[0]
 
 

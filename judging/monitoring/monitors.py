@@ -13,7 +13,8 @@ from django.utils.translation import gettext
 from accounts.models import Event, User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
-from core.messages.reader_language import for_reader
+from core.errors import UserError
+from core.messages.rendering import for_reader
 from judging.methods.registry import METHODS
 from judging.models import Judge, JudgeRun, PlannedItem, Watch
 from judging.runs.life_cycle import start_run
@@ -26,7 +27,7 @@ LONGEST_PAUSE = 24 * 366
 OPEN = (JudgeRun.Status.PLANNED, JudgeRun.Status.RUNNING)
 
 
-class WatchRefused(ValueError):
+class WatchRefused(UserError):
     """The monitor cannot be created or started; the sentence says what to do."""
 
 

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from annotation.models import Assignment, AssignmentQuerySet, Criterion, Rater, Score, Task
 from core.clock import Clock
+from core.messages.message import Message, stored, stored_text
 from judging.judges.questions import Questions
 from judging.methods import messages as reply_messages
 from judging.methods.canaries import (
@@ -26,6 +27,7 @@ from judging.methods.combining import How, Part, Scale, derived
 from judging.methods.pairs.base import Side, chosen, level_of
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.models import Judge, JudgeRun, PlannedItem
+from judging.runs.recording import LONGEST_REASON
 
 BATCH = 500
 
@@ -106,7 +108,7 @@ def outcomes_of(items: Sequence[PlannedItem]) -> dict[int, Verdict | Unscored]:
         if item.status == PlannedItem.Status.SCORED and given:
             found[item.pk] = Verdict(tuple({answer.key: answer for answer in given}.values()))
         else:
-            found[item.pk] = unscored_of(item.reason)
+            found[item.pk] = unscored_of(item)
     return found
 
 
@@ -114,16 +116,16 @@ def answer_of(score: Score) -> Answer:
     assert score.value is not None
     if score.criterion.role == Criterion.Role.PREFERENCE:
         level = score.level or level_of(Answer(score.criterion.key, score.value, ""))
-        return chosen(score.criterion.key, level, score.reason)
-    return Answer(score.criterion.key, score.value, score.reason)
+        return chosen(score.criterion.key, level, stored_text(score, "reason"))
+    return Answer(score.criterion.key, score.value, stored_text(score, "reason"))
 
 
-def unscored_of(reason: str) -> Unscored:
-    """From a stored reason such as 'off_scale: item ...'."""
-    why, _colon, detail = reason.partition(": ")
-    return (
-        Unscored(Why(why), detail) if why in set(Why) else Unscored(Why.MISSING, reason or reply_messages.NO_VERDICT())
-    )
+def unscored_of(item: PlannedItem) -> Unscored:
+    """Why the item has no verdict, from the reason that is stored with it."""
+    reason = stored_text(item, "reason")
+    if isinstance(reason, Message) and reason.code == reply_messages.UNSCORED.code and reason.params["why"] in set(Why):
+        return Unscored(Why(reason.params["why"]), str(reason.params["detail"]))
+    return Unscored(Why.MISSING, reason or reply_messages.NO_VERDICT())
 
 
 def _store(rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], questions: Questions, clock: Clock) -> int:
@@ -146,8 +148,8 @@ def _store(rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], quest
                     task=task,
                     rater=rater,
                     status=Assignment.Status.DERIVED if isinstance(said, Verdict) else Assignment.Status.UNSCORED,
-                    reason="" if isinstance(said, Verdict) else said.reason,
                     submitted_at=now,
+                    **stored("reason", "" if isinstance(said, Verdict) else said.reason, LONGEST_REASON),
                 )
                 for task, said in fresh
             )
@@ -172,7 +174,7 @@ def _scores(assignment: Assignment, questions: Questions, task: Task, said: Verd
             criterion=criterion,
             value=answer.value,
             level=getattr(answer, "level", "") or (str(level["key"]) if level else ""),
-            reason=answer.reason,
+            **stored("reason", answer.reason),
         )
 
 
@@ -198,7 +200,7 @@ def discredit(run: JudgeRun, error: CanaryFailed | CanariesUnscored) -> None:
     """Marks the run and every verdict that rests on it, a panel's among them: they are shown, and count nowhere."""
     fell = error.sung if isinstance(error, CanaryFailed) else ()
     with transaction.atomic():
-        run.believed_canaries = [{"text": one.key, "what": str(one.what)} for one in fell]
+        run.believed_canaries = [{"text": one.key, **stored("what", one.what)} for one in fell]
         run.save(update_fields=["believed_canaries"])
         verdicts_of_run(run).update(discredited=True)
 

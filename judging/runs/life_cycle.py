@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery
+from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery, TextField
+from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from core.clock import Clock
+from core.messages.message import stored
 from generation.execution.leases import LEASE, ended_here, live_leases
 from generation.execution.progress import RunProgress, calls_now, most_frequent, sums_of
 from generation.execution.states import NotPossible, RunKind, cancel_run, fail_run, pause_run, put_back, raise_budget
@@ -47,7 +49,7 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> 
     """
     last = Reply.objects.filter(item=OuterRef("pk")).order_by("-attempt").values("attempt")[:1]
     unscored = run.items.filter(status=PlannedItem.Status.UNSCORED)
-    return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), reason="")
+    return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), **stored("reason", ""))
 
 
 def _first_manifest(run: JudgeRun) -> dict[str, Any]:
@@ -98,11 +100,9 @@ def progress_of(run: JudgeRun, *, clock: Clock) -> Progress:
     begun = time.monotonic()
     items = run.items.filter(canary="").order_by().values("status").annotate(n=Count("pk"))
     counts = {row["status"]: row["n"] for row in items}
-    reasons: dict[str, int] = {}
     without = run.items.filter(status=PlannedItem.Status.UNSCORED, canary="").order_by()
-    for row in without.values("reason").annotate(n=Count("pk")):
-        why = row["reason"].partition(":")[0]
-        reasons[why] = reasons.get(why, 0) + row["n"]
+    why = Coalesce(KT("reason_json__params__why"), "reason", output_field=TextField())
+    reasons = {row["why"]: row["n"] for row in without.values(why=why).annotate(n=Count("pk"))}
     replies = Reply.objects.filter(item__run=run)
     sums = sums_of(
         replies,

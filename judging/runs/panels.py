@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from annotation.models import Rater
+from core.errors import UserError
 from judging.methods.combining import How
 from judging.methods.registry import METHODS, needs_no_call
 from judging.models import Judge
@@ -12,7 +13,7 @@ from judging.models import Judge
 LONGEST_LABEL = 200
 
 
-class PanelRefused(ValueError):
+class PanelRefused(UserError):
     """These judges cannot form a panel; the sentence says why."""
 
 

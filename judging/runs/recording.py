@@ -12,6 +12,7 @@ from annotation.models import Assignment, Criterion, Rater, Score
 from core.clock import Clock
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
+from core.messages.message import stored, to_json
 from core.text import storable
 from generation.execution.progress import sums_of
 from generation.execution.write_ahead_log import LoggedReply
@@ -23,10 +24,11 @@ from judging.methods.parsing import Answer, Unscored, Verdict
 from judging.models import JudgeRun, PlannedItem, Reply
 
 LONGEST_ERROR = 2000
+LONGEST_REASON = 300
 ANSWERED = (Assignment.Status.SUBMITTED, Assignment.Status.CHECKED, Assignment.Status.DERIVED)
 Outcome = Verdict | Unscored
 NEW_ASSIGNMENTS = Inserting(Assignment, "public_id", "task", "repeat", "status", "shown_first", "conditions")
-NEW_SCORES = Inserting(Score, "assignment", "criterion", "value", "level", "reason")
+NEW_SCORES = Inserting(Score, "assignment", "criterion", "value", "level", "reason", "reason_json")
 REPLY_COLUMNS = (
     "item_id",
     "attempt",
@@ -34,6 +36,7 @@ REPLY_COLUMNS = (
     "text",
     "finish_reason",
     "error",
+    "error_json",
     "reused_from_id",
     "input_tokens",
     "output_tokens",
@@ -73,7 +76,8 @@ def failure_row(item: PlannedItem, error: CallFailed, *, request_hash: str, atte
         row = Reply(item=item, attempt=attempt, request_hash=request_hash)
     else:
         row = reply_row(item, error.came, request_hash=request_hash, attempt=attempt, cost=cost)
-    row.error = storable(str(error))[:LONGEST_ERROR] or type(error).__name__
+    message = stored("error", str(error) or type(error).__name__, LONGEST_ERROR)
+    row.error, row.error_json = message["error"], message["error_json"]
     return row
 
 
@@ -199,30 +203,42 @@ class Ledger:
                     created_at=self.clock(),
                 )
                 assignment.status = _status_of(item)
-                assignment.reason = ""
+                assignment.reason, assignment.reason_json = "", None
                 assignment.shown_first = shown_first_of(item)
                 assignment.submitted_at = self.clock()
                 assignment.discredited = None
-                assignment.save(update_fields=["status", "reason", "shown_first", "submitted_at", "discredited"])
+                assignment.save(
+                    update_fields=["status", "reason", "reason_json", "shown_first", "submitted_at", "discredited"]
+                )
         except IntegrityError:
             return
 
     def _store_unscored(self, item: PlannedItem, unscored: Unscored) -> None:
         """Record an unusable verdict: counted and shown, never turned into a score. An existing answer stays."""
-        reason = storable(unscored.reason)
+        reason = stored("reason", unscored.reason, LONGEST_REASON)
         assignment = self._assignment_of(item)
         if assignment.status in ANSWERED:
             self._close([item])
             return
         assignment.status = Assignment.Status.UNSCORED
-        assignment.reason = reason
+        assignment.reason, assignment.reason_json = reason["reason"], reason["reason_json"]
         assignment.shown_first = shown_first_of(item)
         assignment.conditions = _conditions_of(item)
         assignment.submitted_at = self.clock()
         assignment.discredited = None
-        assignment.save(update_fields=["status", "reason", "shown_first", "conditions", "submitted_at", "discredited"])
+        assignment.save(
+            update_fields=[
+                "status",
+                "reason",
+                "reason_json",
+                "shown_first",
+                "conditions",
+                "submitted_at",
+                "discredited",
+            ]
+        )
         PlannedItem.objects.filter(pk=item.pk).update(
-            status=PlannedItem.Status.UNSCORED, reason=reason, assignment=assignment, leased_until=None, leased_by=""
+            status=PlannedItem.Status.UNSCORED, assignment=assignment, leased_until=None, leased_by="", **reason
         )
 
     def _assignment_of(self, item: PlannedItem) -> Assignment:
@@ -235,14 +251,18 @@ class Ledger:
             task_id=OuterRef("task_id"), rater=self.rater, repeat=OuterRef("repeat")
         ).values("pk")[:1]
         PlannedItem.objects.filter(pk__in=[item.pk for item in items]).update(
-            status=PlannedItem.Status.SCORED, reason="", assignment=Subquery(mine), leased_until=None, leased_by=""
+            status=PlannedItem.Status.SCORED,
+            assignment=Subquery(mine),
+            leased_until=None,
+            leased_by="",
+            **stored("reason", ""),
         )
 
-    def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str]:
-        """A criterion, its value, level and reason."""
+    def _score(self, item: PlannedItem, answer: Answer) -> tuple[int, float, str, str, object]:
+        """A criterion, its value and level, and the reason as text and as a message."""
         criterion = self._criterion(item, answer.key)
         level = getattr(answer, "level", "") or self._level(criterion, answer.value)
-        return criterion.pk, answer.value, level, storable(answer.reason)
+        return criterion.pk, answer.value, level, storable(answer.reason), to_json(answer.reason)
 
     def _criterion(self, item: PlannedItem, key: str) -> Criterion:
         pk = item.task.answer_rubric_id

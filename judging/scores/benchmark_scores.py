@@ -12,12 +12,41 @@ from scipy.stats import ttest_rel
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.resampling import FloatArray, IntArray
 from calibration.statistics.ties import descending
-from core.messages.sentences import worded
+from core.messages.message import Wording
 
 REWARDS = {2: 1.0, 1: 0.5, 0: 0.0, -1: -0.5, -2: -1.0}
 """WildBench's reward of each grade, much better (2) to much worse (-2)."""
 SIGNIFICANT = 0.05
 ROUNDING = 1e-12
+
+
+STARS_OFF_SCALE = Wording(
+    "score.stars_off_scale", "Stars lie between 0 and their criterion's full marks; correct the scale of the criteria."
+)
+WILDBENCH_OFF_SCALE = Wording(
+    "score.wildbench_off_scale", "WildBench's scores lie between 1 and 10; correct the scale of the criterion."
+)
+GRADE_OFF_SCALE = Wording(
+    "score.grade_off_scale", "A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so."
+)
+LENGTHS_MISSING = Wording(
+    "score.lengths_missing", "A length margin needs both responses' lengths in characters; give both, or no margin."
+)
+BASELINE_MISSING = Wording("score.baseline_missing", "%(model)s was not compared with %(missing)s; compare them.")
+ANY_BASELINE = Wording("score.any_baseline", "any baseline")
+OUTCOME_OFF_SCALE = Wording(
+    "score.outcome_off_scale", "An outcome is 1 for a win, 0 for a tie, -1 for a loss; map the choices so."
+)
+PAIRING_INCOMPLETE = Wording(
+    "score.pairing_incomplete", "A paired test needs the same comparisons of every model, two at least."
+)
+COUNTED_TWICE = Wording(
+    "score.counted_twice", "More is present or fulfilled than was asked for; count every sub-task and instruction once."
+)
+NOTHING_PRESENT = Wording(
+    "score.nothing_present", "No sub-task with an instruction is present, so that no share of them is defined."
+)
+NO_USABLE_VERDICT = Wording("score.no_usable_verdict", "No usable verdict, so nothing can be scored.")
 
 
 class NothingScored(NoStatistic):
@@ -45,9 +74,7 @@ def llmeval2_total(subject: Sequence[str], stars: FloatArray, full_marks: FloatA
     """
     _expect_some(len(subject))
     if (full_marks <= 0).any() or (stars < 0).any() or (stars > full_marks).any():
-        raise NotOnScale(
-            worded("Stars lie between 0 and their criterion's full marks; correct the scale of the criteria.")
-        )
+        raise NotOnScale(STARS_OFF_SCALE())
     names, place = np.unique(np.asarray(subject), return_inverse=True)
     shares = 100 * np.bincount(place, weights=stars) / np.bincount(place, weights=full_marks)
     return SubjectTotal(float(shares.mean()), dict(zip(map(str, names), map(float, shares), strict=True)), len(subject))
@@ -70,7 +97,7 @@ def wildbench_score(scores: FloatArray) -> float:
     """
     _expect_some(scores.size)
     if (scores < 1).any() or (scores > 10).any():
-        raise NotOnScale(worded("WildBench's scores lie between 1 and 10; correct the scale of the criterion."))
+        raise NotOnScale(WILDBENCH_OFF_SCALE())
     return float((scores.mean() - 5) * 20)
 
 
@@ -87,14 +114,12 @@ def wildbench_rewards(
     this off. Raises NotOnScale. WildBench (arXiv 2406.04770), 3.2; the text prints the losses without a sign.
     """
     if not np.isin(grade, list(REWARDS)).all():
-        raise NotOnScale(worded("A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so."))
+        raise NotOnScale(GRADE_OFF_SCALE())
     rewards = np.asarray([REWARDS[int(one)] for one in grade], dtype=np.float64)
     if margin is None:
         return rewards
     if characters is None or baseline_characters is None:
-        raise NotOnScale(
-            worded("A length margin needs both responses' lengths in characters; give both, or no margin.")
-        )
+        raise NotOnScale(LENGTHS_MISSING())
     longer = (characters - baseline_characters) * np.sign(grade)
     return np.where((np.abs(grade) == 1) & (longer > margin), 0.0, rewards)
 
@@ -112,13 +137,7 @@ def wildbench_mix(rewards: Mapping[str, float], baselines: Sequence[str], model:
     """
     missing = [one for one in baselines if one != model and one not in rewards]
     if missing or not baselines:
-        raise NothingScored(
-            worded(
-                "%(model)s was not compared with %(missing)s; compare them.",
-                model=model,
-                missing=", ".join(missing) or worded("any baseline"),
-            )
-        )
+        raise NothingScored(BASELINE_MISSING(model=model, missing=", ".join(missing) or ANY_BASELINE()))
     return float(np.mean([0.0 if one == model else rewards[one] for one in baselines]))
 
 
@@ -138,7 +157,7 @@ def expected_win_rate(category: Sequence[str], outcome: IntArray) -> ExpectedWin
     """
     _expect_some(len(category))
     if not np.isin(outcome, (-1, 0, 1)).all():
-        raise NotOnScale(worded("An outcome is 1 for a win, 0 for a tie, -1 for a loss; map the choices so."))
+        raise NotOnScale(OUTCOME_OFF_SCALE())
     share = (outcome + 1) / 2
     names, place = np.unique(np.asarray(category), return_inverse=True)
     means = np.bincount(place, weights=share) / np.bincount(place)
@@ -156,7 +175,7 @@ def shared_ranks(outcomes: Mapping[str, FloatArray]) -> dict[str, int]:
     """
     sizes = {len(values) for values in outcomes.values()}
     if len(sizes) != 1 or min(sizes) < 2:
-        raise NothingScored(worded("A paired test needs the same comparisons of every model, two at least."))
+        raise NothingScored(PAIRING_INCOMPLETE())
     names = sorted(outcomes)
     means = np.array([float(np.mean(outcomes[model])) for model in names])
     ordered = [names[place] for place in descending(means)]
@@ -217,11 +236,9 @@ def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> Ins
         not (0 <= one.present <= one.asked and 0 <= one.fulfilled <= one.answered <= one.instructions)
         for one in outputs.values()
     ):
-        raise NotOnScale(
-            worded("More is present or fulfilled than was asked for; count every sub-task and instruction once.")
-        )
+        raise NotOnScale(COUNTED_TWICE())
     if not counts.asked or not counts.answered:
-        raise NothingScored(worded("No sub-task with an instruction is present, so that no share of them is defined."))
+        raise NothingScored(NOTHING_PRESENT())
     completion = counts.present / counts.asked
     stic_2 = counts.fulfilled / counts.instructions
     return InstructionCompletion(
@@ -240,4 +257,4 @@ def weighted_average(completion_rate: float, stic_2: float) -> float:
 
 def _expect_some(n: int) -> None:
     if not n:
-        raise NothingScored(worded("No usable verdict, so nothing can be scored."))
+        raise NothingScored(NO_USABLE_VERDICT())

@@ -20,6 +20,7 @@ from calibration.statistics.resampling import (
     cluster_intervals,
 )
 from calibration.statistics.ties import settle_ties
+from core.errors import UserError
 
 PASS_MARK = 75.0
 STRETCH = 4.0
@@ -43,7 +44,7 @@ class PointsRule:
 HELLOBENCH = PointsRule(PASS_MARK, STRETCH)
 
 
-class NoVerdicts(LookupError):
+class NoVerdicts(UserError):
     """There is no usable verdict from which to compute a score."""
 
 
@@ -51,7 +52,7 @@ class OnlyDiscredited(NoVerdicts):
     """All verdicts come from runs that failed their canary texts."""
 
 
-class WithoutWeight(ValueError):
+class WithoutWeight(UserError):
     """Every applicable item of a response has no weight or weight zero, so its points are undefined."""
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
+from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Instruction, Response
 
 BATCH = 2_000
@@ -21,7 +22,7 @@ Row = tuple[int, int, int | None]
 """The pks of a response, of its instruction, and of that one's category."""
 
 
-class NothingToJudge(LookupError):
+class NothingToJudge(UserError):
     """No task of the study is left for this judge, or none is of a kind that its method can judge."""
 
 

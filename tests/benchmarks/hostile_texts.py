@@ -86,7 +86,7 @@ def single_paths() -> dict[str, Single]:
         "checklist reply": lambda text: read_reply(text, items),
         "reply of one answer": lambda text: read_one_reply(text, items[0]),
         "stored HelloBench verdict": read_evaluation,
-        "stored sentence": lambda text: for_reader(text),
+        "stored message": lambda text: for_reader(text),
         "a judge's prompt": template,
         "hash and tokens of a prompt": lambda text: (
             prompts.prompt_hash(text.encode(errors="replace").decode()),
@@ -168,9 +168,10 @@ def read_one_reply(text: str, item: object) -> object:
 
 
 def for_reader(text: str) -> object:
-    from core.messages.reader_language import for_reader
+    from core.messages.message import from_json
+    from core.messages.rendering import for_reader
 
-    return for_reader(text)
+    return for_reader(from_json({"code": "call.not_json", "params": {"words": text}}))
 
 
 def table_rows(text: str, ending: str) -> object:

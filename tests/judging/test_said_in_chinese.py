@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.html import escape
 
+from annotation.assignment.new_slots import BAD_ORDER
 from annotation.models import Criterion, Score
-from core.messages.reader_language import for_reader
-from core.messages.sentences import worded
+from core.messages.message import sentences, stored, stored_text
+from core.messages.rendering import for_reader
 from generation.endpoints.grants import allow, callable_reach
 from generation.execution.states import fail_run
 from generation.llm.errors import Refused
@@ -22,7 +23,10 @@ from generation.responses.runs import start_run as resume_generation
 from generation.responses.worker import work_on as generate
 from judging.judges.making import create_judge, stock_prompt
 from judging.leaderboards.weighting import UnknownWeights, weighting_named
+from judging.methods import messages as reply_messages
+from judging.methods.single.checklist import DIFFERENT_SCALES
 from judging.models import PlannedItem
+from judging.runs.aggregation import unscored_of
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
@@ -62,11 +66,11 @@ def test_a_run_at_its_budget_and_one_interrupted(lead):
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = work_on(make_run(server, budget=Ceiling(calls=2)), options=QUICK)
         assert run.message == "The next call might cross the budget; raise it and resume."
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
         start_run(run, clock=timezone.now)
         run = work_on(run, options=INTERRUPTED)
         assert run.message == "Interrupted; everything answered so far is kept."
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
 
 
 def test_a_run_without_its_key_and_one_whose_replies_cannot_be_kept(lead, monkeypatch, settings, tmp_path):
@@ -75,14 +79,14 @@ def test_a_run_without_its_key_and_one_whose_replies_cannot_be_kept(lead, monkey
         run = make_run(server, key_variable="NO_SUCH_KEY")
         allow(Endpoint.objects.get(), command="judge")
         run = work_on(run, options=QUICK)
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
         Endpoint.objects.update(key_variable="")
         start_run(run, clock=timezone.now)
         settings.JOURNAL_DIR = tmp_path / "journal"
         settings.JOURNAL_DIR.write_text("a file where the folder should be")
         run = work_on(run, options=QUICK)
         assert "make it writable" in run.message
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
 
 
 def test_the_endpoints_own_words_stay_as_they_are_and_only_they_are_called_so(lead, monkeypatch):
@@ -120,7 +124,7 @@ def test_replies_that_could_not_be_read(lead, reply, stored):
     assert item.status == "unscored"
     page = page_of(lead, run)
     assert stored not in page
-    is_told(page, item.reason.partition(": ")[2])
+    is_told(page, unscored_of(item).detail)
 
 
 def test_a_judge_that_fell_for_planted_texts(lead):
@@ -134,13 +138,13 @@ def test_a_judge_that_fell_for_planted_texts(lead):
         run = work_on(run, options=QUICK)
     assert run.message.startswith("The judge fell for 4 planted text(s)")
     page = page_of(lead, run)
-    is_told(page, run.message)
+    is_told(page, stored_text(run, "message"))
     assert not re.search(r"it scored|median of the run", page)
 
 
 def test_a_rule_says_in_chinese_why_it_chose():
     with translation.override("zh-hans"):
-        said = for_reader("Characters: 512 for A, 40 for B.")
+        said = for_reader(reply_messages.MEASURED["characters"](first="512", second="40"))
     assert CHINESE.search(said) and "512" in said and "for" not in said
 
 
@@ -151,16 +155,16 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
         run = sampling.make_run(sampling.make_benchmark(), model, budget=Ceiling(calls=1))
         run = generate(run, options=QUICK)
         assert run.message == "The next call might cross the budget; raise it and resume."
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
         resume_generation(run, clock=timezone.now)
         run = generate(run, options=INTERRUPTED)
         assert run.message == "Interrupted; everything generated so far is kept."
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
         Endpoint.objects.update(key_variable="NO_SUCH_KEY")
         allow(Endpoint.objects.get(), command="generate")
         resume_generation(run, clock=timezone.now)
         run = generate(run, options=QUICK)
-        is_told(page_of(lead, run), run.message)
+        is_told(page_of(lead, run), stored_text(run, "message"))
 
 
 def test_an_endpoint_that_cannot_be_tested(lead):
@@ -184,8 +188,8 @@ def test_weights_that_are_not_there(lead):
 
 def test_a_launch_that_a_worker_refused(lead):
     study = make_checklist_study(instructions=1, models=1)
-    refused = f"Study {study.slug}: order 'sideways' is not one of random, spread, finish."
-    study.policies["refused"] = refused
+    refused = BAD_ORDER(study=study.slug, order="'sideways'", known="random, spread, finish")
+    study.policies.update(stored("refused", refused))
     study.status = "draft"
     study.save()
     is_told(markup(lead.get(reverse("annotation:setup", args=[study.slug]))), refused)
@@ -210,18 +214,24 @@ def test_a_task_that_a_new_judge_cannot_be_asked_about(lead):
     page = markup(
         lead.post("/library/judges/new/?method=checklist", asked | {"source": f"study:{study.pk}", "number": "1"})
     )
-    is_told(page, worded("The items of this rubric have different scales; the checklist method needs one for all."))
+    is_told(page, DIFFERENT_SCALES())
 
 
 def test_a_reason_that_the_program_gave_for_a_verdict(lead):
     study = make_checklist_study(instructions=1, models=2)
     judge = make_judge_rater(study.workspace)
-    mine = "The median of 0.5, 1 (1 of 3 gave no verdict). [1] It holds."
+    mine = reply_messages.COMBINED_SILENT_WHY(
+        how=reply_messages.HOWS["median"](),
+        values="0.5, 1",
+        n=1,
+        all=3,
+        reasons=sentences([reply_messages.NUMBERED(n=1, reason="It holds.")]),
+    )
     theirs = "The best of both worlds."
     for task, reason in zip(study.tasks.all(), (mine, theirs), strict=True):
         answer = make_answer(task, judge, {})
         Score.objects.bulk_create(
-            Score(assignment=answer, criterion=criterion, value=0.5, reason=reason)
+            Score(assignment=answer, criterion=criterion, value=0.5, **stored("reason", reason))
             for criterion in task.answer_rubric.criteria.filter(role="item")
         )
     asked = {"first": "model0", "second": "model1", "weights": "equal"}

@@ -18,6 +18,7 @@ from annotation.texts.rendering import Heading, RenderedText, render_text
 from annotation.web.rating.forms import Criteria, Shown, Verdict, level_chosen
 from core.db.prepared import EXAMPLE_ID, Prepared
 from core.messages.localized import localized
+from core.messages.message import stored_text
 from generation.models import Response
 
 MOST_SECTIONS_ALIGNED = 120
@@ -106,7 +107,7 @@ def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirr
     elif value is not None and mirrored and compares(*criterion.ends):
         answer = answer_text(criterion, -value)
     quotations = Quotations.stored(score.evidence or [], texts, mirrored=mirrored, begins=begins).quoted()
-    return Verdict(answer, score.reason, quotations)
+    return Verdict(answer, stored_text(score, "reason"), quotations)
 
 
 def _reviewed(assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool, begins: int) -> dict[str, Verdict]:

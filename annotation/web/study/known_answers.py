@@ -28,7 +28,7 @@ from annotation.texts.rendering import render_text
 from annotation.web.rating.screens import part_shown
 from annotation.web.study.texts import texts_of
 from core.messages.localized import localized
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 
 PURPOSES = [
     (GOLD, gettext_lazy("Gold item: mixed with the other tasks")),

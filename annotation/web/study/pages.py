@@ -35,7 +35,8 @@ from annotation.web.study.forms import StudyForm
 from annotation.web.study.new_study import NewStudyForm
 from annotation.web.study.texts import GuidelineForm
 from core.background import send_after_commit
-from core.messages.reader_language import for_reader
+from core.messages.message import from_json
+from core.messages.rendering import for_reader
 
 EVENTS_A_PAGE = 100
 
@@ -101,7 +102,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "sections": list(form.sections()),
         "launch": launch_progress(study),
-        "refused": for_reader(study.policies.get("refused", "")),
+        "refused": for_reader(from_json(study.policies.get("refused_json")) or study.policies.get("refused", "")),
         "naming": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }

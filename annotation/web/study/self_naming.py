@@ -29,7 +29,7 @@ from annotation.masking.scan import (
 from annotation.models import Flag, Seat, Study, Task
 from annotation.rules.self_naming import Mention
 from annotation.studies.access import study_led_by, study_read_by
-from annotation.studies.life_cycle import StudyRefused, drop_task, is_large, log_event, make_tasks
+from annotation.studies.life_cycle import REFUSED, StudyRefused, drop_task, is_large, log_event, make_tasks
 from annotation.studies.provenance import provenance_of
 from core.background import send_after_commit
 
@@ -125,7 +125,7 @@ def _decide(study: Study, user: User, *, mask: bool, keep: bool) -> None:
     if before == after:
         return
     with transaction.atomic():
-        change_policies(study, **{MASK_POLICY: mask or None, KEEP_POLICY: keep or None, "refused": None})
+        change_policies(study, **{MASK_POLICY: mask or None, KEEP_POLICY: keep or None, **dict.fromkeys(REFUSED)})
         log_event(study, user, "mask_response", before=before, after=after)
 
 

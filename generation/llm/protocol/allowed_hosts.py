@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from core.messages.sentences import Sentence
+from core.errors import UserError
+from core.messages.message import Message
 from generation.llm.protocol import messages as call_messages
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -49,18 +50,18 @@ PRIVATE = tuple(
 )
 
 
-class BadAddress(ValueError):
+class BadAddress(UserError):
     """No plain http:// or https:// address of a server."""
 
 
-class BadEntry(ValueError):
+class BadEntry(UserError):
     """An entry of a setting that does not follow its form; the sentence says what is wrong."""
 
 
-class HostRefused(ValueError):
+class HostRefused(UserError):
     """The server may not be called; the sentence says which entry of which setting would allow it."""
 
-    def __init__(self, sentence: Sentence) -> None:
+    def __init__(self, sentence: Message) -> None:
         super().__init__(sentence)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.errors import UserError
 from generation.llm.protocol import messages as call_messages
 
 MOST_MODELS = 1_000
@@ -14,7 +15,7 @@ MOST_TOKENS = 10**8
 """Of one call. What a server counts beyond that, or below 0, counts nothing."""
 
 
-class BadBody(ValueError):
+class BadBody(UserError):
     """Status 200 and not what was asked for; the words say what stood there."""
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from core.errors import UserError
 from generation.llm.protocol.prices import Spend
 
 
-class CallFailed(Exception):
+class CallFailed(UserError):
     """A call that brought no reply.
 
     `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call. So is

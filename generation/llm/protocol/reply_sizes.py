@@ -1,5 +1,6 @@
 """How large a reply may be, decompressed, before it is refused. PURE."""
 
+from core.errors import UserError
 from generation.llm.protocol.messages import TOO_LARGE
 
 LARGEST_REPLY = 32_000_000
@@ -11,7 +12,7 @@ LARGEST_FILE = 2_000_000_000
 """Of the file that a batch brings, which is read line by line."""
 
 
-class ReplyRefused(Exception):
+class ReplyRefused(UserError):
     """The reply is not read, or not to its end; the sentence says why."""
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from core.errors import UserError
 from generation.llm.protocol.messages import NO_PLACE_FOR_LENGTH, NO_TASK_SENTENCE
 
 LENGTHS = {"length-2k": 2_000, "length-4k": 4_000, "length-8k": 8_000, "length-16k": 16_000}
@@ -21,7 +22,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
-class NothingToWrap(ValueError):
+class NothingToWrap(UserError):
     """No task sentence, or a chat without a message of its user."""
 
 

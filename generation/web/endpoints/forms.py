@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Workspace
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from core.text import storable
 from generation.endpoints.grants import ADDRESS_REFUSED, callable_reach, end_grants, why_no_key, why_not_loaded
 from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.endpoints.probing import NoAnswer, in_words, probe_endpoint
 from generation.endpoints.registration import ServingRefused
 from generation.library.access import endpoint_led_by, model_led_by

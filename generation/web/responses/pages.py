@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.execution.item_counts import with_counts
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by

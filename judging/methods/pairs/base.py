@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from core.messages.sentences import worded
+from core.messages.message import Wording
 from judging.methods import messages as reply_messages, replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
@@ -29,6 +29,13 @@ TOKENS_A_TEXT = 400
 TOKENS_FOR_THE_REST = 100
 
 
+NO_PREFERENCE = Wording("method.no_preference", "%(value)s is no preference; one is among %(known)s.")
+NO_SUCH_LEVEL = Wording("method.no_such_level", "Criterion %(item)s has no level %(level)s; its levels are %(values)s.")
+OTHER_CHOICES = Wording(
+    "method.other_choices", "Method %(method)s chooses among %(options)s; criterion %(item)s has %(values)s."
+)
+
+
 @dataclass(frozen=True)
 class Choice(Answer):
     """A preference: its score, and the key of the level, which alone tells both bad from a tie."""
@@ -46,13 +53,7 @@ def level_of(answer: Answer) -> str:
         return answer.level
     level = next((level for level, score in SCORES.items() if score == answer.value), None)
     if level is None:
-        raise WrongScale(
-            worded(
-                "%(value)s is no preference; one is among %(known)s.",
-                value=f"{answer.value:g}",
-                known=sorted(set(SCORES.values())),
-            )
-        )
+        raise WrongScale(NO_PREFERENCE(value=f"{answer.value:g}", known=sorted(set(SCORES.values()))))
     return level
 
 
@@ -84,14 +85,7 @@ def preference(item: Item, side: int, reason: str) -> Verdict:
     """A verdict for A (1), B (-1) or neither (0), on a scale that has plain A, B and tie. Raises WrongScale."""
     level = {1: "a", 0: TIE, -1: "b"}[side]
     if SCORES[level] not in item.values:
-        raise WrongScale(
-            worded(
-                "Criterion %(item)s has no level %(level)s; its levels are %(values)s.",
-                item=repr(item.key),
-                level=side,
-                values=item.values,
-            )
-        )
+        raise WrongScale(NO_SUCH_LEVEL(item=repr(item.key), level=side, values=item.values))
     return Verdict((chosen(item.key, level, reason),))
 
 
@@ -144,13 +138,7 @@ class PairMethod:
         item = only_item(items)
         if sorted(item.values) != sorted(SCORES[level] for level in self.options.values()):
             raise WrongScale(
-                worded(
-                    "Method %(method)s chooses among %(options)s; criterion %(item)s has %(values)s.",
-                    method=self.KEY,
-                    options=", ".join(self.options),
-                    item=repr(item.key),
-                    values=item.values,
-                )
+                OTHER_CHOICES(method=self.KEY, options=", ".join(self.options), item=repr(item.key), values=item.values)
             )
         return item
 

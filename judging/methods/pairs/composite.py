@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from core.messages.sentences import marked
+from core.errors import UserError
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.spec import HREF, MethodSpec, Transport
@@ -22,7 +23,7 @@ LEAST_SHARE = 0.8
 DIGITS = 9
 
 
-class TooFewTasks(ValueError):
+class TooFewTasks(UserError):
     """A category has too few instructions for two halves, or no method that judged enough of them."""
 
 

@@ -6,7 +6,7 @@ Three vectors from one call to /v1/embeddings with `texts`, then `decide`. No pr
 import math
 from collections.abc import Sequence
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs.base import preference
@@ -44,7 +44,7 @@ def decide(question: Question, vectors: Sequence[Sequence[float]]) -> Verdict | 
     if (lack := problem_with(question)) is not None:
         return lack
     if len(vectors) != 3 or not vectors[0] or len({len(vector) for vector in vectors}) != 1:
-        return Unscored(Why.UNREADABLE, reply_messages.OTHER_VECTORS(found=[len(v) for v in vectors]))
+        return Unscored(Why.UNREADABLE, reply_messages.OTHER_VECTORS(found=str([len(v) for v in vectors])))
     lengths = [math.hypot(*vector) for vector in vectors]
     if not all(math.isfinite(length) and length > 0 for length in lengths):
         return Unscored(Why.UNREADABLE, reply_messages.ZERO_VECTOR())

@@ -1,6 +1,6 @@
 """A, B, tie or both bad, with a hint where there is one. PURE. LLMEval (arXiv 2312.07398), figure 10."""
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods.pairs.base import FOUR, PairMethod
 from judging.methods.spec import LLMEVAL, chat_spec
 

@@ -4,7 +4,7 @@ import hashlib
 import random
 from enum import StrEnum
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, what_lacks
 from judging.methods.pairs.base import preference

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.messages.sentences import marked
+from core.errors import UserError
+from core.messages.message import marked
 from judging.methods import messages as reply_messages
 from judging.methods.guided import guided, require, what_lacks
 from judging.methods.pairs.base import preference
@@ -40,7 +41,7 @@ class By(StrEnum):
     TOTAL = "total"
 
 
-class NoLogProbabilities(ValueError):
+class NoLogProbabilities(UserError):
     """The endpoint's answer holds no usable log-probabilities of the reference."""
 
 

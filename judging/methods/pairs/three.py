@@ -3,7 +3,7 @@
 HREF (arXiv 2412.15524), figures 9 and 10.
 """
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods.pairs.base import THREE, PairMethod
 from judging.methods.spec import HREF, chat_spec
 

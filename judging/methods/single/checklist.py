@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from core.messages.sentences import marked, worded
+from core.errors import UserError
+from core.messages.message import Wording, marked
 from judging.methods.parsing import Unscored, Verdict, read_answers
 from judging.methods.prompts import Item, Level, Question, marker, number_text, render, transcript
 from judging.methods.spec import HELLOBENCH, ChatMethod, MethodSpec, Transport
@@ -21,7 +22,12 @@ TOKENS_AN_ITEM = 250
 TOKENS_FOR_THE_REST = 200
 
 
-class MixedScales(ValueError):
+DIFFERENT_SCALES = Wording(
+    "method.different_scales", "The items of this rubric have different scales; the checklist method needs one for all."
+)
+
+
+class MixedScales(UserError):
     """The items of one rubric have different levels, which this method's one list of scores cannot hold."""
 
 
@@ -58,9 +64,7 @@ def _level_line(level: Level) -> str:
 def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
     """The one scale of all items. Raises MixedScales."""
     if len({item.values for item in items}) != 1:
-        raise MixedScales(
-            worded("The items of this rubric have different scales; the checklist method needs one for all.")
-        )
+        raise MixedScales(DIFFERENT_SCALES())
     return items[0].levels
 
 

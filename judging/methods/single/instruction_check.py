@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from core.messages.sentences import marked, worded
+from core.messages.message import Wording, marked
 from judging.methods import messages as reply_messages, replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
@@ -21,6 +21,11 @@ VERDICT_NAMES = ("fulfilled", "answer", "verdict", "score")
 WORDS = {"no": 0.0, "yes": 1.0}
 READ_AS = {"no": 0.0, "false": 0.0, "0": 0.0, "yes": 1.0, "true": 1.0, "1": 1.0}
 TOKENS = 300
+
+
+NOT_YES_OR_NO = Wording(
+    "method.not_yes_or_no", "An instruction is fulfilled (1) or not (0); criterion %(item)s has %(values)s."
+)
 
 
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
@@ -47,13 +52,7 @@ def messages(template: str, question: Question, *, with_schema: bool) -> list[di
 def _item(items: Sequence[Item]) -> Item:
     item = only_item(items)
     if set(item.values) != set(WORDS.values()):
-        raise WrongScale(
-            worded(
-                "An instruction is fulfilled (1) or not (0); criterion %(item)s has %(values)s.",
-                item=repr(item.key),
-                values=item.values,
-            )
-        )
+        raise WrongScale(NOT_YES_OR_NO(item=repr(item.key), values=item.values))
     return item
 
 

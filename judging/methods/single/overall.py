@@ -1,6 +1,6 @@
 """One score for the whole text, with a reason. PURE. LLM-Eval in HelloBench (arXiv 2409.16191), figure 12."""
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods.single.one_score import ScoreMethod
 from judging.methods.spec import HELLOBENCH, chat_spec
 

@@ -1,6 +1,6 @@
 """An analysis along the checklist, then one score. PURE. LLM-Eval-C in HelloBench (arXiv 2409.16191), figure 13."""
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods.single.one_score import ScoreMethod
 from judging.methods.spec import HELLOBENCH, chat_spec
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.messages.sentences import marked
+from core.messages.message import marked
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Unscored, Verdict, read_answers
 from judging.methods.prompts import Item, Question, marker, number_text, render

@@ -13,7 +13,7 @@ from django.db.models import F, Max
 
 from annotation.models import Study
 from core.clock import Clock
-from core.messages.sentences import Wording
+from core.messages.message import Wording
 from generation.execution.leases import LEASE, new_worker_name
 from generation.execution.states import NotPossible, pause_run
 from generation.execution.worker import LOOK_SECONDS, WorkerOptions
@@ -40,7 +40,9 @@ from judging.studies.benchmarks import (
 
 AT_ONCE = 5_000
 """Up to this many new tasks and items, a run is planned where it is started: within a second on a busy machine."""
-NOTHING_LEFT = Wording("Nothing is left that this run could ask; start another one, or cancel this one.")
+NOTHING_LEFT = Wording(
+    "judge.nothing_left", "Nothing is left that this run could ask; start another one, or cancel this one."
+)
 
 
 def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:

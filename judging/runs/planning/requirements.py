@@ -1,12 +1,13 @@
 """What a method needs, checked before a run is estimated: in how many of its tasks it is missing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from django.db.models import Q, QuerySet
 
 from annotation.models import Criterion, Rubric, Study, Task
-from core.messages.sentences import Sentence, worded
+from core.errors import UserError
+from core.messages.message import Message, Wording
 from generation.endpoints.clients import served_name
 from generation.models import Endpoint, Instruction, LanguageModel, Response
 from judging.judges.questions import english
@@ -21,7 +22,14 @@ OF_RESPONSE = "instruction"
 EVERY = ~Q(pk__in=[])
 
 
-class MethodLacks(ValueError):
+COMPOSITE_TOO_FEW = Wording(
+    "method.composite_too_few",
+    "Method composite chooses among verdicts by how they agree with people, and there are too few here: "
+    "%(why)s Ask other judges about these pairs and let people rate them first.",
+)
+
+
+class MethodLacks(UserError):
     """No task has what the method needs; the sentence says what is missing, in how many tasks, and what to do."""
 
 
@@ -35,111 +43,81 @@ class Lack:
     tasks: int
 
     @property
-    def refusal(self) -> Sentence:
+    def refusal(self) -> Message:
         return REFUSALS[self.need](method=self.method, missing=self.missing, tasks=self.tasks)
 
     @property
-    def warning(self) -> Sentence:
+    def warning(self) -> Message:
         return WARNINGS[self.need](method=self.method, missing=self.missing, tasks=self.tasks)
 
 
-def _reference(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s compares with a human reference, which is missing in %(missing)s of %(tasks)s tasks; load "
-        "instructions with references, or choose another method.",
-        **values,
-    )
-
-
-def _hint(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s needs an instruction's hint, which is missing in %(missing)s of %(tasks)s tasks; load "
-        "instructions with hints, or choose another method.",
-        **values,
-    )
-
-
-def _guideline(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s needs the study's guideline, which is missing for %(missing)s of %(tasks)s tasks; give the "
-        "study a guideline, or choose another method.",
-        **values,
-    )
-
-
-def _guides(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s is guided by a checklist, which is missing in %(missing)s of %(tasks)s tasks; give the "
-        "benchmark a rubric with items, or choose another method.",
-        **values,
-    )
-
-
-def _served(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s asks the models that wrote the responses for log-probabilities, and in %(missing)s of "
-        "%(tasks)s tasks one of them has no endpoint that gives any; serve these models with vLLM and add the endpoint, "
-        "or choose another method.",
-        **values,
-    )
-
-
-def _embeddings(**values: object) -> Sentence:
-    return worded(
-        "Method %(method)s needs an endpoint that gives embeddings, which this judge's endpoint did not when it was "
-        "tested, so that %(missing)s of %(tasks)s tasks cannot be judged; choose a judge with an embedding model, or "
-        "test the endpoint again.",
-        **values,
-    )
-
-
-def _reference_left_out(**values: object) -> Sentence:
-    return worded(
-        "%(missing)s of %(tasks)s tasks have no human reference, which method %(method)s compares with; they are left out "
-        "and count as unscored.",
-        **values,
-    )
-
-
-def _hint_left_out(**values: object) -> Sentence:
-    return worded(
-        "%(missing)s of %(tasks)s tasks have no hint, which method %(method)s needs; they are left out and count as "
-        "unscored.",
-        **values,
-    )
-
-
-def _guides_left_out(**values: object) -> Sentence:
-    return worded(
-        "%(missing)s of %(tasks)s tasks have no checklist, by which method %(method)s is guided; they are left out and "
-        "count as unscored.",
-        **values,
-    )
-
-
-def _served_left_out(**values: object) -> Sentence:
-    return worded(
-        "In %(missing)s of %(tasks)s tasks a model that wrote a response has no endpoint that gives log-probabilities, "
-        "which method %(method)s needs; they are left out and count as unscored.",
-        **values,
-    )
-
-
-REFUSALS: Mapping[str, Callable[..., Sentence]] = {
-    "reference": _reference,
-    "hint": _hint,
-    "guideline": _guideline,
-    "guides": _guides,
-    "served": _served,
-    "embeddings": _embeddings,
+NEEDS_REFERENCE = Wording(
+    "method.needs_reference",
+    "Method %(method)s compares with a human reference, which is missing in %(missing)s of %(tasks)s tasks; load "
+    "instructions with references, or choose another method.",
+)
+NEEDS_HINT = Wording(
+    "method.needs_hint",
+    "Method %(method)s needs an instruction's hint, which is missing in %(missing)s of %(tasks)s tasks; load "
+    "instructions with hints, or choose another method.",
+)
+NEEDS_GUIDELINE = Wording(
+    "method.needs_guideline",
+    "Method %(method)s needs the study's guideline, which is missing for %(missing)s of %(tasks)s tasks; give the "
+    "study a guideline, or choose another method.",
+)
+NEEDS_CHECKLIST = Wording(
+    "method.needs_checklist",
+    "Method %(method)s is guided by a checklist, which is missing in %(missing)s of %(tasks)s tasks; give the "
+    "benchmark a rubric with items, or choose another method.",
+)
+NEEDS_LOG_PROBABILITIES = Wording(
+    "method.needs_log_probabilities",
+    "Method %(method)s asks the models that wrote the responses for log-probabilities, and in %(missing)s of "
+    "%(tasks)s tasks one of them has no endpoint that gives any; serve these models with vLLM and add the endpoint, "
+    "or choose another method.",
+)
+NEEDS_EMBEDDINGS = Wording(
+    "method.needs_embeddings",
+    "Method %(method)s needs an endpoint that gives embeddings, which this judge's endpoint did not when it was "
+    "tested, so that %(missing)s of %(tasks)s tasks cannot be judged; choose a judge with an embedding model, or "
+    "test the endpoint again.",
+)
+WITHOUT_REFERENCE = Wording(
+    "method.without_reference",
+    "%(missing)s of %(tasks)s tasks have no human reference, which method %(method)s compares with; they are left out "
+    "and count as unscored.",
+)
+WITHOUT_HINT = Wording(
+    "method.without_hint",
+    "%(missing)s of %(tasks)s tasks have no hint, which method %(method)s needs; they are left out and count as "
+    "unscored.",
+)
+WITHOUT_CHECKLIST = Wording(
+    "method.without_checklist",
+    "%(missing)s of %(tasks)s tasks have no checklist, by which method %(method)s is guided; they are left out and "
+    "count as unscored.",
+)
+WITHOUT_LOG_PROBABILITIES = Wording(
+    "method.without_log_probabilities",
+    "In %(missing)s of %(tasks)s tasks a model that wrote a response has no endpoint that gives log-probabilities, "
+    "which method %(method)s needs; they are left out and count as unscored.",
+)
+REFUSALS: Mapping[str, Wording] = {
+    "reference": NEEDS_REFERENCE,
+    "hint": NEEDS_HINT,
+    "guideline": NEEDS_GUIDELINE,
+    "guides": NEEDS_CHECKLIST,
+    "served": NEEDS_LOG_PROBABILITIES,
+    "embeddings": NEEDS_EMBEDDINGS,
 }
-WARNINGS: Mapping[str, Callable[..., Sentence]] = {
-    "reference": _reference_left_out,
-    "hint": _hint_left_out,
-    "guideline": _guideline,
-    "guides": _guides_left_out,
-    "served": _served_left_out,
-    "embeddings": _embeddings,
+WARNINGS: Mapping[str, Wording] = {
+    "reference": WITHOUT_REFERENCE,
+    "hint": WITHOUT_HINT,
+    "guideline": NEEDS_GUIDELINE,
+    "guides": WITHOUT_CHECKLIST,
+    "served": WITHOUT_LOG_PROBABILITIES,
+    "embeddings": NEEDS_EMBEDDINGS,
 }
 
 
@@ -293,11 +271,5 @@ def _check_choice(judge: Judge, study: Study, seed: int) -> None:
     try:
         composite.choose(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
     except composite.TooFewTasks as error:
-        said = error.args[0] if error.args and isinstance(error.args[0], Sentence) else str(error)
-        raise MethodLacks(
-            worded(
-                "Method composite chooses among verdicts by how they agree with people, and there are too few here: "
-                "%(why)s Ask other judges about these pairs and let people rate them first.",
-                why=said,
-            )
-        ) from error
+        said = str(error)
+        raise MethodLacks(COMPOSITE_TOO_FEW(why=said)) from error

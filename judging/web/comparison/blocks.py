@@ -12,7 +12,7 @@ from calibration.figures.charts import Bar, Point, interval_bars, scatter
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.intervals import stated
 from calibration.web.messages.statistics import criterion_words, interval_meaning, reason_words, with_interval
-from judging.comparison.judge_against_people import compare
+from judging.comparison.judge_against_people import NothingShared, compare
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.scores.points import NoVerdicts, WithoutWeight
 
@@ -103,7 +103,7 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
 
 
 def _reason(error: NothingToRead) -> str:
-    if type(error).__name__ == "NothingShared":
+    if isinstance(error, NothingShared):
         return gettext("People and this judge have not rated any of the same responses yet.")
     return gettext("This study has no overall scores from people, so the judge cannot be compared with them.")
 

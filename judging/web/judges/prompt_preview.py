@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from annotation.models import Rubric, Study, Task
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.models import Benchmark, LanguageModel, Response
 from judging.judges.judge_calls import shown
 from judging.judges.making import judge_parameters

@@ -21,7 +21,7 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import ResultPage
 from calibration.web.messages.reasons import reason_of
 from calibration.web.pages import file_of
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.query import BoardQuery, board_query

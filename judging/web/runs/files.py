@@ -86,6 +86,9 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
     progress = progress_of(run, clock=clock)
     planted = run.items.exclude(canary="").order_by().values("canary", "status").annotate(n=Count("pk"))
     errors = Reply.objects.filter(item__run=run).exclude(error="").order_by().values("error").annotate(n=Count("pk"))
+    believed = run.believed_canaries
+    if believed is not None:
+        believed = [{"text": canary["text"], "what": canary["what"]} for canary in believed]
     return {
         "run": run.public_id,
         "judge": run.judge.rater.label,
@@ -94,7 +97,7 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
         "status": run.status,
         "message": run.message,
         "discredited": run.discredited,
-        "believed_canaries": run.believed_canaries,
+        "believed_canaries": believed,
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "items": {

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.endpoints.clients import uncounted_of
 from generation.execution.item_counts import with_counts
 from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response

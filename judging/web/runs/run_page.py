@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, ngettext
 
 from core.clock import Clock
-from core.messages.reader_language import for_reader
+from core.messages.message import from_json
+from core.messages.rendering import for_reader
 from generation.execution.messages import calls_in_words, rate_since, state_in_words, time_left
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.aggregation import is_panel, verdicts_of_run
+from judging.runs.aggregation import is_panel, unscored_of, verdicts_of_run
 from judging.runs.life_cycle import REASON_TEXTS, Progress, nobody_works, progress_of
 from judging.runs.planning.requirements import noted_lacks
 from judging.web.runs.files import SlowReply, slowest_replies
@@ -92,7 +93,10 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
         left=time_left(progress.waiting, per_minute) if run.status == JudgeRun.Status.RUNNING else "",
         preparing=preparing,
         lacks=[for_reader(lack.warning) for lack in noted_lacks(run)],
-        believed=[(canary_in_words(one["text"]), for_reader(one["what"])) for one in run.believed_canaries or []],
+        believed=[
+            (canary_in_words(one["text"]), for_reader(from_json(one.get("what_json")) or one["what"]))
+            for one in run.believed_canaries or []
+        ],
         verdicts=verdicts_of_run(run).filter(rater=run.judge.rater_id).verdicts().count(),
         in_parts=is_panel(run) or run.watch_id is not None,
     )
@@ -141,7 +145,7 @@ def _unscored_rows(run: JudgeRun) -> list[UnscoredRow]:
     )
     rows = []
     for item in items:
-        why, _colon, detail = item.reason.partition(": ")
+        unscored = unscored_of(item)
         name = item.task.response_a.instruction.external_id
-        rows.append(UnscoredRow(name, gettext(REASON_TEXTS.get(why, why)), for_reader(detail)))
+        rows.append(UnscoredRow(name, gettext(REASON_TEXTS[unscored.why]), for_reader(unscored.detail)))
     return rows

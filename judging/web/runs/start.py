@@ -15,7 +15,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from core.messages.reader_language import for_reader
+from core.messages.rendering import for_reader
 from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import untested
 from generation.library.access import benchmark_read_by
