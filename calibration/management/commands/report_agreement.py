@@ -9,6 +9,7 @@ from calibration.data.frames import NothingToRead
 from calibration.management.study_command import StudyCommand
 from calibration.reports.agreement import AmbiguousCriterion, agreement_report
 from calibration.statistics.errors import NoStatistic
+from calibration.web.messages.statistics import by_items
 
 
 class Command(StudyCommand):
@@ -32,7 +33,7 @@ class Command(StudyCommand):
             self.stdout.write(json.dumps(shown(report), ensure_ascii=False))
             return
         self._print(report)
-        if study.policies.get("clusters") == "items":
+        if by_items(study):
             self.stdout.write("Each item is its own cluster because the table named no instructions.")
 
     def _print(self, report: dict[str, Any]) -> None:
