@@ -333,7 +333,7 @@ def _score(assignment: Assignment, criterion: Criterion, value: float) -> Score:
 def make_scripted_model(study: Study, folder: Path, *, seed: int) -> LanguageModel:
     """A model whose every verdict is written down: the true quality, seen with some error and some severity."""
     rng = np.random.default_rng(seed)
-    answers: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, object]] = {}
     for text in read_texts(folder):
         for name, quality in text.quality.items():
             seen = {

@@ -1,7 +1,6 @@
 """What Celery carries: 'work on this run'. Safe to deliver twice; the rows say what is left to do."""
 
 from contextlib import suppress
-from typing import Any
 
 from celery import shared_task
 from django.db import transaction
@@ -82,7 +81,7 @@ def compare(study_id: int) -> None:
 
 
 @shared_task(name="judging.build_report")  # type: ignore[untyped-decorator]
-def build_report(study_id: int, kind: str, asked: dict[str, Any]) -> None:
+def build_report(study_id: int, kind: str, asked: dict[str, object]) -> None:
     """Computes a report of any kind into the cache, this room's included, where the page that waits for it finds it."""
     found = report_kind(kind)
     if found is not None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -32,7 +31,7 @@ def stock_prompt(method: str) -> str:
     return (settings.BASE_DIR / PROMPTS / chat_method(method).TEMPLATE).read_text(encoding="utf-8")
 
 
-def judge_parameters(model: LanguageModel, given: Mapping[str, Any]) -> dict[str, Any]:
+def judge_parameters(model: LanguageModel, given: Mapping[str, object]) -> dict[str, object]:
     """What a judge with this model is asked with: temperature 0 unless said otherwise; null leaves one out."""
     whole = {**GREEDY, **sampling_parameters(model), **given}
     return {key: value for key, value in whole.items() if value is not None}
@@ -43,7 +42,7 @@ def create_judge(
     model: LanguageModel,
     method: str = "checklist",
     prompt: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     name: str = "",
 ) -> Judge:
     """The judge with this model, method, prompt and parameters: the one there is, or a new one with its own rater.

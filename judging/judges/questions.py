@@ -124,7 +124,7 @@ class Questions:
         )
 
 
-def conversation_of(messages: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:
+def conversation_of(messages: list[dict[str, object]] | None) -> tuple[tuple[str, str], ...]:
     return tuple((str(one.get("role", "user")), str(one["content"])) for one in messages or [])
 
 

@@ -89,7 +89,7 @@ def without_words(finish_reason: str) -> Unscored:
     return Unscored(Why.EMPTY, reply_messages.ENDED_WITHOUT(reason=finish_reason or "stop"))
 
 
-class Members(dict[str, Any]):
+class Members(dict[str, object]):
     """A JSON object that remembers a name given twice."""
 
     doubled = ""

@@ -5,7 +5,6 @@ As tolerant of form as judging.parsing, whose finders it uses, and as strict abo
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import (
@@ -22,7 +21,7 @@ from judging.methods.parsing import (
 )
 from judging.methods.prompts import Item
 
-Said = Mapping[str, Any]
+Said = Mapping[str, object]
 
 
 def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str) -> Said | Unscored:
@@ -87,15 +86,15 @@ def on_scale(item: Item, score: object, reason: str) -> Verdict | Unscored:
     return read_answers(json.dumps({item.key: {"reason": reason, SCORE_NAMES[0]: score}}, default=str), (item,))
 
 
-def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, Any]) -> dict[str, Any]:
+def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, object]) -> dict[str, object]:
     """The JSON schema {item: {texts..., name}}: what is argued stands before what is decided."""
-    members: dict[str, Any] = {text: {"type": "string"} for text in texts}
+    members: dict[str, object] = {text: {"type": "string"} for text in texts}
     members[name] = dict(field)
     inner = {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
     return {"type": "object", "properties": {item.key: inner}, "required": [item.key], "additionalProperties": False}
 
 
-def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, Any] | None) -> str:
+def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, object] | None) -> str:
     """The answer's form as a line, with its JSON schema where the endpoint takes none."""
     members = ", ".join(f'{json.dumps(text)}: "..."' for text in texts)
     line = f"{{{json.dumps(item.key)}: {{{members}, {json.dumps(name)}: ...}}}}"

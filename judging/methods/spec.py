@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from judging.methods.parsing import Unscored, Verdict
 from judging.methods.prompts import Item, Question
@@ -38,7 +38,7 @@ class ChatMethod(Protocol):
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]: ...
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]: ...
+    def schema(self, items: Sequence[Item]) -> dict[str, object]: ...
 
     def answer_tokens(self, items: Sequence[Item]) -> int: ...
 

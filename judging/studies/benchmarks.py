@@ -1,7 +1,6 @@
 """The study that holds all responses of a benchmark's experiment, for judges: made, added to, and known again."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.db import transaction
 from django.db.models import CharField, Exists, OuterRef, QuerySet, Value
@@ -63,7 +62,7 @@ def rows_of(responses: QuerySet[Response]) -> list[Row]:
 
 def make_tasks(study: Study, rows: Iterable[Row], rubrics: "NearestRubrics") -> None:
     """A task for each response that a rubric is for and that has none, also where another process makes them now."""
-    fixed: dict[str, Any] = {"study": study.pk, "kind": Task.Kind.SINGLE, "position": 0}
+    fixed: dict[str, object] = {"study": study.pk, "kind": Task.Kind.SINGLE, "position": 0}
     NEW_TASKS.insert(
         (
             (new_public_id(), f"{KEY}{pk}", pk, rubric.pk)

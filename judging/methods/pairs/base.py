@@ -6,7 +6,7 @@ means the task's response A, whatever was shown first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from core.messages.sentences import worded
 from judging.methods import messages as reply_messages, replies
@@ -154,7 +154,7 @@ class PairMethod:
             )
         return item
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         field = {"type": "string", "enum": list(self.options)}
         return replies.one_member(self._item(items), self._names(), CHOICE_NAMES[0], field)
 

@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from core.messages.sentences import marked
 from judging.methods import messages as reply_messages
@@ -22,8 +21,8 @@ from judging.methods.spec import HREF, MethodSpec, Transport
 KEY = "perplexity"
 TASK_KIND = "pair"
 ROLE = "preference"
-PREFIX_PARAMETERS: Mapping[str, Any] = {"max_tokens": 1, "temperature": 0.0}
-SCORING_PARAMETERS: Mapping[str, Any] = {
+PREFIX_PARAMETERS: Mapping[str, object] = {"max_tokens": 1, "temperature": 0.0}
+SCORING_PARAMETERS: Mapping[str, object] = {
     "max_tokens": 1,
     "temperature": 0.0,
     "prompt_logprobs": 0,

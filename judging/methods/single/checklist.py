@@ -6,7 +6,7 @@ Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from core.messages.sentences import marked, worded
 from judging.methods.parsing import Unscored, Verdict, read_answers
@@ -64,7 +64,7 @@ def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
     return items[0].levels
 
 
-def schema(items: Sequence[Item]) -> dict[str, Any]:
+def schema(items: Sequence[Item]) -> dict[str, object]:
     """One member for each item: a reply that obeys it can neither miss nor double one."""
     return {
         "type": "object",

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from core.messages.sentences import marked, worded
 from judging.methods import messages as reply_messages, replies
@@ -57,7 +57,7 @@ def _item(items: Sequence[Item]) -> Item:
     return item
 
 
-def schema(items: Sequence[Item]) -> dict[str, Any]:
+def schema(items: Sequence[Item]) -> dict[str, object]:
     return replies.one_member(_item(items), ("reason",), VERDICT_NAMES[0], {"type": "string", "enum": list(WORDS)})
 
 

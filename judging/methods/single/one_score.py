@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from judging.methods import replies
 from judging.methods.guided import guidance_fields, require
@@ -47,7 +46,7 @@ class ScoreMethod:
     def _names(self) -> tuple[str, ...]:
         return tuple(name for name, _before in self.texts)
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         item = only_item(items)
         return replies.one_member(item, self._names(), SCORE_NAMES[0], {"type": "number", "enum": list(item.values)})
 

@@ -6,7 +6,6 @@ The stars are those of the study's rubric, so that people and judges answer on t
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.messages.sentences import marked
 from judging.methods.guided import guidance_fields, require
@@ -47,7 +46,7 @@ class StarsMethod:
         }
         return render(template, fields, (*NEEDED, *self.needs))
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         return checklist.schema(items)
 
     def answer_tokens(self, items: Sequence[Item]) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -170,7 +169,7 @@ class RunRequest:
     def items_per_task(self) -> int:
         return len(self.judges) * self.repeats * self.orders
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Return the request as stored in the run's manifest; budget, seed and user are columns of the run."""
         return {
             "attempts": ATTEMPTS,

@@ -135,7 +135,7 @@ class RunForm(BudgetForm):
         if Task.Kind.PAIR not in kinds:
             del self.fields["both_orders"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         given = super().clean() or self.cleaned_data
         rule = bool(given.get("method")) and needs_no_model(given["method"])
         chosen = given.get("judges")

@@ -1,7 +1,7 @@
 """Pages of judge runs: the list, one run, and its controls."""
 
 import json
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -148,7 +148,7 @@ def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     return response
 
 
-def _json(content: dict[str, Any]) -> HttpResponse:
+def _json(content: dict[str, object]) -> HttpResponse:
     return HttpResponse(json.dumps(content, ensure_ascii=False, indent=1), content_type="application/json")
 
 
@@ -180,7 +180,7 @@ def _retry(request: HttpRequest, run: JudgeRun, user: User) -> None:
         messages.success(request, said % {"n": freed})
 
 
-def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
+def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, object]:
     leads = leads_workspace_of(cast(User, request.user), run.study)
     scripted = run.judge.rater.provenance == Rater.Provenance.SCRIPTED
     panel = run_panel(run, clock=timezone.now)

@@ -1,6 +1,6 @@
 """Pages for starting a run: judges, responses, repeats and budget, with an estimate before it starts."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -86,7 +86,7 @@ def judge_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     return _start(request, target, context)
 
 
-def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> HttpResponse:
+def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> HttpResponse:
     user = cast(User, request.user)
     if not workspaces_led_by(user).filter(pk=target.workspace.pk).exists():
         raise PermissionDenied
