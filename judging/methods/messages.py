@@ -1,6 +1,6 @@
-"""What is stored of a verdict that the program made, of a reply without one, and of a run that stopped. PURE.
+"""Stored messages about verdicts that the program made, replies without a verdict, and runs that stopped. PURE.
 
-Each is English in the row and read back for a page. What a model wrote stands inside as it wrote it.
+Each is stored in English and read back for a page. Words of a model are quoted as they are.
 """
 
 from core.messages.sentences import Wording

@@ -1,4 +1,4 @@
-"""Every item of the rubric at once, a reason and a score each. PURE. HelloBench (arXiv 2409.16191), 4.3.
+"""A reason and a score for every item of the rubric at once. PURE. HelloBench (arXiv 2409.16191), 4.3.
 
 Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
 """
@@ -22,14 +22,13 @@ TOKENS_FOR_THE_REST = 200
 
 
 class MixedScales(ValueError):
-    """The items of one rubric have different levels, which this method's one list of scores cannot hold."""
+    """The items of a rubric have different levels, but this method lists one scale for all."""
 
 
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-    """The template filled in. What a benchmark's questions share comes first, the response nearly last.
+    """Fill in the template. What a benchmark's questions share comes first, the response nearly last.
 
-    `with_schema` writes the JSON schema into the prompt, for endpoints that take none. Raises BadTemplate,
-    MixedScales.
+    `with_schema` writes the JSON schema into the prompt, for endpoints that take none. Raises BadTemplate, MixedScales.
     """
     items, levels = question.items, scale_of(question.items)
     conversation = transcript(question.conversation)
@@ -56,7 +55,7 @@ def _level_line(level: Level) -> str:
 
 
 def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
-    """The one scale of all items. Raises MixedScales."""
+    """Return the one scale of all items. Raises MixedScales."""
     if len({item.values for item in items}) != 1:
         raise MixedScales(
             worded("The items of this rubric have different scales; the checklist method needs one for all.")
@@ -65,7 +64,7 @@ def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
 
 
 def schema(items: Sequence[Item]) -> dict[str, object]:
-    """One member for each item: a reply that obeys it can neither miss nor double one."""
+    """Return a schema with one member per item, so that a reply that follows it neither lacks nor repeats one."""
     return {
         "type": "object",
         "properties": {
@@ -83,7 +82,7 @@ def schema(items: Sequence[Item]) -> dict[str, object]:
 
 
 def answer_tokens(items: Sequence[Item]) -> int:
-    """The most tokens that an answer needs; the cap ends a loop of white space under a grammar."""
+    """Return the maximum number of tokens of an answer; the limit ends loops of white space under a grammar."""
     return TOKENS_FOR_THE_REST + TOKENS_AN_ITEM * len(items)
 
 
@@ -92,7 +91,7 @@ def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Uns
 
 
 def correction(unscored: Unscored) -> Mapping[str, str]:
-    """What the model is told after a reply that could not be used."""
+    """Return the message to the model after an unusable reply."""
     return {
         "role": "user",
         "content": f"That answer cannot be used ({unscored.detail}). Answer all questions once more, as one JSON "

@@ -1,4 +1,4 @@
-"""Does the text of a sub-task fulfil an instruction: yes or no. PURE. LongGenBench (arXiv 2409.02076), 2.4."""
+"""Whether the text of a sub-task fulfils an instruction: yes or no. PURE. LongGenBench (arXiv 2409.02076), 2.4."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ TOKENS = 300
 
 
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-    """The template filled in: the item's question is the instruction, responses[0] the sub-task's text alone.
+    """Fill in the template: the item's question is the instruction, responses[0] only the sub-task's text.
 
     Raises BadTemplate, MissingPart, WrongScale.
     """
@@ -66,7 +66,7 @@ def answer_tokens(items: Sequence[Item]) -> int:
 
 
 def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Unscored:
-    """1 for yes, 0 for no; true, false, 1 and 0 are read too."""
+    """Return 1 for yes, 0 for no; true, false, 1 and 0 are read too."""
     item = _item(items)
     said = replies.read_one(text, item, VERDICT_NAMES, finish_reason=finish_reason)
     if isinstance(said, Unscored):

@@ -16,7 +16,7 @@ TOKENS_FOR_THE_REST = 100
 
 @dataclass(frozen=True)
 class ScoreMethod:
-    """A method whose answer is one number. `texts` are argued before the score, each (member, words before it)."""
+    """A method whose answer is one number. `texts` are written before the score, each (member, words before it)."""
 
     KEY: str
     TEMPLATE: str
@@ -26,7 +26,7 @@ class ScoreMethod:
     ROLE: str = "overall"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in. Raises BadTemplate, MissingPart, WrongScale."""
+        """Fill in the template. Raises BadTemplate, MissingPart, WrongScale."""
         whole = require(question, self.needs, 1)
         item, response = only_item(whole.items), whole.responses[0]
         fields = {
