@@ -16,7 +16,7 @@ from generation.management.run_command import RunCommand, add_run_options, atten
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
-from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
+from generation.responses.plan import EXPERIMENTS, GenerationRequest, NothingToGenerate, plan_generation
 from generation.responses.runs import (
     NotPossible,
     Progress,
@@ -72,7 +72,6 @@ class Command(RunCommand):
         check_run_options(options, name=100)
         workspace = workspace_for_command(options["workspace"])
         benchmark = _benchmark(workspace, options["benchmark"])
-        budget = budget_of(options)
         models = [
             served_model(
                 workspace=workspace,
@@ -85,8 +84,9 @@ class Command(RunCommand):
             for name in dict.fromkeys(options["model"])
         ]
         parameters = {"temperature": options["temperature"], "max_tokens": options["max_tokens"]}
-        wanted = Wanted(
-            models=models,
+        request = GenerationRequest(
+            benchmark,
+            models,
             samples=options["samples"],
             limit=options["limit"],
             experiment=options["experiment"],
@@ -96,8 +96,9 @@ class Command(RunCommand):
             concurrency=options["concurrency"],
             name=options["name"],
             batch=options["batch"],
+            budget=budget_of(options),
         )
-        return plan_generation(benchmark, wanted, budget=budget)
+        return plan_generation(request)
 
     def _resumed(self, options: dict[str, Any]) -> GenerationRun:
         run = GenerationRun.objects.filter(public_id=options["resume"]).first()
