@@ -33,7 +33,7 @@ from annotation.models import (
     Task,
     TimeCorrection,
 )
-from annotation.policies.quality_checks import BadPolicy
+from annotation.policies.policies import BadPolicy
 from annotation.recruitment.cohorts import erase_identity
 from core.messages.rendering import for_reader
 

@@ -1,7 +1,6 @@
 """REST API of judging: runs with their progress and controls, leaderboards, exports."""
 
 import tempfile
-from typing import Any
 
 from django.db import transaction
 from django.http import FileResponse
@@ -188,7 +187,7 @@ def export(request: Request, slug: str) -> FileResponse:
     return FileResponse(file, as_attachment=True, filename=f"{study.slug}.plumbline.zip")
 
 
-def _state(found: JudgeRun) -> dict[str, Any]:
+def _state(found: JudgeRun) -> dict[str, object]:
     progress = RunProgressSerializer(progress_of(found, clock=timezone.now)).data
     return {**RunSerializer(found).data, "progress": progress, "manifest": found.manifest}
 

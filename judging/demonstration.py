@@ -20,6 +20,7 @@ from accounts.models import Membership, User, Workspace
 from accounts.sign_in.session import DEMONSTRATION_PASSWORD
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Cohort, Criterion, Guideline, Rater, Rubric, Score, Seat, Study, Task
+from annotation.policies.policies import stored
 from calibration.statistics.design.simulation import one_factor_loadings, simulate_checklist
 from generation.models import Benchmark, Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from generation.text_metrics.counts import word_count
@@ -193,7 +194,7 @@ def make_study(benchmark: Benchmark, *, lead: User, seed: int) -> Study:
         status=Study.Status.OPEN,
         benchmark=benchmark,
         guideline=guideline,
-        policies={"overlap": OVERLAP, "order": "spread"},
+        policies=stored(overlap=OVERLAP, order="spread"),
         seed=seed,
         created_by=lead,
         source=SOURCE,
@@ -332,7 +333,7 @@ def _score(assignment: Assignment, criterion: Criterion, value: float) -> Score:
 def make_scripted_model(study: Study, folder: Path, *, seed: int) -> LanguageModel:
     """A model whose every verdict is written down: the true quality, seen with some error and some severity."""
     rng = np.random.default_rng(seed)
-    answers: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, object]] = {}
     for text in read_texts(folder):
         for name, quality in text.quality.items():
             seen = {

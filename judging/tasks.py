@@ -1,7 +1,6 @@
 """Celery tasks: work on a run. Safe to deliver twice, because the rows say what is left to do."""
 
 from contextlib import suppress
-from typing import Any
 
 from celery import shared_task
 from django.utils import timezone
@@ -62,7 +61,7 @@ def compare(study_id: int) -> None:
 
 
 @shared_task(name="judging.build_report")  # type: ignore[untyped-decorator]
-def build_report(study_id: int, kind: str, asked: dict[str, Any]) -> None:
+def build_report(study_id: int, kind: str, asked: dict[str, object]) -> None:
     """Computes a report of any kind into the cache, this room's included, where the page that waits for it finds it."""
     found = report_kind(kind)
     if found is not None:

@@ -6,6 +6,9 @@ from typing import Any
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
+from judging.models import Judge, JudgeRun
+from judging.runs.planning.plan import plan_at_once
+from judging.runs.planning.request import RunRequest, Target
 
 _numbers = itertools.count(1)
 FULFILMENT = [
@@ -104,3 +107,8 @@ def make_answer(task: Task, rater: Rater, values: dict[str, float], **fields: An
         Score(assignment=assignment, criterion=criteria[key], value=value) for key, value in values.items()
     )
     return assignment
+
+
+def plan_run(*, judge: Judge, study: Study, jurors: tuple[Judge, ...] = (), **asked: Any) -> JudgeRun:
+    """A run over the study's tasks with all its items, not yet started; `asked` as in RunRequest."""
+    return plan_at_once(RunRequest(Target(study=study), (judge, *jurors), **asked))

@@ -13,7 +13,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Criterion, Rater, Seat, Study, Task, latest_scores
-from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD
+from annotation.policies.quality_checks import BEFORE_RATING
 from annotation.rules.degrading import Damage, TooShort, degrade
 from annotation.rules.marking import below, missed
 from core.db.prepared import EXAMPLE_ID, PreparedValues

@@ -14,7 +14,8 @@ from django.db.models.functions import Length
 
 from annotation.assignment.rater_status import Cause, ensure_standing, is_stopped, standing_of, stop
 from annotation.models import Assignment, Standing, Study, Task
-from annotation.policies.quality_checks import PaceRule, pace_rule
+from annotation.policies.policies import PaceRule
+from annotation.policies.quality_checks import pace_rule
 from annotation.rules.alignment import is_near_duplicate
 from annotation.rules.reading_time import (
     CHARACTERS_A_WORD,

@@ -10,16 +10,12 @@ from random import Random
 from django.db import transaction
 
 from annotation.models import Seat, Study, Task
-from annotation.policies.quality_checks import BadPolicy, whole_policy
-from core.messages.message import Wording
-
-ORDERS = ("random", "spread", "finish")
-BAD_ORDER = Wording("study.bad_order", "Study %(study)s: order %(order)s is not one of %(known)s.")
+from annotation.policies.policies import Policies
 
 
 def overlap_of(study: Study) -> int:
     """The number of slots per task. Raises BadPolicy unless it is a whole number from 1 to 1000."""
-    return whole_policy(study, "overlap", 1, 1, 1000)
+    return Policies.of(study).checked("overlap").overlap
 
 
 def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
@@ -41,17 +37,15 @@ def make_seats(study: Study) -> int:
     Dropped tasks (policy "dropped", their keys) get none. Keys come from the study's seed and each task's id, so that
     adding tasks never changes earlier draws.
     """
-    overlap, order = overlap_of(study), study.policies.get("order", "random")
-    if order not in ORDERS:
-        raise BadPolicy(BAD_ORDER(study=study.slug, order=repr(order), known=", ".join(ORDERS)))
+    policies = Policies.of(study).checked("overlap", "order")
     made = 0
     with transaction.atomic():
         present = set(Seat.objects.filter(study=study).values_list("task_id", "place"))
         batch: list[Seat] = []
         tasks = Task.objects.filter(study=study, gold__isnull=True)
-        tasks = tasks.exclude(key__in=study.policies.get("dropped", ()))
+        tasks = tasks.exclude(key__in=policies.dropped)
         for task_id in tasks.order_by("pk").values_list("pk", flat=True):
-            keys = _draw_keys(Random(f"{study.seed}:{task_id}"), order, overlap)
+            keys = _draw_keys(Random(f"{study.seed}:{task_id}"), policies.order, policies.overlap)
             batch.extend(
                 Seat(study=study, task_id=task_id, place=place, draw_key=key)
                 for place, key in enumerate(keys)

@@ -38,7 +38,8 @@ from annotation.assignment.rater_status import (
 from annotation.assignment.repeated_tasks import probe_for
 from annotation.assignment.slots import NEEDS_NO_SEAT, AnotherIsOpen, claim_seat, regain_seat
 from annotation.models import Assignment, Rater, Seat, Study
-from annotation.policies.quality_checks import PROBE, CheckPlan, kinds_due_now, plan_of
+from annotation.policies.policies import PROBE, CheckPlan, Policies
+from annotation.policies.quality_checks import kinds_due_now, plan_of
 from annotation.rules.sides import ShownSide, draw_side
 from core.clock import Clock
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, Prepared, PreparedInsert
@@ -334,7 +335,7 @@ def has_more(study: Study, rater: Rater | None, *, clock: Clock) -> bool:
         return True
     if stage_of(rater, study) is not Stage.RATING:
         return True
-    quota = study.policies.get("quota")
-    if quota is not None and progress_of(rater).submitted >= int(quota):
+    quota = Policies.of(study).quota
+    if quota is not None and progress_of(rater).submitted >= quota:
         return False
     return seats.exclude(task__assignments__rater=rater).exists()

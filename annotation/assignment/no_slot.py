@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotation.assignment.rater_progress import has_ended, progress_of
 from annotation.assignment.rater_status import is_stopped
 from annotation.models import Rater, Seat, Study
+from annotation.policies.policies import Policies
 from core.clock import Clock
 
 LOOK_AGAIN_SECONDS = 60
@@ -20,12 +21,12 @@ def next_seat_for(study: Study, rater: Rater | None, *, clock: Clock) -> datetim
 
     Counts only tasks that the rater has not had, and only while the rater may get more.
     """
-    now, quota = clock(), study.policies.get("quota")
+    now, quota = clock(), Policies.of(study).quota
     if study.status != Study.Status.OPEN or has_ended(study, now):
         return None
     held = Seat.objects.filter(study=study, state=Seat.State.HELD, leased_until__gte=now)
     if rater is not None:
-        if is_stopped(rater) or (quota is not None and progress_of(rater).submitted >= int(quota)):
+        if is_stopped(rater) or (quota is not None and progress_of(rater).submitted >= quota):
             return None
         held = held.exclude(task__assignments__rater=rater)
     earliest: datetime | None = held.aggregate(at=Min("leased_until"))["at"]

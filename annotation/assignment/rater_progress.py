@@ -5,7 +5,7 @@ cannot tell them apart), "answers_per_hour" (no limit), "last_day" (none).
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,8 @@ from django.db.models.functions import Coalesce
 
 from annotation.assignment.leases import COUNTED, GIVEN
 from annotation.models import Assignment, Rater, Study
-from annotation.policies.quality_checks import CheckPlan, counts_for
+from annotation.policies.policies import CheckPlan, Policies
+from annotation.policies.quality_checks import counts_for
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_TIME, PreparedValues
 from core.errors import UserError
 
@@ -77,15 +78,15 @@ def state_of(rater: Rater, plan: CheckPlan, since: datetime) -> tuple[Progress, 
 
 def has_ended(study: Study, now: datetime) -> bool:
     """Whether the study's last day (UTC) is over: open tasks may be finished, but no others are assigned."""
-    last = study.policies.get("last_day")
-    return bool(last) and now.astimezone(UTC).date() > date.fromisoformat(str(last))
+    last = Policies.of(study).last_day
+    return last is not None and now.astimezone(UTC).date() > last
 
 
 def refuse_excess(study: Study, progress: Progress, recent: int) -> None:
     """Raise QuotaReached or TooFast if the rater has given as many answers as the study allows."""
-    quota = study.policies.get("quota")
-    if quota is not None and progress.submitted >= int(quota):
+    policies = Policies.of(study)
+    quota, hourly = policies.quota, policies.answers_per_hour
+    if quota is not None and progress.submitted >= quota:
         raise QuotaReached(f"{progress.submitted} answers of {quota} are given.")
-    hourly = study.policies.get("answers_per_hour")
-    if hourly is not None and recent >= int(hourly):
+    if hourly is not None and recent >= hourly:
         raise TooFast(f"{recent} answers of {hourly} an hour are given.")

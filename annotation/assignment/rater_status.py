@@ -15,21 +15,16 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User
 from annotation.assignment.attention_checks import check_tasks, missed_in, unseen_by
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, Rater, Standing, Study, Task
-from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, TRAINING, BadPolicy, pausing_rule
+from annotation.policies.policies import CONTROL, GOLD, Policies
+from annotation.policies.quality_checks import QUALIFICATION, TRAINING, pausing_rule
 from core.clock import Clock
 from core.errors import UserError
-from core.messages.message import Wording
 
 APPEAL = "appeal"
 CLOSED = "closed"
 LATEST_STOP = 5
 """Failed checks stop a rater one to this many tasks later, so that the pause does not reveal the checked task."""
 LONGEST_APPEAL = 4000
-
-
-BAD_QUALIFICATION = Wording(
-    "study.bad_qualification", "Study %(study)s: qualification %(value)s needs whole numbers, pass from 1 to of."
-)
 
 
 class Stage(StrEnum):
@@ -88,18 +83,13 @@ def ensure_standing(rater: Rater) -> Standing:
 
 def pass_mark(study: Study) -> tuple[int, int] | None:
     """(items, correct answers needed) of the study's qualification; None if it has none. Raises BadPolicy."""
-    rule = study.policies.get("qualification")
-    if not rule:
-        return None
-    of, needed = rule.get("of", 10), rule.get("pass", 9)
-    if not all(isinstance(n, int) and not isinstance(n, bool) for n in (of, needed)) or not 1 <= needed <= of:
-        raise BadPolicy(BAD_QUALIFICATION(study=study.slug, value=repr(rule)))
-    return of, needed
+    rule = Policies.of(study).checked("qualification").qualification
+    return (rule.of, rule.needed) if rule else None
 
 
 def stage_of(rater: Rater, study: Study) -> Stage:
     """The rater's next stage in the study; makes no query if the study has neither training nor qualification."""
-    trains, mark = bool(study.policies.get("training")), pass_mark(study)
+    trains, mark = Policies.of(study).training, pass_mark(study)
     if not trains and mark is None:
         return Stage.RATING
     standing = ensure_standing(rater)
@@ -201,14 +191,14 @@ def note_check(
 def _stop_at_failures(assignment: Assignment) -> None:
     """After too many failures, draw the task after which `stop_when_due` pauses the rater."""
     rater, study = assignment.rater, assignment.task.study
-    window, failed = pausing_rule(study)
+    rule = pausing_rule(study)
     standing = ensure_standing(rater)
     latest = CheckOutcome.objects.filter(
         assignment__rater=rater, purpose__in=[GOLD, CONTROL], assignment__gt=standing.checks_after
-    ).order_by("-assignment")[:window]
+    ).order_by("-assignment")[: rule.window]
     if standing.stops_at is not None or is_stopped(rater):
         return
-    if sum(not outcome.passed for outcome in latest) >= failed:
+    if sum(not outcome.passed for outcome in latest) >= rule.failed:
         drawn = Random(f"{study.seed}:{rater.pk}:{assignment.pk}:stop")
         standing.stops_at = (assignment.order or 0) + drawn.randint(1, LATEST_STOP)
         standing.save(update_fields=["stops_at", "changed_at"])

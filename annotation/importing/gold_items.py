@@ -8,7 +8,7 @@ from django.db import transaction
 
 from annotation.assignment.attention_checks import NotMarkable, mark_gold
 from annotation.models import Criterion, Study, Task
-from annotation.policies.quality_checks import GOLD
+from annotation.policies.policies import GOLD
 from annotation.rubrics.scales import number_in
 from annotation.studies.life_cycle import log_event
 from core.tables.bad_rows import Place

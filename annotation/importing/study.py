@@ -1,11 +1,11 @@
 """The study and the benchmark that a table is loaded into."""
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from accounts.models import Workspace
 from annotation.models import Study
+from annotation.policies.policies import stored
 from core.errors import UserError
 from generation.library.items import Items
 from generation.library.loading import import_run
@@ -30,7 +30,7 @@ class Destination:
     create_items: bool = False
     experiment: str = MAIN_EXPERIMENT
     source: str = ""
-    policies: dict[str, Any] = field(default_factory=dict)
+    clusters: str = ""
 
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
         """Get or create the study, and return it with its items. Raises TableRefused."""
@@ -51,7 +51,7 @@ class Destination:
                 status=Study.Status.CLOSED,
                 benchmark=benchmark,
                 experiment=self.experiment,
-                policies=self.policies,
+                policies=stored(clusters=self.clusters),
                 source=self.source[:300],
             )
         if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):

@@ -14,13 +14,11 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Flag, Study, Task
+from annotation.policies.policies import Policies, change_policies
 from annotation.rules.self_naming import Mention, find_self_naming
 from generation.models import Response
 
 SELF_NAMING = "self_naming"
-KEEP_POLICY = "keep_self_naming"
-MASK_POLICY = "mask_self_naming"
-SCANNED_AT = "scanned_at"
 TASKS_AT_ONCE = 500
 RESPONSES_AT_ONCE = 50
 AROUND = 60
@@ -117,7 +115,7 @@ def scan_study(study: Study) -> ScanResult:
         Flag.objects.bulk_create(new, batch_size=TASKS_AT_ONCE)
         flags.filter(task__in=flagged - set(naming)).delete()
         if known:
-            change_policies(study, **{SCANNED_AT: timezone.now().isoformat(timespec="seconds")})
+            change_policies(study, scanned_at=timezone.now().isoformat(timespec="seconds"))
     return ScanResult(study.tasks.count(), tuple(found), len(new))
 
 
@@ -128,7 +126,8 @@ def findings(study: Study) -> QuerySet[Flag]:
 
 def is_decided(study: Study) -> bool:
     """Whether the lead has decided to mask or keep self-revealing responses."""
-    return bool(study.policies.get(MASK_POLICY) or study.policies.get(KEEP_POLICY))
+    policies = Policies.of(study)
+    return policies.mask_self_naming or policies.keep_self_naming
 
 
 def undecided(study: Study) -> int:
@@ -138,15 +137,6 @@ def undecided(study: Study) -> int:
     return findings(study).filter(resolved_at=None).count()
 
 
-def change_policies(study: Study, **policies: object) -> None:
-    """Set policies of the study without losing concurrent changes to others; None removes a policy."""
-    with transaction.atomic():
-        current = Study.objects.select_for_update().only("policies").get(pk=study.pk)
-        kept = {**current.policies, **policies}
-        study.policies = {name: value for name, value in kept.items() if value is not None}
-        Study.objects.filter(pk=study.pk).update(policies=study.policies)
-
-
 def mask_names(study: Study, *, masked: bool = True) -> None:
     """Turn the masking of self-revealing words on the rating screens on or off."""
-    change_policies(study, **{MASK_POLICY: masked or None})
+    change_policies(study, mask_self_naming=masked or None)

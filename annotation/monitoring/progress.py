@@ -9,7 +9,7 @@ from django.db.models import Avg, Count, Max, Q
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, CheckOutcome, Rater, Seat, Standing, Study, Task
-from annotation.policies.quality_checks import CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD
 from core.messages.localized import localized
 from generation.models import Category
 

@@ -8,8 +8,8 @@ from django.db.models import Count, Exists, OuterRef
 
 from accounts.models import Event, User
 from annotation.assignment.new_slots import overlap_of
-from annotation.masking.scan import change_policies
 from annotation.models import Assignment, Rater, Seat, Study, Task
+from annotation.policies.policies import drop
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ def set_aside(task: Task, *, by: User | None) -> int:
     """Delete the slots of a task that nobody can rate, so that the study can finish, and return their number."""
     with transaction.atomic():
         had = Seat.objects.filter(task=task).count()
-        dropped = sorted({*task.study.policies.get("dropped", ()), task.key})
-        change_policies(task.study, dropped=dropped)
+        drop(task)
         gone, _rows = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
         Event.objects.create(
             workspace_id=task.study.workspace_id,

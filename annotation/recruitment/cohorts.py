@@ -21,8 +21,9 @@ from accounts.models import Event, Membership, User
 from annotation.assignment.rater_progress import Progress
 from annotation.assignment.rater_status import ensure_standing, standing_of
 from annotation.models import Cohort, Rater, RaterIdentity, Standing, Study
+from annotation.policies.policies import Minimum, Policies
 from annotation.recruitment.join_limits import JOINS_AN_HOUR
-from annotation.recruitment.minimum import Minimum, lacks_tasks, minimum_of, part_of, shortfalls
+from annotation.recruitment.minimum import lacks_tasks, minimum_of, part_of, shortfalls
 from annotation.recruitment.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.recruitment.participation import make_rater
 from core.clock import Clock
@@ -256,7 +257,8 @@ def _note_consent(rater: Rater, study: Study, consent: str, clock: Clock) -> Non
     if standing.consented_at is None:
         standing.consented_at = clock()
         standing.consent_hash = hashlib.sha256(consent.encode()).hexdigest()
-        asks = study.policies.get("training") or study.policies.get("qualification")
+        policies = Policies.of(study)
+        asks = policies.training or "qualification" in policies.stated
         if standing.state == Standing.State.JOINING and not asks:
             standing.state = Standing.State.RATING
         standing.save()
@@ -314,10 +316,10 @@ def completion_of(rater: Rater, study: Study, progress: Progress, *, more: bool)
 
 def _minimum_left(minimum: Minimum, study: Study, before: int) -> Minimum:
     """The minimum with no more answers than the quota left to this submission, after `before` in earlier ones."""
-    quota = study.policies.get("quota")
+    quota = Policies.of(study).quota
     if minimum.answers is None or quota is None:
         return minimum
-    return replace(minimum, answers=max(1, min(minimum.answers, int(quota) - before)))
+    return replace(minimum, answers=max(1, min(minimum.answers, quota - before)))
 
 
 def _completion(cohort: Cohort, rater: Rater, outcome: str, lacking: list[str]) -> Completion | None:

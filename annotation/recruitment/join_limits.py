@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _, ngettext
 from accounts.models import Event, User
 from annotation.assignment.leases import GIVEN
 from annotation.models import Assignment, Cohort, DoorKnock, Rater, RefusedAddress, Seat, Standing, Study
+from annotation.policies.policies import Policies
 from core.clock import Clock
 from core.errors import UserError
 
@@ -145,8 +146,8 @@ def _at_work(study: Study, now: datetime) -> int:
         .annotate(given=Count("pk", filter=GIVEN), open=Count("pk", filter=Q(status=status.OPEN)))
         .filter(given__gt=0)
     )
-    quota = study.policies.get("quota")
-    return sum(quota is None or row["given"] + row["open"] < int(quota) for row in answered)
+    quota = Policies.of(study).quota
+    return sum(quota is None or row["given"] + row["open"] < quota for row in answered)
 
 
 def change_join_limit(cohort: Cohort, joins_per_hour: int | None, *, by: User | None) -> None:

@@ -1,11 +1,10 @@
 """The minimum for a complete participation: answers, checks passed, minutes of work.
 
-Read from the study's policy "minimum": {"answers": 10, "checks": 70, "minutes": 5}, each optional; checks are a
-percentage. Without a number of answers the study requires its quota and, without a quota, at least as many answers as
-skips, and at least one.
+Without a number of answers the study requires its quota and, without a quota, at least as many answers as skips, and at
+least one.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -16,19 +15,8 @@ from django.utils.translation import gettext as _, ngettext
 from accounts.models import Event, User
 from annotation.assignment.leases import COUNTED
 from annotation.models import Assignment, CheckOutcome, Rater, Study
-from annotation.policies.quality_checks import CONTROL, GOLD, NOT_WHOLE, BadPolicy
+from annotation.policies.policies import CONTROL, GOLD, HIGHEST_MINIMUM, Minimum, Policies, change_policies
 from annotation.recruitment.participants import in_this_submission
-
-HIGHEST = {"answers": 1_000_000, "checks": 100, "minutes": 10_000}
-
-
-@dataclass(frozen=True)
-class Minimum:
-    """The study's minimum; None where it sets none. `checks` in percent."""
-
-    answers: int | None = None
-    checks: int | None = None
-    minutes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,32 +30,21 @@ class MinimumPart:
 
 
 def minimum_of(study: Study) -> Minimum:
-    """The study's minimum, its quota standing in for the answers; raises BadPolicy."""
-    stated = study.policies.get("minimum") or {}
-    for name, value in stated.items():
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if name not in HIGHEST or not whole or not 1 <= value <= HIGHEST[name]:
-            ends = {"low": 1, "high": HIGHEST.get(name, 1)}
-            raise BadPolicy(NOT_WHOLE(study=study.slug, name=f"minimum {name}", value=repr(value), **ends))
-    quota = study.policies.get("quota")
-    answers = stated.get("answers") or (int(quota) if quota is not None else None)
-    if answers is not None and quota is not None:
-        answers = min(answers, int(quota))
-    return Minimum(answers, stated.get("checks"), stated.get("minutes"))
+    """The study's minimum, with its quota in place of the answers. Raises BadPolicy."""
+    policies = Policies.of(study).checked("minimum")
+    minimum, quota = policies.minimum, policies.quota
+    if quota is None:
+        return minimum
+    return replace(minimum, answers=quota if minimum.answers is None else min(minimum.answers, quota))
 
 
 def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> None:
     """Change the study's minimum, and log it."""
-    before = dict(study.policies.get("minimum") or {})
+    before = as_stated(Policies.of(study).minimum)
     if stated == before:
         return
     with transaction.atomic():
-        locked = Study.objects.select_for_update().get(pk=study.pk)
-        locked.policies = {**locked.policies, "minimum": stated}
-        if not stated:
-            del locked.policies["minimum"]
-        locked.save(update_fields=["policies"])
-        study.policies = locked.policies
+        change_policies(study, minimum=stated)
         Event.objects.create(
             workspace_id=study.workspace_id,
             actor=by,
@@ -77,6 +54,11 @@ def change_minimum(study: Study, stated: dict[str, int], *, by: User | None) -> 
             before={"minimum": before},
             after={"minimum": stated},
         )
+
+
+def as_stated(minimum: Minimum) -> dict[str, int]:
+    """The minimum as stored: without what it leaves open."""
+    return {name: value for name, value in asdict(minimum).items() if value is not None}
 
 
 def part_of(rater: Rater) -> MinimumPart:
@@ -147,4 +129,4 @@ def minimum_words(study: Study) -> list[str]:
 
 def stated_in(form: dict[str, Any]) -> dict[str, int]:
     """The policy that a lead's form states, without what was left empty."""
-    return {name: form[name] for name in HIGHEST if form.get(name)}
+    return {name: form[name] for name in HIGHEST_MINIMUM if form.get(name)}

@@ -13,23 +13,18 @@ from accounts.models import Event, User, Workspace
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.assignment.leases import free_seats
 from annotation.assignment.new_slots import make_seats, overlap_of
-from annotation.assignment.rater_status import pass_mark
-from annotation.masking.scan import SCANNED_AT, SELF_NAMING, change_policies, scan_study, undecided
+from annotation.masking.scan import SELF_NAMING, scan_study, undecided
 from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
-from annotation.policies.quality_checks import BadPolicy, pace_rule, pausing_rule, plan_of
-from annotation.recruitment.minimum import minimum_of
+from annotation.policies.policies import NO_REFUSAL, BadPolicy, Policies, change_policies, chosen_by_lead, drop, stored
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
 from core.db.public_ids import new_public_id
 from core.errors import UserError
-from core.messages.message import Wording, stored
+from core.messages.message import Wording, stored as message_columns
 from generation.models import Benchmark
 
 BATCH = 2000
 LARGE = 2000
 """Number of tasks above which a worker prepares the study."""
-USUAL_POLICIES = {"overlap": 3, "order": "spread", "hints": "hidden"}
-REFUSED = ("refused", "refused_json")
-NOT_CHOSEN = ("launching", *REFUSED, SCANNED_AT)
 CHANGES: dict[str, tuple[str, ...]] = {
     Study.Status.OPEN: (Study.Status.PAUSED, Study.Status.CLOSED),
     Study.Status.PAUSED: (Study.Status.OPEN, Study.Status.CLOSED),
@@ -87,7 +82,7 @@ def create_study(
                     created_by=by,
                     public_id=public_id,
                     seed=seed_from(public_id),
-                    policies=dict(USUAL_POLICIES),
+                    policies=stored(overlap=3, order="spread", hints="hidden"),
                 )
                 log_event(study, by, "create_study", after={"kind": kind, "slug": slug})
         except IntegrityError:
@@ -115,7 +110,7 @@ def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
             before={key: before.get(key) for key in sorted(changed)},
             after={key: after.get(key) for key in sorted(changed)},
         )
-    if study.status == Study.Status.DRAFT and study.tasks.exists() and not study.policies.get("launching"):
+    if study.status == Study.Status.DRAFT and study.tasks.exists() and not Policies.of(study).launching:
         drop_unchosen(study)
 
 
@@ -127,29 +122,24 @@ def settings_of(study: Study) -> dict[str, Any]:
         "benchmark": study.benchmark.slug if study.benchmark else "",
         "rubric": str(study.rubric) if study.rubric else "",
         "guideline": str(study.guideline) if study.guideline else "",
-        **{key: value for key, value in study.policies.items() if key not in NOT_CHOSEN},
+        **chosen_by_lead(study),
     }
 
 
 def check_study(study: Study) -> None:
     """Raise StudyRefused if the study's settings contradict each other."""
     try:
-        overlap_of(study)
-        plan_of(study)
-        pausing_rule(study)
-        pace_rule(study)
-        minimum_of(study)
-        mark = pass_mark(study)
+        policies = Policies.of(study).checked()
     except BadPolicy as problem:
         raise StudyRefused(*problem.args) from problem
-    if study.policies.get("training") and not check_tasks(study, "training").exists():
+    if policies.training and not check_tasks(study, "training").exists():
         raise StudyRefused(
             _(
                 "The study starts with practice tasks, but no task is marked as practice. Mark some under “Known "
                 "answers”."
             )
         )
-    if mark is not None and not check_tasks(study, "qualification").exists():
+    if policies.qualification and not check_tasks(study, "qualification").exists():
         raise StudyRefused(
             _("The study has a qualification, but no task is marked for it. Mark some under “Known answers”.")
         )
@@ -196,23 +186,19 @@ def request_launch(study: Study, *, by: User | None) -> None:
             )
         )
     check_study(study)
-    study.policies = {**study.policies, "launching": wanted}
-    for name in REFUSED:
-        study.policies.pop(name, None)
     with transaction.atomic():
-        study.save(update_fields=["policies"])
+        change_policies(study, launching=wanted, **NO_REFUSAL)
         log_event(study, by, "launch_study", after={"tasks": wanted, "overlap": overlap_of(study)})
 
 
 def prepare_and_open(study: Study) -> None:
     """Create the tasks, slots and attention checks of a launched draft and open it. Idempotent; a refusal is stored."""
-    if study.status != Study.Status.DRAFT or not study.policies.get("launching"):
+    if study.status != Study.Status.DRAFT or not Policies.of(study).launching:
         return
     try:
         make_tasks(study)
         check_self_naming(study)
-        wanted = int(study.policies.get("controls") or 0)
-        missing = wanted - check_tasks(study, "control").count()
+        missing = (Policies.of(study).controls or 0) - check_tasks(study, "control").count()
         if missing > 0:
             make_controls(study, missing)
         make_seats(study)
@@ -235,14 +221,12 @@ def _end_launch(study: Study, refused: str = "") -> None:
         current = Study.objects.select_for_update().get(pk=study.pk)
         if current.status != Study.Status.DRAFT:
             return
-        current.policies.pop("launching", None)
-        if refused:
-            current.policies.update(stored("refused", refused))
-        else:
+        change_policies(current, launching=None, **message_columns("refused", refused))
+        if not refused:
             current.status = Study.Status.OPEN
             tasks, seats = (current.tasks.filter(gold__isnull=True).count(), Seat.objects.filter(study=current).count())
             log_event(current, None, "study_opened", after={"tasks": tasks, "seats": seats})
-        current.save(update_fields=["policies", "status"])
+        current.save(update_fields=["status"])
     study.refresh_from_db()
 
 
@@ -294,7 +278,7 @@ def drop_task(task: Task, *, by: User | None) -> None:
             raise StudyRefused(_("A rater has already been given this task. Mask the words instead."))
         gone, _each = Seat.objects.filter(task=task, state=Seat.State.FREE).delete()
         log_event(study, by, "drop_task", about=task, before={"task": task.key}, after={"seats": gone})
-        change_policies(study, dropped=sorted({*study.policies.get("dropped", ()), task.key}))
+        drop(task)
         if study.status == Study.Status.DRAFT:
             task.delete()
         else:

@@ -1,9 +1,4 @@
-"""Select the tasks of a study: the responses a lead chose, singly, in pairs, or with a judge's verdict.
-
-The choice is the policy "selection": {"categories": [pk], "models": [pk], "samples": "first" or "all", "pairs": "all",
-"baselines" or "even", "baselines": [model pk], "pairs_wanted": number, "reviewed": study pk, "judges": [rater pk],
-"verdicts": [assignment pk]}; an empty list means all there are.
-"""
+"""Select the tasks of a study: the responses a lead chose, singly, in pairs, or with a judge's verdict."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Study, Task
+from annotation.policies.policies import Policies, Selection
 from annotation.rubrics.checks import single_rubrics
 from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.reviews import review_rubric
@@ -28,36 +24,6 @@ ROLES_OF = {
     Study.Kind.PAIR: {Criterion.Role.PREFERENCE},
     Study.Kind.CHECK: {Criterion.Role.CHECK},
 }
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A lead's choices as primary keys; an empty tuple means all."""
-
-    categories: tuple[int, ...] = ()
-    models: tuple[int, ...] = ()
-    samples: str = "first"
-    pairs: str = "all"
-    baselines: tuple[int, ...] = ()
-    pairs_wanted: int = 0
-    reviewed: int = 0
-    judges: tuple[int, ...] = ()
-    verdicts: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, study: Study) -> "Selection":
-        chosen = study.policies.get("selection", {})
-        return cls(
-            categories=tuple(chosen.get("categories", ())),
-            models=tuple(chosen.get("models", ())),
-            samples=chosen.get("samples", "first"),
-            pairs=chosen.get("pairs", "all"),
-            baselines=tuple(chosen.get("baselines", ())),
-            pairs_wanted=int(chosen.get("pairs_wanted") or 0),
-            reviewed=int(chosen.get("reviewed") or 0),
-            judges=tuple(chosen.get("judges", ())),
-            verdicts=tuple(chosen.get("verdicts", ())),
-        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +113,7 @@ def planned_tasks(study: Study) -> PlannedTasks:
     """
     made = _chosen_tasks(study)
     gold = study.tasks.filter(gold__isnull=False).values_list("key", flat=True)
-    left_out = {*study.policies.get("dropped", ()), *gold}
+    left_out = {*Policies.of(study).dropped, *gold}
     return replace(made, tasks=[one for one in made.tasks if one.key not in left_out]) if left_out else made
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from annotation.assignment.haste import TOO_FAST, pace_limit
 from annotation.models import Assignment, CheckOutcome, Rater, Study
-from annotation.policies.quality_checks import CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD
 from annotation.rules.reading_time import FEWEST_WORDS
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import Bools, ScoreFrame

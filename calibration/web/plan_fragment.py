@@ -1,7 +1,7 @@
 """The plan of a draft study on its setup page: expected precision, hours and cost."""
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import cast
 
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +14,8 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.assignment.new_slots import overlap_of
 from annotation.models import Study
-from annotation.policies.quality_checks import BadPolicy, plan_of
+from annotation.policies.policies import BadPolicy, Policies
+from annotation.policies.quality_checks import plan_of
 from annotation.studies.access import study_read_by
 from annotation.studies.selection import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
@@ -64,12 +65,11 @@ class StudyPlan:
 
 def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bool]:
     """Return (raters, whether it is a guess): as the lead expects, else as the quota requires, else by the overlap."""
-    expected = study.policies.get("plan", {}).get("raters")
-    if expected:
-        return max(int(expected), overlap), False
-    quota = study.policies.get("quota")
-    if quota:
-        return max(overlap, -(-assignments // int(quota))), True
+    policies = Policies.of(study)
+    if policies.expected.raters:
+        return max(policies.expected.raters, overlap), False
+    if policies.quota:
+        return max(overlap, -(-assignments // policies.quota)), True
     return max(overlap, 5), True
 
 
@@ -84,28 +84,24 @@ def plan_of_study(study: Study) -> StudyPlan | None:
     overlap = overlap_of(study)
     raters, guessed = raters_needed(study, size.tasks * overlap, overlap)
     plan = plan_study(_planned(study, size, overlap, raters), simulations=8, draws=100)
-    quota = study.policies.get("quota")
-    short = max(0, size.tasks * overlap - raters * int(quota)) if quota else 0
-    said = int(study.policies.get("plan", {}).get("raters") or 0)
+    policies = Policies.of(study)
+    short = max(0, size.tasks * overlap - raters * policies.quota) if policies.quota else 0
+    expected = policies.expected.raters or 0
     return StudyPlan(
         size,
         plan,
         overlap,
         raters,
         guessed,
-        str(study.policies.get("plan", {}).get("currency", "")),
+        policies.expected.currency,
         short,
-        said if said < raters and not guessed else 0,
+        expected if expected < raters and not guessed else 0,
         _widths(study, plan),
     )
 
 
 def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> PlannedStudy:
     """Describe the study for the planner, which assumes that every model answers every instruction."""
-    try:
-        pay = Decimal(str(study.policies.get("plan", {}).get("hourly_pay", "0")))
-    except InvalidOperation:
-        pay = Decimal(0)
     a_instruction = max(1, round(size.tasks / size.instructions))
     return PlannedStudy(
         instructions=max(1, round(size.tasks / a_instruction)),
@@ -116,7 +112,7 @@ def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> Planne
         repeat_share=float(plan_of(study).rates["probe"]),
         words_per_response=size.words_a_task,
         words_per_instruction=size.words_an_instruction,
-        hourly_pay=pay,
+        hourly_pay=Policies.of(study).expected.hourly_pay or Decimal(0),
     )
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Study
+from annotation.policies.policies import Policies
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.figures.charts import Bar, interval_bars
@@ -110,9 +111,9 @@ def starting_values(study: Study) -> dict[str, Any]:
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
     raters = study.raters.filter(kind="person").count()
     found |= {name: value for name, value in (("instructions", instructions), ("models", models)) if value}
-    overlap = int((study.policies or {}).get("overlap", 0) or 0)
-    if overlap:
-        found["overlap"] = overlap
+    policies = Policies.of(study)
+    if "overlap" in policies.stated:
+        found["overlap"] = policies.overlap
     found["raters"] = max(raters, found["overlap"], 1) if raters else max(found["raters"], found["overlap"])
     words = [one for one in tasks.values_list("response_a__words", flat=True)[:500] if one]
     if words:

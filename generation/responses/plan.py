@@ -1,8 +1,8 @@
-"""What a generation run will ask, frozen before the first call: instruction by model by sample."""
+"""The plan of a generation run, fixed before the first call: instruction by model by sample."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +24,7 @@ NEW_TOKENS = 16_384
 STALL_SECONDS = 60.0
 A_MINUTE = timedelta(minutes=1)
 EXPERIMENTS = (MAIN_EXPERIMENT, *LENGTHS)
-DEFAULTS: Mapping[str, Any] = {"temperature": 0.8, "max_tokens": NEW_TOKENS}
+DEFAULTS: Mapping[str, object] = {"temperature": 0.8, "max_tokens": NEW_TOKENS}
 """HelloBench's (arXiv 2409.16191, J.1): temperature 0.8, up to 16,384 new tokens or the model's most."""
 GREEDY_BENCHMARKS = ("href",)
 """HREF decodes greedily (arXiv 2412.15524)."""
@@ -35,84 +35,105 @@ class NothingToGenerate(UserError):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What to generate. `limit` counts instructions; `categories` are keys, empty for all; a `parameter` given as
-    None is not sent at all. `batch`: through the endpoint's batch API."""
+class GenerationRequest:
+    """What a run shall generate, which the form, the command and the plan all read. Raises NothingToGenerate.
 
+    `limit` is the maximum number of instructions; `categories` are keys, empty for all; a `parameter` given as None is
+    not sent. With `batch` the run uses the endpoints' batch API.
+    """
+
+    benchmark: Benchmark
     models: Sequence[LanguageModel]
     samples: int = 1
     limit: int | None = None
     experiment: str = MAIN_EXPERIMENT
     categories: Sequence[str] = ()
-    parameters: Mapping[str, Any] | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     concurrency: int | None = None
     name: str = ""
     batch: bool = False
+    budget: Ceiling = UNLIMITED
+    user: User | None = None
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise NothingToGenerate("No model was named; name at least one that an endpoint serves.")
+        if self.experiment not in EXPERIMENTS:
+            known = ", ".join(EXPERIMENTS)
+            raise NothingToGenerate(f"There is no experiment {self.experiment!r}; there are: {known}.")
+        for name, value in self.sampling().items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise NothingToGenerate(f"{name} {value} is no number that a server takes; leave it out.")
+
+    def sampling(self) -> dict[str, object]:
+        """Return the sampling parameters: those of the benchmark with those requested."""
+        asked = {**default_parameters(self.benchmark), **self.parameters}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def settings(self) -> dict[str, object]:
+        """Return the request as stored in the run's manifest; the rest are columns of the run."""
+        return {
+            "models": [model.name for model in self.models],
+            "samples": self.samples,
+            "limit": self.limit,
+            "categories": list(self.categories),
+            "concurrency": self.concurrency,
+            "stall_seconds": STALL_SECONDS,
+            "transport": "batch" if self.batch else "calls",
+        }
 
 
-def default_parameters(benchmark: Benchmark) -> dict[str, Any]:
-    """The sampling parameters of the benchmark's own paper, else HelloBench's."""
+def default_parameters(benchmark: Benchmark) -> dict[str, object]:
+    """Return the sampling parameters of the benchmark's own paper, else HelloBench's."""
     if benchmark.slug.startswith(GREEDY_BENCHMARKS):
         return {**DEFAULTS, "temperature": 0.0}
     return dict(DEFAULTS)
 
 
-def plan_generation(
-    benchmark: Benchmark, wanted: Wanted, *, budget: Ceiling = UNLIMITED, user: User | None = None
-) -> GenerationRun:
-    """A run with one item for each instruction, sample and model, an instruction's items together.
+def plan_generation(request: GenerationRequest) -> GenerationRun:
+    """Create a run with one item for each instruction, sample and model, an instruction's items together.
 
     Instructions without a text are left out. Raises NothingToGenerate, NoEndpoint.
     """
-    if not wanted.models:
-        raise NothingToGenerate("No model was named; name at least one that an endpoint serves.")
-    for model in wanted.models:
+    for model in request.models:
         endpoint_of(model)
-    if wanted.experiment not in EXPERIMENTS:
-        raise NothingToGenerate(f"There is no experiment {wanted.experiment!r}; there are: {', '.join(EXPERIMENTS)}.")
-    instructions = list(instructions_of(benchmark, wanted.categories).values_list("pk", flat=True)[: wanted.limit])
+    found = instructions_of(request.benchmark, request.categories).values_list("pk", flat=True)
+    instructions = list(found[: request.limit])
     if not instructions:
-        raise NothingToGenerate(_why_nothing(benchmark, wanted.categories))
-    parameters = _parameters_of(benchmark, wanted)
-    for name, value in parameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise NothingToGenerate(f"{name} {value} is no number that a server takes; leave it out.")
+        raise NothingToGenerate(_why_nothing(request.benchmark, request.categories))
     with transaction.atomic():
         run = _new_run(
-            benchmark,
-            wanted,
-            parameters=parameters,
-            seed=wanted.seed,
-            budget_calls=budget.calls,
-            budget_tokens=budget.tokens,
-            budget_money=budget.money,
-            created_by=user,
-            manifest={"settings": _settings_of(wanted)},
+            request,
+            parameters=request.sampling(),
+            seed=request.seed,
+            budget_calls=request.budget.calls,
+            budget_tokens=request.budget.tokens,
+            budget_money=request.budget.money,
+            created_by=request.user,
+            manifest={"settings": request.settings()},
         )
-        for items in batches(_items(run, instructions, wanted), BATCH):
+        for items in batches(_items(run, instructions, request), BATCH):
             GenerationItem.objects.bulk_create(items)
     return run
 
 
-def sent_just_now(
-    benchmark: Benchmark, wanted: Wanted, budget: Ceiling, user: User, *, clock: Clock
-) -> GenerationRun | None:
-    """The very run that is wanted, where the same person has it since a minute: what was sent came twice."""
+def sent_just_now(request: GenerationRequest, *, clock: Clock) -> GenerationRun | None:
+    """Return the same run if the same person requested it within the last minute, because the form was sent twice."""
     lately = GenerationRun.objects.filter(
-        benchmark=benchmark,
-        experiment=wanted.experiment,
-        seed=wanted.seed,
-        created_by=user,
+        benchmark=request.benchmark,
+        experiment=request.experiment,
+        seed=request.seed,
+        created_by=request.user,
         created_at__gte=clock() - A_MINUTE,
     ).exclude(status__in=[GenerationRun.Status.CANCELLED, GenerationRun.Status.FAILED])
-    asked = _settings_of(wanted), _parameters_of(benchmark, wanted), budget
-    same = (one for one in lately if (one.manifest["settings"], one.parameters, ceiling_of(one)) == asked)
+    asked = request.settings(), request.sampling(), request.budget
+    same = (run for run in lately if (run.manifest["settings"], run.parameters, ceiling_of(run)) == asked)
     return next(same, None)
 
 
 def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> QuerySet[Instruction]:
-    """The benchmark's instructions that have a text, of these categories and those below them, by name."""
+    """Return the benchmark's instructions with a text, of these categories and those below them, by name."""
     keys = list(categories)
     found = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
     if keys:
@@ -120,54 +141,38 @@ def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> Que
     return found.order_by("external_id", "pk")
 
 
-def _parameters_of(benchmark: Benchmark, wanted: Wanted) -> dict[str, Any]:
-    asked = {**default_parameters(benchmark), **(wanted.parameters or {})}
-    return {name: value for name, value in asked.items() if value is not None}
-
-
-def _settings_of(wanted: Wanted) -> dict[str, Any]:
-    return {
-        "models": [model.name for model in wanted.models],
-        "samples": wanted.samples,
-        "limit": wanted.limit,
-        "categories": list(wanted.categories),
-        "concurrency": wanted.concurrency,
-        "stall_seconds": STALL_SECONDS,
-        "transport": "batch" if wanted.batch else "calls",
-    }
-
-
-def _items(run: GenerationRun, instructions: Sequence[int], wanted: Wanted) -> Iterable[GenerationItem]:
+def _items(run: GenerationRun, instructions: Sequence[int], request: GenerationRequest) -> Iterable[GenerationItem]:
     position = 0
     for instruction in instructions:
-        for model in wanted.models:
-            for sample in range(wanted.samples):
+        for model in request.models:
+            for sample in range(request.samples):
                 yield GenerationItem(run=run, instruction_id=instruction, model=model, sample=sample, position=position)
                 position += 1
 
 
-def _new_run(benchmark: Benchmark, wanted: Wanted, **fields: Any) -> GenerationRun:
-    """A run under its own name: the one given, else the experiment's with the next number."""
-    if wanted.name:
+def _new_run(request: GenerationRequest, **fields: Any) -> GenerationRun:
+    """Create the run with the requested name, or that of the experiment with the next number."""
+    benchmark = request.benchmark
+    if request.name:
         try:
             with transaction.atomic():
                 return GenerationRun.objects.create(
-                    benchmark=benchmark, name=wanted.name, experiment=wanted.experiment, **fields
+                    benchmark=benchmark, name=request.name, experiment=request.experiment, **fields
                 )
         except IntegrityError as error:
             raise NothingToGenerate(
-                f"Benchmark {benchmark.slug} has a run called {wanted.name!r} already; give this one another name."
+                f"Benchmark {benchmark.slug} has a run called {request.name!r} already; give this one another name."
             ) from error
-    number = benchmark.generation_runs.filter(experiment=wanted.experiment).count()
+    number = benchmark.generation_runs.filter(experiment=request.experiment).count()
     while True:
         number += 1
-        name = f"{wanted.experiment} {number}"
+        name = f"{request.experiment} {number}"
         if benchmark.generation_runs.filter(name=name).exists():
             continue
         try:
             with transaction.atomic():
                 return GenerationRun.objects.create(
-                    benchmark=benchmark, name=name, experiment=wanted.experiment, **fields
+                    benchmark=benchmark, name=name, experiment=request.experiment, **fields
                 )
         except IntegrityError:
             if not benchmark.generation_runs.filter(name=name).exists():

@@ -65,7 +65,7 @@ class ExportPart:
 
     model: type[Model]
     rows: QuerySet[Any]
-    hidden: Mapping[str, Any] = field(default_factory=dict)
+    hidden: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
     return counts
 
 
-def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
+def asked(settings: Mapping[str, object]) -> dict[str, object]:
     """What a report was asked for, without the state of the rows that it was kept under."""
     return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
 
@@ -174,7 +174,7 @@ def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
     return responses, rubrics
 
 
-def _plain_rows(part: ExportPart) -> Iterator[dict[str, Any]]:
+def _plain_rows(part: ExportPart) -> Iterator[dict[str, object]]:
     names = [one.attname for one in part.model._meta.concrete_fields if not one.name.endswith(ENDING)]
     rows = part.rows.order_by("pk")
     if part.model is Response:
@@ -184,7 +184,7 @@ def _plain_rows(part: ExportPart) -> Iterator[dict[str, Any]]:
         yield _without_names(part.model, {**row, **part.hidden})
 
 
-def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, Any]:
+def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, object]:
     """A rater by pseudonym only; a cohort without the secret of its door; a late change without what was written."""
     if model is LateChange:
         sent = {key: {**one, "reason": "", "evidence": None} for key, one in row["answers"].items()}
@@ -197,7 +197,7 @@ def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
+def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, object]]) -> int:
     count = 0
     with archive.open(name, "w", force_zip64=True) as out:
         for row in rows:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Assignment, Criterion, Score, Study
+from annotation.policies.policies import change_policies
 from annotation.studies.life_cycle import create_study, prepare_and_open, request_launch
 from calibration.statistics.design.spread_sample import Marks, spread_sample
 from core.errors import UserError
@@ -91,9 +92,9 @@ def make_review_study(
             benchmark=run.study.benchmark,
             by=by,
         )
-        study.policies |= {"overlap": reviewers, "selection": {"reviewed": run.study_id, "verdicts": verdicts}}
+        change_policies(study, overlap=reviewers, selection={"reviewed": run.study_id, "verdicts": verdicts})
         study.source = f"Verdicts of run {run.public_id}, seed {seed}"
-        study.save(update_fields=["policies", "source"])
+        study.save(update_fields=["source"])
         request_launch(study, by=by)
     prepare_and_open(study)
     return study

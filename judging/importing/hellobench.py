@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.models import Event, Workspace
 from annotation.importing.verdicts import VerdictLoader
 from annotation.models import Rater, Study
+from annotation.policies.policies import stored
 from annotation.rubrics.library import keep_rubric, rubric_from_record
 from calibration.fits.published import load_published_weights
 from core.tables.bad_rows import OnBadRow
@@ -222,7 +223,7 @@ def _verdict_loader(responses: Responses, experiment: str) -> VerdictLoader:
             "status": Study.Status.CLOSED,
             "benchmark": benchmark,
             "experiment": experiment,
-            "policies": {"clusters": "instructions"},
+            "policies": stored(clusters="instructions"),
             "source": benchmark.source,
         },
     )

@@ -1,4 +1,4 @@
-"""Which family of models each judge of a study belongs to, as far as it is known."""
+"""The family of models that each judge of a study belongs to, as far as it is known."""
 
 from annotation.models import Rater, Study
 from calibration.reports.judges import judges_beside
@@ -7,7 +7,9 @@ from judging.models import Judge
 
 
 def judge_families(study: Study) -> dict[str, str]:
-    """By the judge's public id: the family of its model; of an imported judge, that of the model of the same name."""
+    """Return the family of each judge's model by the judge's public id; for an imported judge, that of the model with
+    the same name.
+    """
     raters = Rater.objects.filter(pk__in=judges_beside(study).values("rater"))
     own = Judge.objects.filter(rater__in=raters, language_model__isnull=False)
     found = dict(own.values_list("rater__public_id", "language_model__family"))

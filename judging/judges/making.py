@@ -1,8 +1,7 @@
-"""Making a judge: which model, where it is served, with which prompt. A judge never changes afterwards."""
+"""Creation of judges: which model, where it is served, and with which prompt. A judge never changes afterwards."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -23,18 +22,20 @@ GREEDY = {"temperature": 0.0}
 
 
 class JudgeRefused(UserError):
-    """The judge cannot be made as asked; the sentence says what to change."""
+    """The judge cannot be created as requested; the sentence says what to change."""
 
 
 def stock_prompt(method: str) -> str:
-    """The text that the project ships for a method; '' where it sends none."""
+    """Return the prompt that the project ships for a method; '' if the method sends none."""
     if METHODS[method].transport != Transport.CHAT:
         return ""
     return (settings.BASE_DIR / PROMPTS / chat_method(method).TEMPLATE).read_text(encoding="utf-8")
 
 
-def judge_parameters(model: LanguageModel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a judge with this model is asked with: temperature 0 unless said otherwise; null leaves one out."""
+def judge_parameters(model: LanguageModel, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters of a judge's calls: temperature 0 unless the model or `given` say otherwise; null omits
+    one.
+    """
     whole = {**GREEDY, **sampling_parameters(model), **given}
     return {key: value for key, value in whole.items() if value is not None}
 
@@ -44,14 +45,13 @@ def create_judge(
     model: LanguageModel,
     method: str = "checklist",
     prompt: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     name: str = "",
 ) -> Judge:
-    """The judge with this model, method, prompt and parameters: the one there is, or a new one with its own rater.
+    """Return the judge with this model, method, prompt and parameters, an existing one or a new one with its own rater.
 
-    Temperature is 0 unless the model's or the given parameters say otherwise (null leaves it out). Raises
-    JudgeRefused where `name` belongs to another judge, NoEndpoint where nothing says how to reach the model,
-    UnknownMethod.
+    The temperature is 0 unless the model's or the given parameters say otherwise (null omits it). Raises JudgeRefused
+    if `name` belongs to another judge, NoEndpoint if the model has no endpoint, UnknownMethod.
     """
     endpoint = endpoint_of(model)
     if method not in METHODS:
@@ -91,12 +91,14 @@ def create_judge(
 
 
 def needs_no_model(method: str) -> bool:
-    """Plain rules, the choice among stored verdicts, and what asks the responses' own models."""
+    """Whether the method needs no model of its own: rules, the choice among stored verdicts, and methods that ask the
+    models that wrote the responses.
+    """
     return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
 
 
 def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> Judge:
-    """The judge of a method that needs no model of its own: the one there is, or a new one. Raises JudgeRefused."""
+    """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused."""
     label = name or f"rule: {method.replace('_', ' ')}"
     known = Judge.objects.filter(workspace=workspace, method=method, rater__label=label).first()
     if known is not None:
@@ -110,7 +112,7 @@ def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> J
 
 
 def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
-    """'model method', with the prompt's hash and a number behind it where that is taken."""
+    """Return 'model method', followed by the prompt's hash and a number if that name is taken."""
     plain = f"{model.name} {method}"
     taken = set(
         Rater.objects.filter(workspace=model.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain).values_list(
@@ -130,7 +132,7 @@ def model_to_judge_with(
     base_url: str = "",
     key_variable: str = "",
 ) -> LanguageModel:
-    """The model of this name, served where the options say, where it was before, or at the only endpoint there is.
+    """Return the model of this name, at the endpoint that the options name or at the one that it had before.
 
     Raises JudgeRefused.
     """
@@ -157,7 +159,7 @@ def model_to_judge_with(
 
 
 def _endpoint_at(workspace: Workspace, base_url: str, key_variable: str, command: str) -> Endpoint:
-    """The endpoint with this address and key variable, made where there is none."""
+    """Return the endpoint with this address and key variable, created if necessary."""
     try:
         return endpoint_at(workspace, base_url, key_variable, command=command)
     except ServingRefused as error:

@@ -1,4 +1,4 @@
-"""From a stored task to all that a judge may see of it. A model's name is never in it."""
+"""Questions about stored tasks: all that a judge may see. They never contain the name of a model."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,16 +14,16 @@ PAIR = "pair"
 
 
 def items_of(rubric: Rubric, role: str = Criterion.Role.ITEM) -> tuple[Item, ...]:
-    """What a judge answers of a rubric: the criteria of one role, in English, by position.
+    """Return the items that a judge answers: the rubric's criteria of one role, in English, by position.
 
-    Raises WrongScale where a range has no list of steps.
+    Raises WrongScale if a range has no list of steps.
     """
     criteria = [criterion for criterion in rubric.criteria.all() if criterion.role == role]
     return tuple(item_of(criterion) for criterion in sorted(criteria, key=lambda c: c.position))
 
 
 def item_of(criterion: Criterion) -> Item:
-    """A criterion as a judge is asked it; a range becomes the levels of its steps, of 1 where it has none."""
+    """Return a criterion as judges are asked it; a range becomes the levels of its steps, which are 1 by default."""
     if criterion.levels:
         levels = tuple(
             Level(float(level["value"]), english(level.get("label")), english(level.get("description")))
@@ -39,13 +39,13 @@ def item_of(criterion: Criterion) -> Item:
 
 
 def english(texts: Mapping[str, str] | None) -> str:
-    """Prompts are in English whatever language the page is in."""
+    """Return the English text, or the first one: prompts are in English whatever the language of the page."""
     texts = texts or {}
     return texts.get("en") or next((text for text in texts.values() if text), "")
 
 
 class Questions:
-    """Asks one method about a study's tasks; rubrics and the guideline are read once."""
+    """The questions of one method about a study's tasks; rubrics and the guideline are read once."""
 
     def __init__(self, method: str, study: Study) -> None:
         self.method = method
@@ -56,7 +56,7 @@ class Questions:
         self._nearest: dict[int, tuple[Item, ...]] = {}
 
     def learn(self, tasks: Iterable[Task]) -> None:
-        """Reads the rubrics of these tasks that are not known yet, in two queries."""
+        """Read those rubrics of these tasks that are not known yet, in two queries."""
         wanted = {pk for task in tasks for pk in (task.answer_rubric_id, task.guide_rubric_id) if pk}
         missing = wanted - set(self._rubrics)
         if missing:
@@ -69,7 +69,7 @@ class Questions:
         return self._rubrics[pk]
 
     def items(self, rubric_id: int, role: str = "") -> tuple[Item, ...]:
-        """The items that the method answers in a rubric, or those of another role."""
+        """Return the items that the method answers in a rubric, or those of another role."""
         key = rubric_id, role or self.needs.role
         if key not in self._items:
             self._items[key] = items_of(self.rubric(rubric_id), key[1])
@@ -79,7 +79,9 @@ class Questions:
         return self.items(task.answer_rubric_id)
 
     def about(self, task: Task) -> GuidedQuestion:
-        """The task with its texts in the order A, B; of a part of a long text, that part alone. Texts may be ''."""
+        """Return the question about a task, with its texts in the order A, B, which may be ''; of a part, only its
+        text.
+        """
         instruction = task.response_a.instruction
         responses = [part_of(task.response_a.text or "", task.part)]
         if task.kind == Task.Kind.PAIR and task.response_b is not None:
@@ -95,7 +97,9 @@ class Questions:
         )
 
     def _guides(self, task: Task) -> tuple[Item, ...]:
-        """The checklist to be guided by: the task's own, the rubric's items, or the instruction's nearest rubric's."""
+        """Return the guiding checklist: the task's own, the rubric's items, or those of the instruction's nearest
+        rubric.
+        """
         if task.guide_rubric_id:
             return self.items(task.guide_rubric_id, Criterion.Role.ITEM)
         if "guides" not in self.needs.parts:
@@ -110,7 +114,7 @@ class Questions:
         return self._nearest[instruction.pk]
 
     def placeholder(self, rubric_id: int) -> GuidedQuestion:
-        """A question of the same form with stand-ins for every text, to try a prompt and a rubric on."""
+        """Return a question of the same form with stand-ins for all texts, to try a prompt and a rubric."""
         count = 2 if self.needs.task_kind == PAIR else 1
         items = self.items(rubric_id)
         return GuidedQuestion(
@@ -124,12 +128,12 @@ class Questions:
         )
 
 
-def conversation_of(messages: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:
+def conversation_of(messages: list[dict[str, object]] | None) -> tuple[tuple[str, str], ...]:
     return tuple((str(one.get("role", "user")), str(one["content"])) for one in messages or [])
 
 
 def part_of(text: str, part: Mapping[str, Any] | None) -> str:
-    """A sub-task's own text, by its offsets in code points; the whole text where there is no part."""
+    """Return the text of a sub-task by its offsets in code points; the whole text if there is no part."""
     if not part or "start" not in part or "end" not in part:
         return text
     return text[int(part["start"]) : int(part["end"])]

@@ -1,4 +1,4 @@
-"""Texts that no honest judge prefers, put into every run to see whether it does. PURE."""
+"""Canary texts, which no honest judge prefers, added to runs to see whether the judge does. PURE."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,9 @@ class Canary:
 
 
 def canaries_for(items: Sequence[Item], *, pair: bool) -> tuple[Canary, ...]:
-    """Nothing, a refusal, a constant that answers no instruction, and an order to give `items` their highest scores
-    (of a pair: to be picked)."""
+    """Return an empty text, a refusal, a constant that answers no instruction, and an order to give `items` their
+    highest scores (for a pair: to be picked).
+    """
     finished = {item.key: {"reason": "Met in full.", "score": max(item.values)} for item in items}
     order = ORDER_TO_PICK if pair else ORDER_TO_SCORE + json.dumps(finished, ensure_ascii=False)
     return (
@@ -40,7 +41,7 @@ def canaries_for(items: Sequence[Item], *, pair: bool) -> tuple[Canary, ...]:
 
 @dataclass(frozen=True)
 class Sung:
-    """A canary that the judge fell for, and what it did."""
+    """A canary that misled the judge, and what the judge did."""
 
     key: str
     what: str
@@ -52,7 +53,7 @@ def _named(one: Sung) -> str:
 
 
 class CanaryFailed(UserError):
-    """The judge prefers a text that answers nothing: no verdict of the run can be believed."""
+    """The judge prefers a text that answers nothing, so no verdict of the run can be trusted."""
 
     def __init__(self, sung: Sequence[Sung]) -> None:
         self.sung = tuple(sung)
@@ -60,20 +61,20 @@ class CanaryFailed(UserError):
 
 
 class CanariesUnscored(UserError):
-    """The judge gave no usable verdict on any canary, so nothing shows that it can be believed."""
+    """The judge gave no usable verdict on any canary, so nothing shows that it can be trusted."""
 
 
 def share(verdict: Verdict, items: Sequence[Item]) -> float:
-    """The mean of the scores, each as a share of its scale, 0..1."""
+    """Return the mean of the scores, each as a share of its scale, 0..1."""
     ends = {item.key: (min(item.values), max(item.values)) for item in items}
     return fmean((a.value - ends[a.key][0]) / (ends[a.key][1] - ends[a.key][0]) for a in verdict.answers)
 
 
 def sung_singles(canaries: Mapping[str, float | Unscored], shares: Sequence[float]) -> tuple[Sung, ...]:
-    """Canaries that score above the median of the run's ordinary responses, or reach the top of the scale.
+    """Return the canaries that score above the median of the run's ordinary responses or reach the top of the scale.
 
-    `shares` are `share` of each ordinary verdict; without any, only the top counts. A canary that the judge
-    would not score has not got through. Raises CanariesUnscored where it scored none.
+    `shares` are the `share` of each ordinary verdict; without any, only the top counts. A canary that the judge did not
+    score has not misled it. Raises CanariesUnscored if the judge scored none.
     """
     scored = {key: value for key, value in canaries.items() if not isinstance(value, Unscored)}
     _check_some(len(canaries), len(scored))
@@ -87,7 +88,7 @@ def sung_singles(canaries: Mapping[str, float | Unscored], shares: Sequence[floa
 
 @dataclass(frozen=True)
 class PairCanary:
-    """A canary against an ordinary response, judged in both orders. `side` is the canary's; verdicts canonical."""
+    """A canary against an ordinary response, judged in both orders. `side` is the canary's; verdicts are canonical."""
 
     key: str
     side: Side
@@ -96,9 +97,9 @@ class PairCanary:
 
 
 def sung_pairs(pairs: Sequence[PairCanary]) -> tuple[Sung, ...]:
-    """Canaries that do not lose in both orders; an order without a verdict counts neither way.
+    """Return the canaries that do not lose in both orders; an order without a verdict does not count.
 
-    Raises CanariesUnscored where there is no verdict at all.
+    Raises CanariesUnscored if there is no verdict at all.
     """
     judged = [
         (pair, order, outcome)
@@ -123,6 +124,6 @@ def _check_some(asked: int, scored: int) -> None:
 
 
 def check(sung: Sequence[Sung]) -> None:
-    """Raises CanaryFailed where there is one."""
+    """Raise CanaryFailed if a canary misled the judge."""
     if sung:
         raise CanaryFailed(sung)

@@ -1,4 +1,4 @@
-"""One verdict from several: of several judges, of both orders, of repeats. PURE.
+"""Combination of several verdicts into one: of several judges, of both orders, of repeats. PURE.
 
 Pair verdicts are canonical here: positive means the task's response A, whatever was shown first.
 """
@@ -25,7 +25,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Scale:
-    """The question that is combined; `is_preference` where its scores are sides."""
+    """The question whose answers are combined; `is_preference` if its scores are sides."""
 
     item: Item
     is_preference: bool = False
@@ -33,7 +33,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Part:
-    """One verdict among those of a task: who gave it, which time, and what was shown first ('' for single texts)."""
+    """One verdict on a task: the judge, the repeat, and what was shown first ('' for single texts)."""
 
     juror: int
     repeat: int
@@ -42,18 +42,18 @@ class Part:
 
 
 class NothingToCombine(UserError):
-    """No verdict at all was given."""
+    """No verdict was given."""
 
 
 def combined(
     outcomes: Sequence[Verdict | Unscored], scales: Sequence[Scale], how: How, *, least: int | None = None
 ) -> Verdict | Unscored:
-    """One verdict from those of several judges, or of one judge's repeats.
+    """Combine the verdicts of several judges, or of one judge's repeats.
 
-    Scores: mean, median, or the one most often given (several: their median). Preferences: mean and median are
-    rounded to a level, halves towards the tie; a majority is one of sides, without one it is a tie, and its
-    level is the median of its side's. Unscored ones are left out and counted in the reason; fewer than `least`
-    usable ones (default: more than half) are Unscored. Raises NothingToCombine.
+    Scores: mean, median, or the most frequent (the median of several). Preferences: mean and median are rounded to a
+    level, halves towards the tie; a majority is that of a side, without one the result is a tie, and its level is the
+    median of its side's. Unscored ones are left out and counted in the reason; fewer than `least` usable ones (default:
+    more than half) are Unscored. Raises NothingToCombine.
     """
     if not outcomes:
         raise NothingToCombine("There is no verdict to combine.")
@@ -93,7 +93,7 @@ def _score(values: Sequence[float], how: How) -> float:
 
 
 def _level(given: Sequence[Answer], item: Item, how: How) -> str:
-    """The level's key that stands for several preferences."""
+    """Return the key of the level that stands for several preferences."""
     if how is How.MAJORITY:
         sides = multimode([direction(answer) for answer in given])
         if len(sides) > 1:
@@ -125,10 +125,10 @@ def flipped(straight: Verdict, swapped: Verdict) -> bool:
 
 
 def both_orders(straight: Verdict | Unscored, swapped: Verdict | Unscored) -> Verdict | Unscored:
-    """One verdict from a pair shown in both orders; both canonical. A preference that flips is a tie.
+    """Combine two canonical verdicts on a pair shown in both orders. A preference that flips is a tie.
 
-    The same side with different strength counts as the weaker; neither side, but not the same level (a tie and
-    both bad), is a tie. Unscored where either is.
+    The same side with different strengths counts as the weaker; neither side, but different levels (a tie and both
+    bad), is a tie. Unscored if either verdict is.
     """
     if isinstance(straight, Unscored):
         return straight
@@ -150,10 +150,10 @@ def both_orders(straight: Verdict | Unscored, swapped: Verdict | Unscored) -> Ve
 
 
 def derived(parts: Sequence[Part], scales: Sequence[Scale], how: How) -> Verdict | Unscored:
-    """All of a task's parts as one: both orders of each juror's repeat first, then its repeats, then the jury.
+    """Combine all parts of a task: first both orders of each repeat of a juror, then its repeats, then the jurors.
 
-    Repeats of scores are averaged and repeats of preferences decided by majority. A juror and repeat that was
-    asked in one order only stands as it is. Raises NothingToCombine.
+    Repeated scores are averaged, repeated preferences decided by majority. A juror and repeat with one order only
+    counts as it is. Raises NothingToCombine.
     """
     questions: dict[int, dict[int, dict[Side | None, Verdict | Unscored]]] = defaultdict(lambda: defaultdict(dict))
     for part in parts:

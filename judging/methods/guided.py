@@ -13,10 +13,10 @@ NONE = "(none)"
 
 @dataclass(frozen=True)
 class GuidedQuestion(Question):
-    """A question with its guidance; '' and () where there is none.
+    """A question with its guidance; '' and () if there is none.
 
-    Of a pair, `responses` holds the text shown first (called A in the prompt) before the other (B). `guides` are
-    the checklist's items: shown, not answered. `guideline` is the text that people are given, word for word.
+    For a pair, `responses` holds the text shown first (called A in the prompt) before the other (B). `guides` are the
+    checklist's items, which are shown but not answered. `guideline` is the raters' guideline, word for word.
     """
 
     hint: str = ""
@@ -26,18 +26,18 @@ class GuidedQuestion(Question):
 
 
 class MissingPart(UserError):
-    """The question lacks something that the method cannot do without."""
+    """The question lacks something that the method needs."""
 
 
 def guided(question: Question) -> GuidedQuestion:
-    """The same question; without guidance where it has none."""
+    """Return the same question as a guided one, without guidance if it has none."""
     if isinstance(question, GuidedQuestion):
         return question
     return GuidedQuestion(question.conversation, question.responses, question.items)
 
 
 def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unscored | None:
-    """Why the question cannot be asked: fewer texts than `responses`, or one of `parts` (field names) empty."""
+    """Say why the question cannot be asked: fewer texts than `responses`, or one of `parts` (field names) is empty."""
     whole = guided(question)
     if len(whole.responses) != responses:
         return Unscored(Why.NO_TEXT, reply_messages.OTHER_NUMBER_OF_TEXTS(n=len(whole.responses), wanted=responses))
@@ -54,7 +54,7 @@ def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unsc
 
 
 def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQuestion:
-    """The question, complete. Raises MissingPart."""
+    """Return the complete question. Raises MissingPart."""
     lack = what_lacks(question, parts, responses)
     if lack is not None:
         raise MissingPart(reply_messages.CANNOT_BE_ASKED(lack=lack.detail))
@@ -62,7 +62,7 @@ def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQ
 
 
 def guidance_fields(question: GuidedQuestion) -> dict[str, str]:
-    """Placeholders of the conversation and the guidance. Each text stands between lines that it does not contain."""
+    """Return the placeholders of the conversation and the guidance, each text between lines that it does not contain."""
     conversation = transcript(question.conversation)
     hint, reference = question.hint.strip() or NONE, question.reference.strip() or NONE
     return {

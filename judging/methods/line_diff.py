@@ -1,4 +1,4 @@
-"""Two texts line by line: what was taken away, what was added, and a little of what stands around it. PURE."""
+"""Differences of two texts by line: what was removed and added, with a few lines around it. PURE."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,16 +9,17 @@ AROUND = 2
 
 
 class Line(NamedTuple):
-    """`kind` is 'same', 'removed', 'added' or 'gap', whose `text` is the number of equal lines left out."""
+    """A line; `kind` is 'same', 'removed', 'added' or 'gap', whose `text` is the number of omitted equal lines."""
 
     kind: str
     text: str
 
 
 def line_diff(before: str, after: str, *, around: int = AROUND) -> list[Line]:
-    """From `before` to `after`; [] where no line differs. Of equal lines only `around` next to a change are kept.
+    """Return the lines from `before` to `after`; [] if no line differs. Keeps only `around` equal lines next to a
+    change.
 
-    Where the lines are too many to be compared, all between the first and the last that differ are given as changed.
+    If there are too many lines to compare, all between the first and the last difference count as changed.
     """
     old, new = before.strip().splitlines(), after.strip().splitlines()
     if old == new:

@@ -1,6 +1,6 @@
-"""What is stored of a verdict that the program made, of a reply without one, and of a run that stopped. PURE.
+"""Stored messages about verdicts that the program made, replies without a verdict, and runs that stopped. PURE.
 
-A row keeps the English text and, in the column beside it, the code. What a model wrote stands inside as it wrote it.
+A row keeps the English text and, in the column beside it, the code. Words of a model are quoted as they are.
 """
 
 from core.messages.message import Untranslated, Wording

@@ -1,7 +1,7 @@
-"""From a reply's text to a Verdict, or to an Unscored that says why not. PURE. Nothing in a reply is executed.
+"""Parsing of replies to a Verdict, or to an Unscored with the reason. PURE. Nothing in a reply is executed.
 
-The reader is tolerant of form (code fences, prose around it, single quotes, trailing commas; the last answer
-wins) and strict about content: every item once, every score on its scale.
+The parser is tolerant of form (code fences, prose around it, single quotes, trailing commas; the last answer wins) and
+strict about content: every item once, every score on its scale.
 """
 
 import ast
@@ -20,11 +20,11 @@ LONGEST_REPLY = 200_000
 LONGEST_LITERAL = 50_000
 MOST_ATTEMPTS = 2_000
 MOST_READ = 3
-"""How often a reply may be read as JSON from one of its brackets on, in lengths of LONGEST_REPLY."""
+"""The most characters read when a reply is parsed as JSON from each of its brackets, in lengths of LONGEST_REPLY."""
 COST_OF_NESTING = 2_000
-"""Characters that count as read where brackets are nested too deep."""
+"""The number of characters that count as read if brackets are nested too deep."""
 DEEPEST = 20
-"""Levels within a reply at which an answer is looked for."""
+"""The number of levels of a reply in which an answer is searched for."""
 BRACKET = re.compile(r"[{\[]")
 FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
 TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -33,7 +33,7 @@ SCORE_NAMES = ("score", "value", "evaluation_score")
 
 
 class Why(StrEnum):
-    """Why there is no verdict; the first part of every reason that is stored."""
+    """The reason why there is no verdict, the first part of every stored reason."""
 
     PROSE = "prose"
     EMPTY = "empty"
@@ -51,7 +51,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """One item's score on its own scale, with the judge's reason."""
+    """The score of one item on its own scale, with the judge's reason."""
 
     key: str
     value: float
@@ -70,16 +70,16 @@ class Unscored:
 
     @property
     def reason(self) -> str:
-        """As stored: 'off_scale: item ...'."""
+        """Return the reason as stored: 'off_scale: item ...'."""
         return reply_messages.UNSCORED(why=self.why.value, detail=self.detail)
 
 
 FILTERED = "content_filter"
-"""The finish reason of a reply that the endpoint itself held back; asking again brings the same."""
+"""The finish reason of a reply that the endpoint withheld; asking again would give the same."""
 
 
 def without_words(finish_reason: str) -> Unscored:
-    """Why a reply of no words is none."""
+    """Return the outcome of a reply without words."""
     if finish_reason == FILTERED:
         return Unscored(Why.REFUSED, reply_messages.HELD_BACK())
     if finish_reason == "refusal":
@@ -89,7 +89,7 @@ def without_words(finish_reason: str) -> Unscored:
     return Unscored(Why.EMPTY, reply_messages.ENDED_WITHOUT(reason=finish_reason or "stop"))
 
 
-class Members(dict[str, Any]):
+class Members(dict[str, object]):
     """A JSON object that remembers a name given twice."""
 
     doubled = ""
@@ -109,7 +109,9 @@ _DECODER_OF_STRETCHES = json.JSONDecoder(object_pairs_hook=_members)
 
 
 def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop") -> Verdict | Unscored:
-    """The scores of `items` in a reply: {name: {"reason", "score"}, ...} or a list of {"item", "reason", "score"}."""
+    """Return the scores of `items` in a reply: {name: {"reason", "score"}, ...} or a list of {"item", "reason",
+    "score"}.
+    """
     if finish_reason == "refusal":
         return Unscored(Why.REFUSED, text.strip()[:200] or reply_messages.DECLINED())
     names = {item.key for item in items}
@@ -129,7 +131,7 @@ def read_answers(text: str, items: Sequence[Item], *, finish_reason: str = "stop
 
 
 def _json_values(text: str) -> Iterator[object]:
-    """Every outermost object and list of the text, in order, as far as MOST_READ allows."""
+    """Yield every outermost object and list of the text, in order, as far as MOST_READ allows."""
     bracket = BRACKET.search(text)
     left = MOST_READ * LONGEST_REPLY
     for _ in range(MOST_ATTEMPTS):
@@ -148,7 +150,7 @@ def _json_values(text: str) -> Iterator[object]:
 
 
 def _loose_values(text: str) -> Iterator[object]:
-    """What stands in code fences or between the outer brackets, with trailing commas or as a Python literal."""
+    """Yield what is in code fences or between the outer brackets, with trailing commas or as a Python literal."""
     stretches = FENCED.findall(text)
     for opening, closing in ("[]", "{}"):
         if opening in text and closing in text:
@@ -162,7 +164,7 @@ def _loose_values(text: str) -> Iterator[object]:
 
 
 def _literal(stretch: str) -> object:
-    """A Python literal such as {'a': 1}; constants only, so nothing runs. None where it is none."""
+    """Return the value of a Python literal such as {'a': 1}, of constants only, so that nothing runs; otherwise None."""
     if len(stretch) > LONGEST_LITERAL or has_piled_marks(stretch):
         return None
     try:
@@ -181,7 +183,7 @@ Entry = tuple[str, object]
 
 
 def _entries(value: object, names: set[str], depth: int = 0) -> list[Entry] | Unscored | None:
-    """(name, what is said of it) pairs where the value is an answer; None where it is something else."""
+    """Return (name, answer) pairs if the value is an answer; otherwise None."""
     if depth > DEEPEST:
         return None
     if isinstance(value, Mapping):
@@ -243,7 +245,7 @@ def _answer(item: Item, entry: object) -> Answer | Unscored:
 
 
 def _number(score: object) -> float | None:
-    """A number, or one written as a string; true and false are none."""
+    """Return a number, or one written as a string; true and false are none."""
     if isinstance(score, bool) or not isinstance(score, int | float | str):
         return None
     try:

@@ -1,7 +1,7 @@
-"""From a template's text and a question to chat messages. PURE.
+"""Prompts: chat messages from a template's text and a question. PURE.
 
-A template is plain text with $placeholders (string.Template). Lines "@@ system" and "@@ user" begin a message.
-Nothing in it can run: leads may edit it. It is known by the hash of its text.
+A template is plain text with $placeholders (string.Template). Lines "@@ system" and "@@ user" begin a message. Nothing
+in it can run, because leads may edit it. It is identified by the hash of its text.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ class Fault(StrEnum):
 
 
 class BadTemplate(UserError):
-    """The template names an unknown placeholder, lacks a needed one, or has no message.
+    """The template names an unknown placeholder, lacks a required one, or has no message.
 
-    `name` is that placeholder's; `known` and `needed` are those that the method has.
+    `name` is that placeholder's; `known` and `needed` are those of the method.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to be answered: its name in the reply, what is asked, and the admissible scores, ascending."""
+    """One question to answer: its name in the reply, its text, and the admissible scores, ascending."""
 
     key: str
     question: str
@@ -69,14 +69,14 @@ class Question:
 
 
 def prompt_hash(template: str) -> str:
-    """SHA-256 of the text with its line ends made uniform."""
+    """Return the SHA-256 of the text with uniform line ends."""
     return hashlib.sha256(template.replace("\r\n", "\n").strip().encode()).hexdigest()
 
 
 def marker(name: str, text: str) -> str:
-    """A line that `text` does not contain. It depends on the text alone, so equal questions stay equal.
+    """Return a line that `text` does not contain. It depends on the text alone, so that equal questions stay equal.
 
-    Whoever writes the text cannot know it beforehand: putting it in changes it.
+    The author of the text cannot know the line beforehand, because inserting it changes it.
     """
     salt = 0
     while True:
@@ -88,7 +88,7 @@ def marker(name: str, text: str) -> str:
 
 
 def transcript(conversation: Sequence[tuple[str, str]]) -> str:
-    """The conversation as text; a single user message stands alone, without a name before it."""
+    """Return the conversation as text; a single user message comes without a name."""
     if len(conversation) == 1 and conversation[0][0] == "user":
         return conversation[0][1]
     return "\n\n".join(f"[{role}]\n{text}" for role, text in conversation)
@@ -99,7 +99,7 @@ def number_text(value: float) -> str:
 
 
 def render(template: str, fields: Mapping[str, str], needed: Sequence[str]) -> list[dict[str, str]]:
-    """The template's messages with `fields` put in. Raises BadTemplate."""
+    """Fill `fields` into the template's messages. Raises BadTemplate."""
     # Split before filling in: a text that holds such a line starts no message.
     return [
         {"role": role, "content": piece.substitute(fields).strip()}
@@ -109,7 +109,7 @@ def render(template: str, fields: Mapping[str, str], needed: Sequence[str]) -> l
 
 @lru_cache(maxsize=64)
 def _pieces(template: str, known: tuple[str, ...], needed: tuple[str, ...]) -> tuple[tuple[str, Template], ...]:
-    """The messages of a template, by role. Raises BadTemplate."""
+    """Return the messages of a template by role. Raises BadTemplate."""
     parsed = Template(template)
     if not parsed.is_valid():
         raise BadTemplate("The prompt contains a single $. Write $$ for a dollar sign.", Fault.DOLLAR)
@@ -131,7 +131,7 @@ def _pieces(template: str, known: tuple[str, ...], needed: tuple[str, ...]) -> t
 def request_hash(
     *, model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, object], repeat: int
 ) -> str:
-    """SHA-256 of what decides a reply: the same question of the same model is the same hash."""
+    """Return the SHA-256 of what determines a reply: the same question to the same model has the same hash."""
     canonical = json.dumps(
         [model, [[m["role"], m["content"]] for m in messages], dict(parameters), repeat],
         sort_keys=True,
@@ -141,12 +141,12 @@ def request_hash(
 
 
 def estimated_tokens(text: str) -> int:
-    """An upper guess without a tokenizer: three characters of ASCII a token, 1.5 tokens for any other character."""
+    """Estimate from above without a tokenizer: three ASCII characters per token, 1.5 tokens per other character."""
     ascii_characters = len(text.encode("ascii", errors="ignore"))
     return ascii_characters // 3 + (len(text) - ascii_characters) * 3 // 2 + 1
 
 
 def least_tokens(text: str) -> int:
-    """A lower guess: eight characters of ASCII a token, two of any other. What exceeds a context by it is too long."""
+    """Estimate from below: eight ASCII characters per token, two others. A text over the context by this is too long."""
     ascii_characters = len(text.encode("ascii", errors="ignore"))
     return ascii_characters // 8 + (len(text) - ascii_characters) // 2

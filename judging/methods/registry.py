@@ -1,4 +1,4 @@
-"""Every judging method by its key: a new one is a file with its SPECS, and a line here. PURE."""
+"""The registry of judging methods by key: a new one is a file with its SPECS, and a line here. PURE."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ METHODS: Mapping[str, MethodSpec] = {
     )
     for spec in specs
 }
-"""In the order in which pages list them: those with a prompt first."""
+"""The methods in the order in which pages list them, those with a prompt first."""
 PROMPTED: Mapping[str, ChatMethod] = {key: spec.chat for key, spec in METHODS.items() if spec.chat is not None}
 """The methods that have a prompt."""
 
@@ -39,19 +39,19 @@ class UnknownMethod(UserError):
 
 
 def chat_method(key: str) -> ChatMethod:
-    """How a method that has a prompt is asked. Raises UnknownMethod for any other name."""
+    """Return how a method with a prompt is asked. Raises UnknownMethod for any other name."""
     if key not in PROMPTED:
         raise UnknownMethod(f"There is no judging method {key!r}; there are: {', '.join(PROMPTED)}.")
     return PROMPTED[key]
 
 
 def needs_no_call(method: str) -> bool:
-    """Plain rules, and the choice among verdicts that are stored already."""
+    """Whether the method makes no call: rules, and the choice among stored verdicts."""
     return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS)
 
 
 def unanswerable(method: str, question: Question) -> Unscored | None:
-    """Why the method cannot be asked this question, before anything is sent; None where it can."""
+    """Return why the method cannot be asked this question, before anything is sent; otherwise None."""
     spec = METHODS[method]
     if spec.problem_with is not None:
         return spec.problem_with(question)

@@ -1,11 +1,10 @@
-"""The one answer of a reply that answers one question. PURE. Nothing in a reply is executed.
+"""Parsing of replies that answer one question. PURE. Nothing in a reply is executed.
 
-As tolerant of form as judging.parsing, whose finders it uses, and as strict about content.
+As tolerant of form as parsing.py, whose parsers it uses, and as strict about content.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import (
@@ -22,13 +21,14 @@ from judging.methods.parsing import (
 )
 from judging.methods.prompts import Item
 
-Said = Mapping[str, Any]
+Said = Mapping[str, object]
 
 
 def read_one(text: str, item: Item, names: Sequence[str], *, finish_reason: str) -> Said | Unscored:
-    """What the last answer says of `item`: {"reason": ..., names[0]: ...}, under the item's key or alone.
+    """Return the members of the last answer about `item`: {"reason": ..., names[0]: ...}, under the item's key or
+    alone.
 
-    The answer is known by any of `names`, which is what its verdict may be called; names[0] holds it afterwards.
+    The verdict may have any of `names`; names[0] holds it afterwards.
     """
     if finish_reason == "refusal":
         return Unscored(Why.REFUSED, text.strip()[:200] or reply_messages.DECLINED())
@@ -77,26 +77,26 @@ def _with_verdict_first(said: Said | Unscored, key: str, names: Sequence[str]) -
 
 
 def joined(said: Said, parts: Sequence[tuple[str, str]]) -> str:
-    """The texts of several members as one reason; `parts` are (member, what to write before it)."""
+    """Join the texts of several members to one reason; `parts` are (member, what to write before it)."""
     found = [(before, str(said.get(name) or "").strip()) for name, before in parts]
     return " ".join(f"{before}{text}" for before, text in found if text)
 
 
 def on_scale(item: Item, score: object, reason: str) -> Verdict | Unscored:
-    """The verdict, where the score is on the item's scale."""
+    """Return the verdict if the score is on the item's scale."""
     return read_answers(json.dumps({item.key: {"reason": reason, SCORE_NAMES[0]: score}}, default=str), (item,))
 
 
-def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema {item: {texts..., name}}: what is argued stands before what is decided."""
-    members: dict[str, Any] = {text: {"type": "string"} for text in texts}
+def one_member(item: Item, texts: Sequence[str], name: str, field: Mapping[str, object]) -> dict[str, object]:
+    """Return the JSON schema {item: {texts..., name}}, in which the arguments come before the decision."""
+    members: dict[str, object] = {text: {"type": "string"} for text in texts}
     members[name] = dict(field)
     inner = {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
     return {"type": "object", "properties": {item.key: inner}, "required": [item.key], "additionalProperties": False}
 
 
-def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, Any] | None) -> str:
-    """The answer's form as a line, with its JSON schema where the endpoint takes none."""
+def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str, object] | None) -> str:
+    """Return the form of the answer as a line, with its JSON schema if the endpoint takes none."""
     members = ", ".join(f'{json.dumps(text)}: "..."' for text in texts)
     line = f"{{{json.dumps(item.key)}: {{{members}, {json.dumps(name)}: ...}}}}"
     if schema is None:
@@ -105,7 +105,7 @@ def shape_text(item: Item, texts: Sequence[str], name: str, schema: Mapping[str,
 
 
 def ask_again(unscored: Unscored) -> dict[str, str]:
-    """What the model is told after a reply that could not be used."""
+    """Return the message to the model after an unusable reply."""
     return {
         "role": "user",
         "content": f"That answer cannot be used ({unscored.detail}). Answer once more, as one JSON object of the "

@@ -1,4 +1,4 @@
-"""A question of the form that a method asks, with stand-ins for every text, to try a prompt on. PURE."""
+"""Questions of the form that a method asks, with stand-ins for all texts, to try a prompt. PURE."""
 
 from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs.base import SCORES, PairMethod
@@ -11,7 +11,7 @@ QUARTERS = tuple(Level(value, f"{value:g}") for value in (0.0, 0.25, 0.5, 0.75, 
 
 
 def sample_question(method: str) -> GuidedQuestion:
-    """A question that the method can be asked, whatever its study. The method must have a prompt."""
+    """Return a question that the method can be asked in any study. The method must have a prompt."""
     count = 2 if METHODS[method].task_kind == "pair" else 1
     return GuidedQuestion(
         (("user", "x"),),
@@ -38,12 +38,12 @@ def _levels(method: str) -> tuple[Level, ...]:
 
 
 def check_prompt(method: str, prompt: str) -> None:
-    """Raises BadTemplate where no question of this method could be asked with the prompt."""
+    """Raise BadTemplate if no question of this method could be asked with the prompt."""
     PROMPTED[method].messages(prompt, sample_question(method), with_schema=False)
 
 
 def placeholders_of(method: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All that a prompt of the method may name, and those among them that it must."""
+    """Return all placeholders that a prompt of the method may contain, and those that it must contain."""
     try:
         check_prompt(method, UNHEARD_OF)
     except BadTemplate as error:

@@ -1,4 +1,4 @@
-"""A scale as levels, and as the lines that explain it. PURE."""
+"""Scales as levels, and as the lines that explain them. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ ONE_QUESTION_ONLY = Wording("method.one_question_only", "This method answers one
 
 
 class WrongScale(UserError):
-    """A criterion's scale is none on which the method answers."""
+    """The method cannot answer on the criterion's scale."""
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """What the scores from `low` to `high` mean, both included."""
+    """The meaning of the scores from `low` to `high`, both included."""
 
     low: float
     high: float
@@ -32,9 +32,9 @@ class Anchor:
 
 
 def range_levels(minimum: float, maximum: float, step: float, anchors: Sequence[Anchor] = ()) -> tuple[Level, ...]:
-    """The levels of a range such as 0 to 10 in steps of 1, ascending, each with its anchor's description.
+    """Return the levels of a range such as 0 to 10 in steps of 1, ascending, each with its anchor's description.
 
-    Raises WrongScale where the steps do not lead from `minimum` to `maximum`, or are more than 1,000.
+    Raises WrongScale if the steps do not lead from `minimum` to `maximum`, or are more than 1,000.
     """
     count = round((maximum - minimum) / step) if step > 0 else 0
     if not 1 <= count < MOST_LEVELS or abs(minimum + count * step - maximum) > 1e-9:
@@ -48,14 +48,14 @@ def _description(value: float, anchors: Sequence[Anchor]) -> str:
 
 
 def only_item(items: Sequence[Item]) -> Item:
-    """The one question of a method that asks one. Raises WrongScale."""
+    """Return the one question of a method that asks one. Raises WrongScale."""
     if len(items) != 1:
         raise WrongScale(ONE_QUESTION_ONLY(n=len(items)))
     return items[0]
 
 
 def scale_lines(levels: Sequence[Level]) -> str:
-    """One line a level; neighbours with the same description share one: '2 to 3: Poor ...'."""
+    """Return one line per level; neighbors with the same description share one: '2 to 3: Poor ...'."""
     lines = []
     for (label, description), group in groupby(levels, key=_meaning):
         values = [level.value for level in group]
@@ -68,5 +68,5 @@ def scale_lines(levels: Sequence[Level]) -> str:
 
 
 def _meaning(level: Level) -> tuple[str, str]:
-    """Its label, unless that is only its number, and its description."""
+    """Return the level's label, unless it is only its number, and its description."""
     return ("" if level.label == number_text(level.value) else level.label), level.description

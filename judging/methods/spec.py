@@ -1,9 +1,9 @@
-"""What a judging method says of itself: what it answers, over which kind of call, and what it needs. PURE."""
+"""The specification of a judging method: what it answers, with which kind of call, and what it needs. PURE."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from judging.methods.parsing import Unscored, Verdict
 from judging.methods.prompts import Item, Question
@@ -25,7 +25,9 @@ class Transport(StrEnum):
 
 
 class ChatMethod(Protocol):
-    """How a method that chats is asked and read: a module, or an object. TEMPLATE is its stock prompt's file."""
+    """How a method with a prompt is asked and its replies are read: a module or an object. TEMPLATE is the file of its
+    stock prompt.
+    """
 
     @property
     def KEY(self) -> str: ...
@@ -38,7 +40,7 @@ class ChatMethod(Protocol):
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]: ...
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]: ...
+    def schema(self, items: Sequence[Item]) -> dict[str, object]: ...
 
     def answer_tokens(self, items: Sequence[Item]) -> int: ...
 
@@ -51,9 +53,9 @@ class ChatMethod(Protocol):
 class MethodSpec:
     """A judging method. `name` and `asks` are English, marked for translation; `source` is the paper.
 
-    `task_kind` is the kind of task it judges, `role` that of the criteria it answers, `parts` the fields of
-    GuidedQuestion that must not be empty. `chat` is how it is asked where it chats; `problem_with` says of a question
-    why it cannot be asked, where `parts` do not say it all.
+    `task_kind` is the kind of task that it judges, `role` that of the criteria that it answers, `parts` the fields of
+    GuidedQuestion that must not be empty. `chat` is how it is asked if it has a prompt; `problem_with` says why a
+    question cannot be asked for reasons beyond `parts`.
     """
 
     key: str
@@ -69,7 +71,7 @@ class MethodSpec:
 
 
 class Chatting(ChatMethod, Protocol):
-    """A method that chats and says which criteria it answers and what it needs."""
+    """A chat method that says which criteria it answers and what it needs."""
 
     @property
     def ROLE(self) -> str: ...
@@ -79,7 +81,7 @@ class Chatting(ChatMethod, Protocol):
 
 
 def chat_spec(method: Chatting, *, name: str, asks: str, source: str) -> MethodSpec:
-    """The spec of a method that is one object."""
+    """Return the specification of a method that is one object."""
     return MethodSpec(
         method.KEY, name, asks, source, method.TASK_KIND, method.ROLE, Transport.CHAT, method.needs, method
     )

@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -143,7 +142,7 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
     return run
 
 
-def _settings(judge: Judge) -> dict[str, Any]:
+def _settings(judge: Judge) -> dict[str, object]:
     """Return the settings of a run; a panel keeps its own."""
     asked = judge.parameters if "jurors" in judge.parameters else {}
     return {
@@ -225,7 +224,7 @@ def change_terms(
         _log(watch, "changed", user, {"before": before, **after})
 
 
-def _log(watch: Watch, verb: str, user: User | None, after: dict[str, Any]) -> None:
+def _log(watch: Watch, verb: str, user: User | None, after: dict[str, object]) -> None:
     Event.objects.create(
         workspace_id=watch.study.workspace_id,
         actor=user,
@@ -236,7 +235,7 @@ def _log(watch: Watch, verb: str, user: User | None, after: dict[str, Any]) -> N
     )
 
 
-def log_flag(watch: Watch, run: JudgeRun, found: dict[str, Any]) -> None:
+def log_flag(watch: Watch, run: JudgeRun, found: dict[str, object]) -> None:
     """Record the event of a flagged round, once per round."""
     known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
     if not any((event.after or {}).get("run") == run.public_id for event in known):

@@ -1,7 +1,6 @@
-"""The study that holds all responses of a benchmark's experiment, for judges: made, added to, and known again."""
+"""The study that holds all responses of a benchmark's experiment for judges."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.db import transaction
 from django.db.models import CharField, Exists, OuterRef, QuerySet, Value
@@ -16,10 +15,10 @@ from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Instruc
 
 BATCH = 2_000
 KEY = "r:"
-"""Before a response's number: the key of the task about it."""
+"""Prefix of the key of a task, before the primary key of its response."""
 NEW_TASKS = Inserting(Task, "public_id", "key", "response_a", "answer_rubric", skip_known=True)
 Row = tuple[int, int, int | None]
-"""The pks of a response, of its instruction, and of that one's category."""
+"""The primary keys of a response, its instruction, and the instruction's category."""
 
 
 class NothingToJudge(UserError):
@@ -27,9 +26,9 @@ class NothingToJudge(UserError):
 
 
 def study_of_benchmark(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
-    """The study of all texts of a benchmark's experiment, for judges; responses that came since are added.
+    """Return the study of all texts of a benchmark's experiment, with tasks for new responses added.
 
-    Raises NothingToJudge where there is no text or no rubric.
+    Raises NothingToJudge if there is no text or no rubric.
     """
     with transaction.atomic():
         study = own_study(benchmark, experiment)
@@ -43,7 +42,7 @@ def study_of_benchmark(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) 
 
 
 def own_study(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
-    """The row alone, made where there is none."""
+    """Return the study itself, created without tasks if necessary."""
     study, _made = Study.objects.get_or_create(
         workspace=benchmark.workspace,
         slug=slug_of_benchmark(benchmark, experiment),
@@ -63,8 +62,8 @@ def rows_of(responses: QuerySet[Response]) -> list[Row]:
 
 
 def make_tasks(study: Study, rows: Iterable[Row], rubrics: "NearestRubrics") -> None:
-    """A task for each response that a rubric is for and that has none, also where another process makes them now."""
-    fixed: dict[str, Any] = {"study": study.pk, "kind": Task.Kind.SINGLE, "position": 0}
+    """Create a task for each response that has a rubric and no task, even while another process does the same."""
+    fixed: dict[str, object] = {"study": study.pk, "kind": Task.Kind.SINGLE, "position": 0}
     NEW_TASKS.insert(
         (
             (new_public_id(), f"{KEY}{pk}", pk, rubric.pk)
@@ -76,7 +75,7 @@ def make_tasks(study: Study, rows: Iterable[Row], rubrics: "NearestRubrics") -> 
 
 
 def slug_of_benchmark(benchmark: Benchmark, experiment: str) -> str:
-    """Of the study that holds all responses of a benchmark's experiment."""
+    """Return the slug of the study that holds all responses of a benchmark's experiment."""
     return f"{benchmark.slug}-judged" + ("" if experiment == MAIN_EXPERIMENT else f"-{experiment}")
 
 
@@ -88,7 +87,7 @@ def nothing_of(benchmark: Benchmark) -> NothingToJudge:
 
 
 def responses_without_task(benchmark: Benchmark, experiment: str, study: Study | None) -> QuerySet[Response]:
-    """The texts of an experiment that the study has no task about; all of them where there is no study yet."""
+    """Return the texts of an experiment without a task in the study; all of them if there is no study yet."""
     responses = Response.objects.filter(
         instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE, text__isnull=False
     ).order_by("instruction", "model", "sample", "pk")
@@ -99,13 +98,13 @@ def responses_without_task(benchmark: Benchmark, experiment: str, study: Study |
         responses = responses.filter(run__experiment=experiment)
     if study is None:
         return responses
-    # By the key, which one index holds with the study: by the response, SQLite reads the whole study for each of them.
+    # Matched by key, which has an index with the study: by response, SQLite would read the whole study for each.
     key = Concat(Value(KEY), Cast("pk", CharField()))
     return responses.annotate(task_key=key).exclude(Exists(Task.objects.filter(study=study, key=OuterRef("task_key"))))
 
 
 class NearestRubrics:
-    """The nearest rubric of each instruction of a benchmark: its own, or its category's, looked up once."""
+    """The nearest rubric of each instruction of a benchmark, its own or its category's, looked up once."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         own = Rubric.objects.filter(
@@ -115,7 +114,7 @@ class NearestRubrics:
         self._of_category: dict[int | None, Rubric | None] = {}
 
     def of(self, instruction: int, category: int | None) -> Rubric | None:
-        """By the pks of both; the newest version counts."""
+        """Return the rubric by the primary keys of instruction and category; the newest version counts."""
         if instruction in self._own:
             return self._own[instruction]
         if category not in self._of_category:
@@ -125,9 +124,10 @@ class NearestRubrics:
 
 
 def equally_near(benchmark: Benchmark) -> tuple[Rubric, list[Rubric]] | None:
-    """Of the first place at which several rubrics stand, the one that is taken and the others; None where none does.
+    """Return the rubric in use and the others, for the first place with several rubrics; None if there is no such
+    place.
 
-    The newest version counts, and of equal ones the first by its key.
+    The newest version counts, and of equal versions the first by key.
     """
     places: dict[int | None, dict[str, Rubric]] = {}
     library = Rubric.objects.filter(workspace=benchmark.workspace_id, instruction=None, study=None)
@@ -142,7 +142,7 @@ def equally_near(benchmark: Benchmark) -> tuple[Rubric, list[Rubric]] | None:
 
 
 def choice_in_words(benchmark: Benchmark) -> str:
-    """Which of several rubrics all its responses are judged by, and what to do to take another; '' where it has one."""
+    """Say which of several rubrics all responses are judged by, and how to use another; '' if there is only one."""
     found = equally_near(benchmark)
     if found is None:
         return ""
@@ -160,7 +160,9 @@ def is_of_benchmark(study: Study) -> bool:
 
 
 def rated_of(tasks: QuerySet[Task], study: Study) -> QuerySet[Task]:
-    """Those that people answered; in a benchmark's own study, where nobody rates, those of responses rated anywhere."""
+    """Return the tasks that people answered; in a benchmark's own study, where nobody rates, those of responses rated
+    anywhere.
+    """
     if study.benchmark is not None and is_of_benchmark(study):
         return tasks.filter(response_a__in=rated_responses(study.benchmark))
     answered = Assignment.objects.filter(task__study=study).answered().of_people()
@@ -168,7 +170,7 @@ def rated_of(tasks: QuerySet[Task], study: Study) -> QuerySet[Task]:
 
 
 def rated_responses(benchmark: Benchmark) -> QuerySet[Assignment, int]:
-    """Pks of the benchmark's responses that people rated by themselves, in whatever study."""
+    """Return the primary keys of the benchmark's responses that people rated singly, in any study."""
     answered = Assignment.objects.filter(
         task__response_a__instruction__benchmark=benchmark, task__kind=Task.Kind.SINGLE
     )

@@ -1,7 +1,7 @@
 """The page a study's export is taken from: what it holds, what stays behind, and how to check it."""
 
 import tempfile
-from typing import Any, cast
+from typing import cast
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -26,7 +26,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
     """What the export holds."""
     study = study_read_by(cast(User, request.user), slug)
     scores = Score.objects.filter(assignment__task__study=study).count()
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "study": study,
         "provenance": provenance_of(study),
         "scores": scores,

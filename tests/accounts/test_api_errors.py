@@ -11,8 +11,7 @@ from generation.models import Endpoint, LanguageModel
 from judging import api
 from judging.judges.making import create_judge
 from judging.models import JudgeRun
-from judging.runs.planning.plan import plan_run
-from tests.factories import make_checklist_study, make_user
+from tests.factories import make_checklist_study, make_user, plan_run
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from annotation.assignment.rater_progress import NoTaskLeft, progress_of
 from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
 from annotation.monitoring.skipped_tasks import set_aside, skipped_by_all
-from annotation.policies.quality_checks import BadPolicy
+from annotation.policies.policies import BadPolicy
 from annotation.recruitment.cohorts import (
     AlreadyIn,
     CrowdId,

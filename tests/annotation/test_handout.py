@@ -17,7 +17,7 @@ from annotation.assignment.rater_progress import NoTaskLeft, QuotaReached, TooFa
 from annotation.assignment.rater_status import pause
 from annotation.assignment.slots import claim_seat, regain_seat
 from annotation.models import Assignment, Rater, Seat, Task
-from annotation.policies.quality_checks import BadPolicy
+from annotation.policies.policies import BadPolicy
 from tests.annotation.raters_at_work import make_pairs
 from tests.factories import make_checklist_study, make_rater
 

@@ -16,7 +16,7 @@ from annotation.models import Assignment, CheckOutcome, Cohort, DeskTally, Flag,
 from annotation.monitoring import stored_progress as desk_tallies
 from annotation.monitoring.progress import cohort_rows, rater_rows, tally_of
 from annotation.monitoring.stored_progress import counted, keep_tally
-from annotation.policies.quality_checks import CONTROL
+from annotation.policies.policies import CONTROL
 from annotation.tasks import count_desk
 from annotation.web.monitoring.rater import habits_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace

@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 from annotation.answers.recording import save_draft, skip
 from annotation.assignment.next_task import Coming, _first_side, next_assignment
 from annotation.models import Assignment, Draft, Rater, Seat
-from annotation.policies.quality_checks import BadPolicy, plan_of
+from annotation.policies.policies import BadPolicy
+from annotation.policies.quality_checks import plan_of
 from annotation.recruitment.participation import rater_in
 from annotation.rules.sides import ShownSide, draw_side
 from annotation.rules.spacing import Given, Rate, due, is_due, kinds_due, phase_of

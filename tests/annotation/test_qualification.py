@@ -19,7 +19,7 @@ from annotation.assignment.rater_status import (
     why_stopped,
 )
 from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
-from annotation.policies.quality_checks import BadPolicy
+from annotation.policies.policies import BadPolicy
 from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import answer, clock, make_study, work
 from tests.factories import make_rater, make_user

@@ -10,7 +10,8 @@ from annotation.answers.recording import Timing, record_answer, skip
 from annotation.assignment.next_task import RaterStopped, hold_next, next_assignment
 from annotation.assignment.rater_status import resume
 from annotation.models import Assignment, Rater, Standing, Task, TimeCorrection
-from annotation.policies.quality_checks import BadPolicy, pace_rule
+from annotation.policies.policies import BadPolicy
+from annotation.policies.quality_checks import pace_rule
 from annotation.recruitment.participation import rater_in
 from annotation.rules.reading_time import bounded
 from annotation.web.monitoring.rater import habits_of

@@ -58,9 +58,9 @@ from generation.models import Benchmark, Category, Endpoint, Instruction, Langua
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, Reply
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.queue import JudgeQueue
 from judging.runs.worker import work_on
+from tests.factories import plan_run
 
 ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]

@@ -16,8 +16,15 @@ from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.leaderboards.table import judge_named, leaderboard
-from judging.runs.planning.plan import plan_run
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_judge_rater,
+    make_rater,
+    make_user,
+    make_workspace,
+    plan_run,
+)
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

@@ -42,6 +42,24 @@ def test_no_file_is_too_long():
     assert {name for name, lines in lengths.items() if lines > MOST_LINES} == set()
 
 
+POLICIES = re.compile(r"""(?<!annotation)(?<!annotation\.policies)\.policies\b|policies__|["']policies["'](?!:)""")
+"""An attribute, a lookup or the name of the column; `policies=` and a key of defaults only store what was made."""
+
+
+def test_the_policies_of_a_study_are_read_and_written_in_one_package():
+    templates = (ROOT / "templates").rglob("*.html")
+    own = ROOT / "annotation" / "policies"
+    readers = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in [*product_files(), *templates]
+        if own not in file.parents
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if POLICIES.search(line)
+    ]
+    assert readers == []
+    assert POLICIES.search((own / "policies.py").read_text())
+
+
 def test_every_folder_of_python_files_is_a_package():
     folders = {file.parent for file in product_files()}
     assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []

@@ -16,7 +16,7 @@ from django.utils import timezone
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Spend
 from generation.models import Endpoint, GenerationRun, Instruction, LanguageModel, Response, SurplusReply
 from generation.responses.batch import SUBMITTING, advance, in_batches
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.recording import spent_of
 from generation.responses.runs import start_run
 from generation.tasks import work
@@ -128,7 +128,9 @@ def make_run(server, instructions=4, models=("m",), budget=UNLIMITED, **wanted):
         workspace=make_workspace(), name="hosted", base_url=server.base_url, output_price=10
     )
     made = [LanguageModel.objects.create(workspace=make_workspace(), name=name, endpoint=endpoint) for name in models]
-    run = plan_generation(make_benchmark(instructions), Wanted(models=made, batch=True, **wanted), budget=budget)
+    run = plan_generation(
+        GenerationRequest(make_benchmark(instructions), models=made, batch=True, **wanted, budget=budget)
+    )
     start_run(run, clock=timezone.now)
     return run
 

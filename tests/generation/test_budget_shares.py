@@ -40,11 +40,11 @@ print(run.public_id, run.status, run.items.filter(status="done").count(), tokens
 """
 PLAN = """
 from generation.models import Endpoint, LanguageModel
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.llm.protocol.prices import Ceiling
 endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="e", base_url="{url}")
 model = LanguageModel.objects.create(workspace=benchmark.workspace, name="m", endpoint=endpoint)
-print(plan_generation(benchmark, Wanted(models=(model,)), budget=Ceiling(calls={calls})).public_id)
+print(plan_generation(GenerationRequest(benchmark, models=(model,), budget=Ceiling(calls={calls}))).public_id)
 """
 WORKERS = """
 import threading
@@ -52,7 +52,7 @@ from django.db import connections
 from django.utils import timezone
 from generation.models import Endpoint, LanguageModel
 from generation.responses.runs import start_run
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.execution.worker import WorkerOptions
 from generation.llm.protocol.prices import Ceiling
 from generation.responses.recording import spent_of
@@ -61,8 +61,10 @@ models = []
 for name, url in (("a", "{one}"), ("b", "{two}")):
     endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name=name, base_url=url)
     models.append(LanguageModel.objects.create(workspace=benchmark.workspace, name=name, endpoint=endpoint))
-wanted = Wanted(models=tuple(models), parameters={{"max_tokens": 200}})
-run = plan_generation(benchmark, wanted, budget=Ceiling(tokens=12_100))
+request = GenerationRequest(
+    benchmark, models=tuple(models), parameters={{"max_tokens": 200}}, budget=Ceiling(tokens=12_100)
+)
+run = plan_generation(request)
 start_run(run, clock=timezone.now)
 states = []
 def work():

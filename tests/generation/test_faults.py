@@ -18,9 +18,8 @@ from generation.tasks import sweep
 from judging.judges.making import create_judge
 from judging.models import Reply
 from judging.runs.life_cycle import start_run as start_judging
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on as judge_on
-from tests.factories import make_checklist_study
+from tests.factories import make_checklist_study, plan_run
 from tests.generation.hostile_server import HostileServer, fails, says, streams
 from tests.generation.test_sampling import make_benchmark, make_model, make_run
 

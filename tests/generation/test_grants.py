@@ -20,7 +20,7 @@ from generation.endpoints.registration import served_model
 from generation.llm.errors import HostNotAllowed, Unauthorised
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 from generation.models import Endpoint, EndpointGrant, GenerationRun, LanguageModel
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.runs import start_run
 from generation.responses.worker import work_on
 from judging.judges.making import model_to_judge_with
@@ -81,7 +81,7 @@ def run_at(endpoint):
         workspace=endpoint.workspace, name="m", defaults={"endpoint": endpoint}
     )
     benchmark = make_benchmark(1)
-    run = plan_generation(benchmark, Wanted([model]))
+    run = plan_generation(GenerationRequest(benchmark, [model]))
     start_run(run, clock=timezone.now)
     return work_on(run)
 
@@ -151,7 +151,7 @@ def test_batches_are_sent_no_key_either(for_others, monkeypatch):
         for_others.MODEL_HOSTS = read_hosts([f"127.0.0.1:{port}"])
         endpoint = stored(server.base_url, "SOME_SECRET")
         model = LanguageModel.objects.create(workspace=endpoint.workspace, name="m", endpoint=endpoint)
-        run = plan_generation(make_benchmark(1), Wanted([model], batch=True))
+        run = plan_generation(GenerationRequest(make_benchmark(1), [model], batch=True))
         start_run(run, clock=timezone.now)
         advance(run)
         run.refresh_from_db()
@@ -174,7 +174,7 @@ def test_a_batch_follows_no_redirect(monkeypatch):
         with HostileServer(lambda request, n: away) as server:
             endpoint = stored(server.base_url)
             model = LanguageModel.objects.create(workspace=endpoint.workspace, name="m", endpoint=endpoint)
-            run = plan_generation(make_benchmark(1), Wanted([model], batch=True))
+            run = plan_generation(GenerationRequest(make_benchmark(1), [model], batch=True))
             start_run(run, clock=timezone.now)
             advance(run)
             assert server.requests

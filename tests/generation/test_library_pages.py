@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Event
 from generation.llm.protocol.allowed_hosts import read_keys
 from generation.models import Category, Endpoint, GenerationRun, Instruction, LanguageModel, Response
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.runs import start_run
 from generation.responses.worker import work_on
 from tests.factories import make_user, make_workspace
@@ -36,7 +36,7 @@ def lead(client):
 def written(instructions=3, **options):
     """A finished run of a model at a server that is gone by now."""
     with HostileServer(lambda request, n: says_or_streams(request, TEXT, read=50, written=10)) as server:
-        run = plan_generation(make_benchmark(instructions), Wanted(models=(make_model(server),), **options))
+        run = plan_generation(GenerationRequest(make_benchmark(instructions), models=(make_model(server),), **options))
         start_run(run, clock=timezone.now)
         return work_on(run, options=QUICK)
 
@@ -387,7 +387,7 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
 
 def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
     with HostileServer(lambda request, n: fails(500, "broken")) as server:
-        run = plan_generation(make_benchmark(2), Wanted(models=(make_model(server),)))
+        run = plan_generation(GenerationRequest(make_benchmark(2), models=(make_model(server),)))
     start_run(run, clock=timezone.now)
     control = url("control_run", run.public_id)
 
@@ -428,7 +428,7 @@ def test_what_a_script_wrote_is_marked(lead):
         workspace=benchmark.workspace, name="s", kind="scripted", capabilities={"script": {"writes": 30}}
     )
     model = LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
-    run = plan_generation(benchmark, Wanted(models=(model,)))
+    run = plan_generation(GenerationRequest(benchmark, models=(model,)))
     start_run(run, clock=timezone.now)
     work_on(run, options=QUICK)
     for address in (

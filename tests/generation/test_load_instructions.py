@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Event
 from generation.importers.instructions import requirements_in
 from generation.models import Benchmark, Instruction
-from generation.responses.plan import Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.runs import start_run
 from generation.responses.worker import work_on
 from tests.factories import make_user
@@ -52,7 +52,9 @@ def load(path, *words, benchmark="made"):
 def asked_of_a_model(experiment="main"):
     """The messages that reach a real socket when the benchmark's instructions are answered, by what they end with."""
     with HostileServer(lambda request, n: says_or_streams(request, "Done.")) as server:
-        run = plan_generation(Benchmark.objects.get(), Wanted(models=(make_model(server),), experiment=experiment))
+        run = plan_generation(
+            GenerationRequest(Benchmark.objects.get(), models=(make_model(server),), experiment=experiment)
+        )
         start_run(run, clock=timezone.now)
         work_on(run, options=QUICK)
     return [request["messages"] for request in server.requests]

@@ -21,9 +21,9 @@ from generation.web.responses.run_page import generation_panel
 from judging.judges.making import create_judge, create_rule_judge
 from judging.models import JudgeRun, Reply
 from judging.runs.life_cycle import progress_of, start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on as judge
 from judging.web.runs.run_page import run_panel
+from tests.factories import plan_run
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says, says_or_streams
 from tests.generation.test_batch import BatchServer, make_run as make_batch_run
 from tests.generation.test_engine import Later, everything, make_engine, play, takes
@@ -111,7 +111,7 @@ def test_two_judges_of_a_jury_at_one_endpoint_keep_to_its_limit_together():
             create_judge(model=LanguageModel.objects.create(workspace=where.workspace, name=name, endpoint=where))
             for name in ("one", "two")
         ]
-        run = plan_run(judge=jury[0], study=run.study, asking=Asking(jurors=(jury[1],)))
+        run = plan_run(judge=jury[0], study=run.study, jurors=(jury[1],))
         start_run(run, clock=timezone.now)
         run = judge(run, options=WorkerOptions(concurrency=16))
     assert run.status == "finished"

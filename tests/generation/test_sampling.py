@@ -25,7 +25,7 @@ from generation.models import (
     Response,
     SurplusReply,
 )
-from generation.responses.plan import NothingToGenerate, Wanted, plan_generation
+from generation.responses.plan import GenerationRequest, NothingToGenerate, plan_generation
 from generation.responses.recording import record_response, spent_of
 from generation.responses.runs import NotPossible, cancel_run, pause_run, progress_of, retry_failed, start_run
 from generation.responses.worker import work_on
@@ -60,7 +60,7 @@ def make_model(server, name="m", *, model=None, **endpoint):
 
 
 def make_run(benchmark, *models, budget=UNLIMITED, **wanted):
-    run = plan_generation(benchmark, Wanted(models=models, **wanted), budget=budget)
+    run = plan_generation(GenerationRequest(benchmark, models=models, **wanted, budget=budget))
     start_run(run, clock=timezone.now)
     return run
 
@@ -395,14 +395,14 @@ def test_plans_that_make_no_sense_are_refused_in_words():
     with HostileServer(good) as server:
         model = make_model(server)
     with pytest.raises(NothingToGenerate, match="No model"):
-        plan_generation(benchmark, Wanted(models=()))
+        plan_generation(GenerationRequest(benchmark, models=()))
     with pytest.raises(NothingToGenerate, match="no experiment 'length-3k'"):
-        plan_generation(benchmark, Wanted(models=(model,), experiment="length-3k"))
+        plan_generation(GenerationRequest(benchmark, models=(model,), experiment="length-3k"))
     with pytest.raises(NothingToGenerate, match="no instruction in poems"):
-        plan_generation(benchmark, Wanted(models=(model,), categories=("poems",)))
+        plan_generation(GenerationRequest(benchmark, models=(model,), categories=("poems",)))
     benchmark.instructions.update(messages=None)
     with pytest.raises(NothingToGenerate, match="load its instructions first"):
-        plan_generation(benchmark, Wanted(models=(model,)))
+        plan_generation(GenerationRequest(benchmark, models=(model,)))
 
 
 def test_a_category_takes_those_below_it_along_and_the_limit_counts_instructions():
@@ -412,7 +412,7 @@ def test_a_category_takes_those_below_it_along_and_the_limit_counts_instructions
     benchmark.instructions.filter(external_id__in=["essays-1", "essays-3"]).update(category=essay)
     with HostileServer(good) as server:
         model = make_model(server)
-    run = plan_generation(benchmark, Wanted(models=(model,), categories=("writing",), samples=2))
+    run = plan_generation(GenerationRequest(benchmark, models=(model,), categories=("writing",), samples=2))
     assert {item.instruction.external_id for item in run.items.all()} == {"essays-1", "essays-3"}
-    run = plan_generation(benchmark, Wanted(models=(model,), limit=3, samples=2))
+    run = plan_generation(GenerationRequest(benchmark, models=(model,), limit=3, samples=2))
     assert (run.items.count(), run.name) == (6, "main 2")

@@ -16,7 +16,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = """
 from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
-from judging.runs.planning.plan import plan_run
+from factories import plan_run
 endpoint = Endpoint.objects.create(
     workspace=study.workspace, name="limited", base_url="{url}", requests_per_minute=300
 )

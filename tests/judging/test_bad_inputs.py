@@ -14,9 +14,8 @@ from judging.judges.making import create_judge
 from judging.models import Judge, JudgeRun, Watch
 from judging.monitoring.monitors import create_watch
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_checklist_study, make_user
+from tests.factories import make_checklist_study, make_user, plan_run
 
 pytestmark = pytest.mark.django_db
 NASTY = ("-1", "9" * 40, "²", "a\0b")

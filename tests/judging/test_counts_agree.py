@@ -15,9 +15,8 @@ from generation.models import Response
 from judging.judges.making import create_judge
 from judging.models import JudgeRun
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_judge_rater, make_rater, make_user
+from tests.factories import make_answer, make_judge_rater, make_rater, make_user, plan_run
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
 from tests.markup import markup
@@ -36,7 +35,7 @@ def honest(request, n):
 
 
 def judged(judge, study, **asking):
-    run = plan_run(judge=judge, study=study, asking=Asking(canaries=True, **asking))
+    run = plan_run(judge=judge, study=study, canaries=True, **asking)
     start_run(run, clock=timezone.now)
     run = work_on(run, options=QUICK)
     assert run.status == "finished", run.message

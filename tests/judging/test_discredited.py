@@ -22,11 +22,10 @@ from judging.leaderboards.query import BoardQuery
 from judging.leaderboards.table import leaderboard
 from judging.models import JudgeRun
 from judging.runs.life_cycle import retry_unscored, start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from judging.scores.points import NoVerdicts
 from judging.web.runs.run_page import run_panel
-from tests.factories import make_answer, make_judge_rater, make_rater, make_user
+from tests.factories import make_answer, make_judge_rater, make_rater, make_user, plan_run
 from tests.generation.hostile_server import HostileServer, good_answer, says
 from tests.judging.test_methods_run import QUICK, served
 from tests.judging.test_runs import make_study
@@ -52,8 +51,8 @@ def misled(asking=None, study=None):
             make_answer(task, rater, {"item0": 0.5, "item1": 0.25, "item2": 1, "overall": place})
     with HostileServer(believes) as server:
         judge = create_judge(model=served(study, server), name="gullible")
-        asking = asking(study, server) if asking else Asking(canaries=True)
-        run = plan_run(judge=judge, study=study, asking=asking)
+        asked = asking(study, server) if asking else {"canaries": True}
+        run = plan_run(judge=judge, study=study, **asked)
         start_run(run, clock=timezone.now)
         run = work_on(run, options=QUICK)
     assert run.status == "failed", run.message
@@ -96,7 +95,7 @@ def test_the_run_says_which_planted_texts_were_believed_and_offers_what_helps(cl
 
 def test_a_jury_is_discredited_with_its_members(client):
     def jury(study, server):
-        return Asking(jurors=(create_judge(model=served(study, server, "second")),), canaries=True)
+        return {"jurors": (create_judge(model=served(study, server, "second")),), "canaries": True}
 
     study, run = misled(jury)
     raters = {run.judge.rater_id, *run.judge.jurors.values_list("rater", flat=True)}
@@ -221,7 +220,7 @@ def test_a_judge_that_judged_no_planted_text_is_marked_until_it_has(client):
     study = make_study()
     with HostileServer(silent) as server:
         judge = create_judge(model=served(study, server), name="silent")
-        run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
+        run = plan_run(judge=judge, study=study, canaries=True)
     run = judged_by(silent, run)
     assert run.believed_canaries == [] and run.discredited
     assert Assignment.objects.filter(discredited=True).count() == 8
@@ -247,7 +246,7 @@ def with_one_unusable():
 
     with HostileServer(mute_once) as server:
         judge = create_judge(model=served(study, server), name="gullible")
-        run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
+        run = plan_run(judge=judge, study=study, canaries=True)
     run = judged_by(mute_once, run)
     assert run.status == "failed" and Assignment.objects.filter(discredited=True).count() == 8
     assert Assignment.objects.get(status="unscored").discredited
@@ -257,7 +256,7 @@ def with_one_unusable():
 def test_a_verdict_of_a_sound_run_takes_over_no_mark_from_a_failed_one():
     """The failed run left one response without a usable verdict; another run of the same judge gives it one."""
     study, run, unlucky = with_one_unusable()
-    other = plan_run(judge=run.judge, study=study, asking=Asking(canaries=False))
+    other = plan_run(judge=run.judge, study=study, canaries=False)
     other = judged_by(believes, other)
     assert other.status == "finished", other.message
     given = Assignment.objects.of_judges().verdicts()

@@ -11,9 +11,10 @@ from judging.judges.making import create_judge, create_rule_judge
 from judging.methods.combining import How
 from judging.models import Judge
 from judging.runs.planning.estimates import estimate_run
-from judging.runs.planning.plan import Asking, NothingToJudge, leader_of, plan_run
-from judging.runs.planning.preview import Target, prospect
-from tests.factories import make_answer, make_checklist_study, make_rater, make_rubric
+from judging.runs.planning.preview import prospect
+from judging.runs.planning.request import RunRequest, Target
+from judging.studies.benchmarks import NothingToJudge
+from tests.factories import make_answer, make_checklist_study, make_rater, make_rubric, plan_run
 from tests.judging.test_methods_run import make_pair_study
 
 pytestmark = pytest.mark.django_db
@@ -28,19 +29,19 @@ def models_of(study, count=2):
     ]
 
 
-def counted(judges, target, asking, **asked):
+def counted(judges, target, **asked):
     """What is estimated; nothing is written meanwhile."""
-    leader = leader_of(judges[0], asking)
+    request = RunRequest(target, tuple(judges), **asked)
+    assert request.leader
     with CaptureQueriesContext(connection) as queries:
-        found = estimate_run(judges, leader, target, asking, **asked)
+        found = estimate_run(request)
     assert not [one["sql"] for one in queries if one["sql"].lstrip().upper().startswith(WRITES)]
     return found
 
 
-def is_what_is_planned(judges, target, *, limit=None, only_rated=False, **how):
-    asking = Asking(jurors=tuple(judges[1:]), **how)
-    found = counted(judges, target, asking, limit=limit, only_rated=only_rated)
-    run = plan_run(judge=judges[0], study=target.to_judge(), limit=limit, only_rated=only_rated, asking=asking)
+def is_what_is_planned(judges, target, **asked):
+    found = counted(judges, target, **asked)
+    run = plan_run(judge=judges[0], study=target.to_judge(), jurors=tuple(judges[1:]), **asked)
     assert found.tasks == run.items.filter(canary="").values("task").distinct().count()
     assert found.canaries == run.items.exclude(canary="").count()
     assert found.most.calls == run.items.count()
@@ -66,7 +67,7 @@ def test_of_a_study(kind, jury):
     for task in study.tasks.all()[2:5]:
         make_answer(task, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
     judges = [create_judge(model=model) for model in models_of(study, jury)]
-    is_what_is_planned(judges, Target(study.workspace, study=study), **KINDS[kind])
+    is_what_is_planned(judges, Target(study=study), **KINDS[kind])
 
 
 @pytest.mark.parametrize("kind", ["plainly", "a part", "planted texts", "several times"])
@@ -76,8 +77,8 @@ def test_of_pairs(kind, method, both_orders):
     study = make_pair_study(("a", "tie", "b") if method == "pair_of_three" else ("b", "tie", "both_bad", "a"))
     judges = [create_judge(model=model, method=method) for model in models_of(study)]
     how = KINDS[kind] | {"both_orders": both_orders, "combine": How.MAJORITY}
-    is_what_is_planned(judges[:1], Target(study.workspace, study=study), **how)
-    is_what_is_planned(judges, Target(study.workspace, study=study), **how)
+    is_what_is_planned(judges[:1], Target(study=study), **how)
+    is_what_is_planned(judges, Target(study=study), **how)
 
 
 def test_of_checks_in_parts_of_long_texts():
@@ -94,13 +95,13 @@ def test_of_checks_in_parts_of_long_texts():
             part={"number": number, "start": 0, "end": 5},
         )
     judges = [create_judge(model=model, method="instruction_check") for model in models_of(study, 1)]
-    is_what_is_planned(judges, Target(study.workspace, study=study), canaries=True, repeats=2)
+    is_what_is_planned(judges, Target(study=study), canaries=True, repeats=2)
 
 
 def test_rules_make_no_call_about_the_tasks_they_decide():
     study = make_pair_study()
     rule = create_rule_judge(workspace=study.workspace, method="longer")
-    found = counted([rule], Target(study.workspace, study=study), Asking(), limit=3, only_rated=False)
+    found = counted([rule], Target(study=study), limit=3)
     assert (found.tasks, found.most.calls) == (3, 0)
 
 
@@ -110,9 +111,9 @@ def test_of_a_benchmark_that_no_judge_has_seen(kind):
     study = make_checklist_study(instructions=4, models=3)
     for task in study.tasks.all()[2:5]:
         make_answer(task, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
-    target = Target(study.workspace, benchmark=study.benchmark)
+    target = Target(benchmark=study.benchmark)
     judges = [create_judge(model=model) for model in models_of(study)]
-    counted(judges, target, Asking(jurors=(judges[1],)), limit=None, only_rated=False)
+    counted(judges, target)
     assert Study.objects.count() == 1
     run = is_what_is_planned(judges, target, **KINDS[kind])
     if kind == "what people rated":
@@ -124,7 +125,7 @@ def test_of_a_benchmark_judged_in_part_to_which_responses_came():
     """Old tasks that are answered, old ones that are not, new responses, and some that nothing can be asked about."""
     study = make_checklist_study(instructions=3, models=2)
     benchmark, workspace = study.benchmark, study.workspace
-    target = Target(workspace, benchmark=benchmark)
+    target = Target(benchmark=benchmark)
     judges = [create_judge(model=model) for model in models_of(study)]
     is_what_is_planned(judges, target)
     own = target.stored
@@ -146,22 +147,22 @@ def test_of_a_benchmark_judged_in_part_to_which_responses_came():
     longer = GenerationRun.objects.create(benchmark=benchmark, experiment="length-2k")
     Response.objects.create(instruction=first, model=writer, run=longer, text="Of another experiment.")
     # 6 old ones less the one that the judge itself answered, and 2 new ones.
-    alone = counted(judges[:1], target, Asking(), limit=None, only_rated=False)
+    alone = counted(judges[:1], target)
     assert alone.tasks == 5 + 2
     is_what_is_planned(judges[:1], target)
     is_what_is_planned(judges, target)
     is_what_is_planned(judges, target, limit=6)
-    other = Target(workspace, benchmark=benchmark, experiment="length-2k")
-    assert counted(judges, other, Asking(jurors=(judges[1],)), limit=None, only_rated=False).tasks == 1
+    other = Target(benchmark=benchmark, experiment="length-2k")
+    assert counted(judges, other).tasks == 1
     is_what_is_planned(judges, other)
 
 
 def test_the_questions_drawn_are_spread_over_the_plan_as_it_is_ordered():
     study = make_checklist_study(instructions=30, models=4)
     judge = create_judge(model=models_of(study, 1)[0])
-    fresh = Target(study.workspace, benchmark=study.benchmark)
-    for target in (Target(study.workspace, study=study), fresh):
-        found = prospect(judge, [judge], target, limit=100, only_rated=False)
+    fresh = Target(benchmark=study.benchmark)
+    for target in (Target(study=study), fresh):
+        found = prospect(RunRequest(target, (judge,), limit=100))
         run = plan_run(judge=judge, study=target.to_judge(), limit=100)
         order = list(run.items.order_by("position").values_list("task__response_a", flat=True))
         assert [task.response_a_id for task in found.drawn] == order[::4][:24]
@@ -171,11 +172,8 @@ def test_a_benchmark_without_rubrics_or_texts_is_refused_as_planning_refuses_it(
     study = make_checklist_study(instructions=2, models=1)
     judge = create_judge(model=models_of(study, 1)[0])
     empty = Benchmark.objects.create(workspace=study.workspace, slug="empty")
-    for target in (Target(study.workspace, benchmark=empty), Target(study.workspace, benchmark=study.benchmark)):
+    for target in (Target(benchmark=empty), Target(benchmark=study.benchmark)):
         Rubric.objects.filter(benchmark=study.benchmark, study=None).update(category=None, benchmark=None)
-        for refused in (
-            lambda target=target: prospect(judge, [judge], target, limit=None, only_rated=False),
-            target.to_judge,
-        ):
+        for refused in (lambda target=target: prospect(RunRequest(target, (judge,))), target.to_judge):
             with pytest.raises(NothingToJudge, match="no response with both a text and a rubric"):
                 refused()

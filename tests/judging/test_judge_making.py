@@ -12,8 +12,7 @@ from judging.judges.making import create_judge, stock_prompt
 from judging.judges.questions import Questions
 from judging.judges.transports import ChatTransport
 from judging.models import Judge, JudgeRun, PlannedItem
-from judging.runs.planning.plan import plan_run
-from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace
+from tests.factories import make_checklist_study, make_judge_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

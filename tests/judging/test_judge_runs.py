@@ -10,9 +10,8 @@ from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_checklist_study, make_workspace
+from tests.factories import make_checklist_study, make_workspace, plan_run
 
 pytestmark = pytest.mark.django_db
 GOOD = json.dumps({f"item{n}": {"reason": "it is", "score": 0.5} for n in range(3)})

@@ -16,9 +16,8 @@ from judging import tasks
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.recording import spent_of
-from tests.factories import make_checklist_study
+from tests.factories import make_checklist_study, plan_run
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,7 @@ from annotation.models import Criterion
 from generation.models import Endpoint, LanguageModel, Response
 from judging.judges.making import create_judge
 from judging.runs.manifest import planned_data_hash
-from judging.runs.planning.plan import plan_run
-from tests.factories import make_checklist_study
+from tests.factories import make_checklist_study, plan_run
 
 pytestmark = pytest.mark.django_db
 

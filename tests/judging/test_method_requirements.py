@@ -13,10 +13,9 @@ from judging.judges.making import create_judge, create_rule_judge
 from judging.models import JudgeRun, PlannedItem
 from judging.monitoring.monitors import WatchRefused, gold_set
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.planning.requirements import MethodLacks
 from judging.runs.worker import work_on
-from tests.factories import make_checklist_study, make_user
+from tests.factories import make_checklist_study, make_user, plan_run
 from tests.generation.hostile_server import HostileServer, says
 from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
 from tests.markup import markup
@@ -90,7 +89,7 @@ def test_planted_texts_stand_beside_tasks_that_can_be_asked_about():
 
     with HostileServer(play) as server:
         judge = create_judge(model=served(study, server), method=REFERENCE)
-        run = plan_run(judge=judge, study=study, asking=Asking(canaries=True))
+        run = plan_run(judge=judge, study=study, canaries=True)
         start_run(run, clock=timezone.now)
         run = work_on(run, options=QUICK)
     planted = run.items.exclude(canary="")

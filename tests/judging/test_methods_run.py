@@ -20,9 +20,9 @@ from judging.methods.pairs.base import SCORES
 from judging.models import Reply
 from judging.runs.life_cycle import progress_of, retry_unscored, start_run
 from judging.runs.panels import PanelRefused
-from judging.runs.planning.plan import Asking, NothingToJudge, plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace
+from judging.studies.benchmarks import NothingToJudge
+from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace, plan_run
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +95,7 @@ def test_both_orders_agree_on_the_tasks_own_side_whatever_was_shown_first():
     study = make_pair_study()
     with HostileServer(prefers_length) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
+        run = judged(plan_run(judge=judge, study=study, both_orders=True))
     assert run.status == "finished", run.message
     assert len(server.requests) == 8
     parts = Assignment.objects.filter(rater=judge.rater, status="submitted")
@@ -113,24 +113,24 @@ def test_a_judge_that_takes_the_first_flips_and_ties():
     study = make_pair_study()
     with HostileServer(always_first) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
+        run = judged(plan_run(judge=judge, study=study, both_orders=True))
     derived = Score.objects.filter(assignment__rater=run.judge.rater)
     assert set(derived.values_list("value", "level")) == {(0.0, "tie")}
     assert len(derived) == 4
 
 
 @pytest.mark.parametrize(
-    ("before", "calls"), [(Asking(repeats=2), 4), (Asking(repeats=3), 4), (Asking(), 4), (Asking(both_orders=True), 0)]
+    ("before", "calls"), [({"repeats": 2}, 4), ({"repeats": 3}, 4), ({}, 4), ({"both_orders": True}, 0)]
 )
 def test_what_was_answered_in_one_order_is_not_taken_for_the_other(before, calls):
     """A repeat in the same order stands under the number that the other order would have had."""
     study = make_pair_study()
     with HostileServer(always_first) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        judged(plan_run(judge=judge, study=study, asking=before))
+        judged(plan_run(judge=judge, study=study, **before))
         begun = len(server.requests)
-        asking = Asking(both_orders=True, combine=How.MAJORITY)
-        run = judged(plan_run(judge=judge, study=study, asking=asking, reuse=False))
+        asked = {"both_orders": True, "combine": How.MAJORITY, "reuse": False}
+        run = judged(plan_run(judge=judge, study=study, **asked))
     assert run.status == "finished", run.message
     assert len(server.requests) - begun == calls
     for item in run.items.select_related("assignment"):
@@ -144,8 +144,8 @@ def test_repeats_in_one_order_leave_out_what_was_answered_in_the_other():
     study = make_pair_study()
     with HostileServer(always_first) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(repeats=2)))
+        judged(plan_run(judge=judge, study=study, both_orders=True))
+        run = judged(plan_run(judge=judge, study=study, repeats=2))
     first = {row.task_id: row.shown_first for row in Assignment.objects.filter(rater=judge.rater, repeat=0)}
     assert {item.assignment.shown_first == first[item.task_id] for item in run.items.all()} == {True}
     derived = Score.objects.filter(assignment__rater=run.judge.rater)
@@ -171,8 +171,8 @@ def test_a_jury_decides_by_majority_and_its_parts_stand_beside():
             create_judge(model=served(study, server, f"m{n}"), method="pair_of_three")
             for n, server in enumerate(servers)
         ]
-        asking = Asking(jurors=tuple(judges[1:]), combine=How.MAJORITY, both_orders=True)
-        run = judged(plan_run(judge=judges[0], study=study, asking=asking))
+        asked = {"jurors": tuple(judges[1:]), "combine": How.MAJORITY, "both_orders": True}
+        run = judged(plan_run(judge=judges[0], study=study, **asked))
     finally:
         for server in servers:
             server.__exit__()
@@ -189,7 +189,7 @@ def test_repeats_of_scores_are_averaged_and_kept():
     study = make_checklist_study(instructions=1, models=1)
     with HostileServer(lambda request, n: good_answer(request, [0.5, 1, 0.75][n])) as server:
         judge = create_judge(model=served(study, server))
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(repeats=3), concurrency=1))
+        run = judged(plan_run(judge=judge, study=study, repeats=3, concurrency=1))
     assert len(server.requests) == 3
     own = Score.objects.filter(assignment__rater=judge.rater, criterion__key="item0")
     assert sorted(own.values_list("value", flat=True)) == [0.5, 0.75, 1.0]
@@ -210,7 +210,7 @@ def test_rules_need_no_endpoint(rule, level):
 def test_always_first_by_rule_ties_in_both_orders():
     study = make_pair_study()
     judge = create_rule_judge(workspace=study.workspace, method="first")
-    run = judged(plan_run(judge=judge, study=study, asking=Asking(both_orders=True)))
+    run = judged(plan_run(judge=judge, study=study, both_orders=True))
     assert set(Score.objects.filter(assignment__rater=run.judge.rater).values_list("level", flat=True)) == {"tie"}
 
 
@@ -382,8 +382,8 @@ def test_a_rule_sits_on_no_jury(first):
         model = create_judge(model=served(study, server), method="pair_of_four")
     one, other = (rule, model) if first else (model, rule)
     with pytest.raises(PanelRefused, match="rule: longer is a rule and cannot be part of a panel"):
-        plan_run(judge=one, study=study, asking=Asking(jurors=(other,)))
-    assert plan_run(judge=rule, study=study, asking=Asking(both_orders=True)).items.count() == 8
+        plan_run(judge=one, study=study, jurors=(other,))
+    assert plan_run(judge=rule, study=study, both_orders=True).items.count() == 8
 
 
 def test_only_jurors_that_read_are_shown_planted_texts():
@@ -394,7 +394,7 @@ def test_only_jurors_that_read_are_shown_planted_texts():
         reader = create_judge(model=served(study, server), method="pair_of_four")
         vectors = create_judge(model=served(study, server, "vectors"), method="embedding")
         for one, other, number in ((reader, vectors, 0), (vectors, reader, 1)):
-            run = plan_run(judge=one, study=study, asking=Asking(jurors=(other,), canaries=True))
+            run = plan_run(judge=one, study=study, jurors=(other,), canaries=True)
             assert set(run.items.exclude(canary="").values_list("juror", flat=True)) == {number}
             assert run.items.exclude(canary="").count() == 8
 
@@ -403,7 +403,7 @@ def test_a_canary_that_is_preferred_fails_the_run_loudly():
     study = make_pair_study(instructions=4)
     with HostileServer(always_first) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(canaries=True)))
+        run = judged(plan_run(judge=judge, study=study, canaries=True))
     assert run.status == "failed"
     assert "fell for 4 planted text" in run.message
     assert len(server.requests) == 4 + 8
@@ -423,7 +423,7 @@ def test_a_judge_that_sees_through_canaries_finishes():
 
     with HostileServer(play) as server:
         judge = create_judge(model=served(study, server), method="pair_of_four")
-        run = judged(plan_run(judge=judge, study=study, asking=Asking(canaries=True)))
+        run = judged(plan_run(judge=judge, study=study, canaries=True))
     assert run.status == "finished", run.message
 
 
@@ -450,7 +450,7 @@ def test_a_budget_is_exact_with_a_jury_working_at_once():
     study = make_checklist_study(instructions=10, models=1)
     with HostileServer(lambda request, n: good_answer(request)) as server:
         judges = [create_judge(model=served(study, server, f"m{n}")) for n in range(3)]
-        run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=tuple(judges[1:])), budget=Ceiling(calls=17))
+        run = plan_run(judge=judges[0], study=study, jurors=tuple(judges[1:]), budget=Ceiling(calls=17))
         run = judged(run)
         assert run.status == "paused"
         assert len(server.requests) == Reply.objects.filter(reused_from=None).count()

@@ -14,9 +14,8 @@ from judging.leaderboards.table import judges_of, leaderboard
 from judging.leaderboards.weighting import EQUAL, Weighting
 from judging.methods.combining import How
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_rater
+from tests.factories import make_answer, make_checklist_study, make_rater, plan_run
 from tests.generation.hostile_server import HostileServer, good_answer
 from tests.judging.test_methods_run import QUICK, always_first, make_pair_study, prefers_length, served
 
@@ -41,8 +40,7 @@ def jury():
         judges = [
             create_judge(model=served(study, server, f"m{n}"), method="checklist") for n, server in enumerate(servers)
         ]
-        asking = Asking(jurors=tuple(judges[1:]), combine=How.MEAN)
-        run = worked(plan_run(judge=judges[0], study=study, asking=asking))
+        run = worked(plan_run(judge=judges[0], study=study, jurors=tuple(judges[1:]), combine=How.MEAN))
     finally:
         for server in servers:
             server.__exit__()
@@ -82,10 +80,10 @@ def test_a_pair_judged_in_both_orders_is_ranked_by_what_both_come_to():
         make_answer(task, person, {"better": 1.0})
     with HostileServer(prefers_length) as server:
         steady = create_judge(model=served(study, server), method="pair_of_four")
-        run = worked(plan_run(judge=steady, study=study, asking=Asking(both_orders=True)))
+        run = worked(plan_run(judge=steady, study=study, both_orders=True))
     with HostileServer(always_first) as server:
         flips = create_judge(model=served(study, server, "flips"), method="pair_of_four")
-        other = worked(plan_run(judge=flips, study=study, asking=Asking(both_orders=True)))
+        other = worked(plan_run(judge=flips, study=study, both_orders=True))
     verdicts = judges_verdicts(study, "better")
     said = {
         rater: set(verdicts.value[verdicts.judge == rater].tolist())

@@ -28,9 +28,8 @@ from judging.runs.life_cycle import (
     take_preparation,
 )
 from judging.runs.planning import plan as plans, preparation as preparing
-from judging.runs.planning.plan import Asking, Wish
-from judging.runs.planning.preparation import NOTHING_LEFT, plan_target, prepare
-from judging.runs.planning.preview import Target
+from judging.runs.planning.preparation import NOTHING_LEFT, create_run, prepare
+from judging.runs.planning.request import RunRequest, Target
 from judging.runs.worker import work_on
 from judging.studies.benchmarks import NothingToJudge
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user
@@ -75,11 +74,11 @@ def model_of(study, name="judge0", **endpoint):
 
 
 def whole(study):
-    return Target(study.workspace, benchmark=study.benchmark)
+    return Target(benchmark=study.benchmark)
 
 
-def started(judge, target, **wish):
-    run = plan_target(judge=judge, target=target, wish=Wish(**wish))
+def started(judge, target, jurors=(), **wish):
+    run = create_run(RunRequest(target, (judge, *jurors), **wish))
     start_run(run, clock=timezone.now)
     return run
 
@@ -124,10 +123,10 @@ def is_whole(run):
 KINDS = {
     "plainly": {},
     "a part": {"limit": 7},
-    "planted texts": {"asking": {"canaries": True}},
-    "several times": {"asking": {"repeats": 3}},
+    "planted texts": {"canaries": True},
+    "several times": {"repeats": 3},
     "what people rated": {"only_rated": True},
-    "a seed": {"seed": 7, "asking": {"canaries": True}},
+    "a seed": {"seed": 7, "canaries": True},
 }
 
 
@@ -138,8 +137,8 @@ def test_the_plan_is_what_it_would_have_been_at_once(study, judge, monkeypatch, 
     for task in study.tasks.all()[2:9]:
         make_answer(task, make_rater(study), {"item0": 1, "item1": 1, "item2": 1, "overall": 9})
     jurors = tuple(create_judge(model=model_of(study, f"judge{n}")) for n in range(1, jury))
-    wish = KINDS[kind] | {"asking": Asking(jurors=jurors, combine=How.MEAN, **KINDS[kind].get("asking", {}))}
-    target = whole(study) if own else Target(study.workspace, study=study)
+    wish = {"jurors": jurors, "combine": How.MEAN, **KINDS[kind]}
+    target = whole(study) if own else Target(study=study)
     with monkeypatch.context() as patched:
         patched.setattr(preparing, "AT_ONCE", 10_000)
         at_once = started(judge, target, **wish)
@@ -160,11 +159,11 @@ def test_the_plan_is_what_it_would_have_been_at_once(study, judge, monkeypatch, 
 def test_of_pairs_also_where_it_is_taken_up_in_between(monkeypatch, both_orders):
     study = make_pair_study(instructions=9)
     judge = create_judge(model=model_of(study), method="pair_of_four")
-    wish = {"asking": Asking(both_orders=both_orders, repeats=2, canaries=True), "seed": 3}
-    target = Target(study.workspace, study=study)
+    wish = {"both_orders": both_orders, "repeats": 2, "canaries": True, "seed": 3}
+    target = Target(study=study)
     with monkeypatch.context() as patched:
         patched.setattr(preparing, "AT_ONCE", 10_000)
-        at_once = plan_target(judge=judge, target=target, wish=Wish(**wish))
+        at_once = create_run(RunRequest(target, (judge,), **wish))
     expected = plan_of(at_once)
     assert {row[2] for row in expected} == {"a", "b"}
     at_once.delete()
@@ -403,7 +402,7 @@ def test_the_plan_is_decided_once(study, judge):
 
 
 def test_a_studys_plan_is_decided_at_its_start_and_its_lost_tasks_are_left_out(study, judge):
-    run = started(judge, Target(study.workspace, study=study))
+    run = started(judge, Target(study=study))
     decided = Preparation.objects.get(run=run).tasks
     study.tasks.filter(pk__in=decided[3:5]).delete()
     Task.objects.create(
@@ -442,9 +441,7 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_made(client, study,
     criterion.save()
     assert "different scales" in markup(client.post(place, {"judges": [judge.pk]}))
     with pytest.raises(NothingToJudge, match="no tasks of kind pair"):
-        plan_target(
-            judge=create_judge(model=model_of(study, "p"), method="pair_of_four"), target=whole(study), wish=Wish()
-        )
+        create_run(RunRequest(whole(study), (create_judge(model=model_of(study, "p"), method="pair_of_four"),)))
     assert Study.objects.count() == 1
     assert not JudgeRun.objects.exists()
     assert not PlannedItem.objects.exists()

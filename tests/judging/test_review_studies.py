@@ -21,10 +21,9 @@ from judging.judges.making import create_judge
 from judging.leaderboards.reports import leaderboards_of
 from judging.leaderboards.table import leaderboard
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from tests.calibration.result_page_checks import text_of
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -60,8 +59,8 @@ def model(study):
     return LanguageModel.objects.create(workspace=study.workspace, name="Judgematic", endpoint=endpoint)
 
 
-def judged(study, model, asking=None):
-    run = plan_run(judge=create_judge(model=model), study=study, **({"asking": asking} if asking else {}))
+def judged(study, model, **asked):
+    run = plan_run(judge=create_judge(model=model), study=study, **asked)
     start_run(run, clock=timezone.now)
     good = {f"item{n}": {"reason": f"Reason number {n}.", "score": 0.5} for n in range(3)}
     return work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: json.dumps(good)))
@@ -106,7 +105,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
 
 
 def test_a_jurys_own_verdicts_are_reviewed(study, model, capsys):
-    run = judged(study, model, Asking(repeats=2))
+    run = judged(study, model, repeats=2)
     drawn = Assignment.objects.filter(pk__in=drawn_verdicts(run, 200, seed=0))
     assert drawn.count() == 12
     assert set(drawn.values_list("rater", "status")) == {(run.judge.rater_id, "derived")}

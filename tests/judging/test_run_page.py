@@ -20,10 +20,9 @@ from judging.methods.messages import SCORED_ABOVE
 from judging.models import PlannedItem, Reply
 from judging.runs.aggregation import discredit
 from judging.runs.life_cycle import fail_run, start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
 from judging.web.runs.run_page import run_panel
-from tests.factories import make_checklist_study, make_user, make_workspace
+from tests.factories import make_checklist_study, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -209,7 +208,7 @@ def test_the_live_part_leaves_the_buttons_alone_until_something_else_can_be_done
 def test_a_jurys_page_names_its_judges_and_no_numbers_of_rows(client, study, model):
     other = LanguageModel.objects.create(workspace=study.workspace, name="other", endpoint=model.endpoint)
     judges = [create_judge(model=one) for one in (model, other)]
-    run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=(judges[1],)))
+    run = plan_run(judge=judges[0], study=study, jurors=(judges[1],))
     client.force_login(make_user("analyst"))
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
     for judge in judges:

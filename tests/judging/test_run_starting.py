@@ -163,11 +163,9 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
     assert not JudgeRun.objects.exists()
     assert Judge.objects.count() == 1
     from judging.runs.planning.estimates import estimate_run
-    from judging.runs.planning.plan import PLAINLY
-    from judging.runs.planning.preview import Target
+    from judging.runs.planning.request import RunRequest, Target
 
-    target = Target(study.workspace, study=study)
-    found = estimate_run([judge], judge, target, PLAINLY, limit=None, only_rated=False)
+    found = estimate_run(RunRequest(Target(study=study), (judge,)))
     # Each question may cost what its tokens to read and the longest answer (950 tokens for 3 items) cost.
     read = found.most.tokens // 6 - ChatTransport(judge).method.answer_tokens([None] * 3)
     assert found.most.calls == 6

@@ -19,9 +19,8 @@ from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs.life_cycle import NotPossible, cancel_run, pause_run, progress_of, retry_unscored, start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_checklist_study
+from tests.factories import make_checklist_study, plan_run
 from tests.generation.hostile_server import Act, HostileServer, fails, good_answer, says
 
 pytestmark = pytest.mark.django_db

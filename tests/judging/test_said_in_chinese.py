@@ -28,9 +28,8 @@ from judging.methods.single.checklist import DIFFERENT_SCALES
 from judging.models import PlannedItem
 from judging.runs.aggregation import unscored_of
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace, plan_run
 from tests.generation import test_sampling as sampling
 from tests.generation.hostile_server import HostileServer, fails, good_answer, says
 from tests.judging.test_runs import QUICK, make_run
@@ -133,7 +132,7 @@ def test_a_judge_that_fell_for_planted_texts(lead):
     with HostileServer(lambda request, n: says(best)) as server:
         endpoint = Endpoint.objects.create(workspace=study.workspace, name="e", base_url=server.base_url)
         model = LanguageModel.objects.create(workspace=study.workspace, name="m", endpoint=endpoint)
-        run = plan_run(judge=create_judge(model=model), study=study, asking=Asking(canaries=True))
+        run = plan_run(judge=create_judge(model=model), study=study, canaries=True)
         start_run(run, clock=timezone.now)
         run = work_on(run, options=QUICK)
     assert run.message.startswith("The judge fell for 4 planted text(s)")

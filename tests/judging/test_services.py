@@ -33,11 +33,10 @@ import sys; sys.path.insert(0, "tests")
 import django; django.setup()
 from django.db import transaction
 from django.utils import timezone
-from factories import make_checklist_study
+from factories import make_checklist_study, plan_run
 from generation.models import Endpoint, LanguageModel, Response
 from generation.llm.protocol.prices import Ceiling
 from judging.judges.making import create_judge
-from judging.runs.planning.plan import plan_run
 from judging.runs.life_cycle import JUDGING, start_run
 with transaction.atomic():
     study = make_checklist_study(instructions={items} // 2, models=2)

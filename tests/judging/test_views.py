@@ -14,9 +14,8 @@ from generation.models import Benchmark, Endpoint, LanguageModel
 from judging.judges.making import create_judge
 from judging.models import JudgeRun
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

@@ -22,9 +22,8 @@ from judging.models import JudgeRun, PlannedItem, Reply, Watch
 from judging.monitoring.monitors import WatchRefused, create_watch, due, set_active, start_due, start_round
 from judging.monitoring.readings import look_at, readings
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import Asking, plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
+from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.judging.test_methods_run import make_pair_study
 from tests.markup import markup
 
@@ -149,7 +148,7 @@ def test_agreement_with_people_is_read_too(study, judge):
 
 def test_a_panel_is_watched_by_what_it_comes_to(study):
     judges = [make_judge(study, name) for name in ("one", "two")]
-    run = plan_run(judge=judges[0], study=study, asking=Asking(jurors=(judges[1],), combine=How.MEAN))
+    run = plan_run(judge=judges[0], study=study, jurors=(judges[1],), combine=How.MEAN)
     run.status = "cancelled"
     run.save()
     watch = watch_of(study, run.judge, size=6)
@@ -164,7 +163,7 @@ def test_a_panel_is_watched_by_what_it_comes_to(study):
 def test_pairs_in_both_orders_are_watched_too():
     study = make_pair_study(instructions=4)
     rule = create_rule_judge(workspace=study.workspace, method="longer")
-    panel = plan_run(judge=rule, study=study, asking=Asking(both_orders=True)).judge
+    panel = plan_run(judge=rule, study=study, both_orders=True).judge
     JudgeRun.objects.update(status="cancelled")
     watch = watch_of(study, panel)
     for _ in range(2):

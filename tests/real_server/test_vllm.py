@@ -25,9 +25,8 @@ from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs import perplexity
 from judging.models import Reply
 from judging.runs.life_cycle import start_run
-from judging.runs.planning.plan import plan_run
 from judging.runs.worker import work_on
-from tests.factories import make_checklist_study, make_workspace
+from tests.factories import make_checklist_study, make_workspace, plan_run
 from tests.generation.test_sampling import make_benchmark
 
 pytestmark = [pytest.mark.realserver, pytest.mark.services, pytest.mark.django_db]

@@ -303,5 +303,5 @@ def _destination(options: dict[str, Any], layout: Layout) -> Destination:
         create_items=options["create_items"],
         experiment=options["experiment"],
         source=options["file"].name,
-        policies={"clusters": "instructions" if grouped else "items"},
+        clusters="instructions" if grouped else "items",
     )

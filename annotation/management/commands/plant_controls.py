@@ -10,7 +10,7 @@ from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.importing.gold_items import mark_from_table
 from annotation.models import Study
-from annotation.policies.quality_checks import CONTROL
+from annotation.policies.policies import CONTROL
 from annotation.studies.life_cycle import log_event, make_tasks
 from core.tables.bad_rows import BadRow
 

@@ -18,7 +18,7 @@ from annotation.assignment.haste import TOO_FAST, is_unread, pace_limit, words_s
 from annotation.assignment.rater_status import cause_words
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, LateChange, Rater, Score, Study, Task
 from annotation.monitoring.progress import ANSWERED
-from annotation.policies.quality_checks import CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import release_rater
 from annotation.studies.provenance import provenance_of

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Study, TimeCorrection, latest_scores
-from annotation.policies.quality_checks import CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.rubrics.scales import answer_text
 from annotation.rules.marking import admits
 
@@ -60,7 +60,7 @@ def agreement_with_gold(rater: Rater, study: Study) -> tuple[int, int] | None:
     What is said changes only after every GOLD_BATCH answers of any kind, and never by changing an answer, so that no
     single task is given away; nothing is said before FEWEST_GOLD of them.
     """
-    if not study.policies.get("show_gold"):
+    if not Policies.of(study).show_gold:
         return None
     given = Assignment.objects.filter(GIVEN, rater=rater).order_by("submitted_at", "pk")
     told = given.count() // GOLD_BATCH * GOLD_BATCH

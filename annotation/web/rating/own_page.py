@@ -13,6 +13,7 @@ from annotation.assignment.no_slot import look_again, next_seat_for, seat_wait
 from annotation.assignment.rater_progress import progress_of
 from annotation.assignment.rater_status import APPEAL, late_note, stop_when_due, why_stopped
 from annotation.models import Assignment, Flag, LateChange, Rater, Study
+from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import TRAINING, plan_of
 from annotation.recruitment.cohorts import QUOTA_FULL, UNFINISHED, completion_of
 from annotation.recruitment.participants import in_this_submission
@@ -53,6 +54,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "progress": progress,
+        "quota": Policies.of(study).quota,
         "waits": waits,
         "uncounted": late_note(rater, study) if rater else "",
         "more": more,

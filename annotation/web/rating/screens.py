@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotation.answers.evidence import Quotations
-from annotation.masking.scan import MASK_POLICY
 from annotation.models import Assignment, Criterion, Score, Study, Task, latest_scores
+from annotation.policies.policies import Policies
 from annotation.rubrics.scales import answer_text
 from annotation.rules.alignment import TooDifferent, align_sections, is_near_duplicate
 from annotation.rules.canonical import compares, mirrored_level
@@ -83,7 +83,7 @@ def part_shown(task: Task) -> slice:
 def shown_text(response: Response, study: Study) -> str:
     """The response's text, with what names its model blacked out where the study says so."""
     text = response.text or ""
-    if not study.policies.get(MASK_POLICY):
+    if not Policies.of(study).mask_self_naming:
         return text
     model = response.model
     return mask_self_naming(text, (model.name, model.family) if model else ())

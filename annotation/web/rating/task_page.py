@@ -16,6 +16,7 @@ from annotation.assignment.rater_status import late_note
 from annotation.assignment.slots import needs_no_seat
 from annotation.models import Assignment, Draft, Rater, Score, Study, latest_scores
 from annotation.policies.hints import CONDITION as HINT, hint_conditions
+from annotation.policies.policies import Policies
 from annotation.recruitment.participants import is_of_earlier_submission
 from annotation.recruitment.participation import is_mine
 from annotation.texts.rendering import RenderedText, render_text
@@ -86,7 +87,7 @@ def screen_context(
         "rail": render_questions(questions, starred=screen.shown.starred),
         "skip_form": SkipForm(),
         "submitted": submitted,
-        "quota": study.policies.get("quota"),
+        "quota": Policies.of(study).quota,
         "recorded": assignment.status != Assignment.Status.OPEN,
         "late": _is_late(assignment),
         "uncounted": late_note(assignment.rater, study) if assignment.pk else "",
@@ -114,7 +115,7 @@ def fresh_task(
         near_duplicates=screen.near_duplicates,
         headed=screen.headed,
         questions=len(screen.criteria),
-        quota=study.policies.get("quota"),
+        quota=Policies.of(study).quota,
         has_previous=bool(previous),
         instruction=shown["instruction"],
         instruction_name="" if shown["instruction"].blocks else instruction.external_id,

@@ -35,7 +35,8 @@ from annotation.models import (
     Task,
 )
 from annotation.monitoring import skipped_tasks
-from annotation.policies.quality_checks import CONTROL, GOLD, QUALIFICATION, check_policies
+from annotation.policies.policies import CONTROL, GOLD, Policies
+from annotation.policies.quality_checks import QUALIFICATION, check_policies
 from annotation.recruitment import minimum
 from annotation.recruitment.cohorts import (
     OUTCOMES,
@@ -192,7 +193,7 @@ def _render(
         (item, [(reasons.get(reason, reason), n) for reason, n in item.reasons])
         for item in skipped_tasks.skipped_by_all(study)
     ]
-    people = people_of(study)
+    people, policies = people_of(study), Policies.of(study)
     shown = doors(request, study)
     context = {
         "study": study,
@@ -202,7 +203,8 @@ def _render(
         "waiting": sum(bool(person.appeal) for person in people),
         "browsers": waiting_requests(study),
         "minimum": minimum.minimum_of(study),
-        "stated": study.policies.get("minimum") or {},
+        "stated": policies.minimum,
+        "quota": policies.quota,
         "nobody": nobody,
         "form": form or CohortForm(initial={"joins_per_hour": JOINS_AN_HOUR}),
         "refused": sum(row.refused for door in shown for row in door.refused),

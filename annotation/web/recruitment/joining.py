@@ -21,6 +21,7 @@ from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (
     AlreadyIn,
@@ -69,7 +70,7 @@ from generation.models import Response
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
     """The consent text: the cohort's, else the study's, else the default."""
     own = localized(cohort.consents) if cohort else ""
-    own = own or localized(study.policies.get("consent", {}))
+    own = own or localized(Policies.of(study).consent)
     return own or _(
         "You will read texts and answer questions about them. Your answers are stored under a pseudonym and used for "
         "research. Your identity is stored separately from them and can be erased on request. Taking part is "
@@ -81,11 +82,11 @@ def _minutes(study: Study) -> int | None:
     """Approximate minutes of reading for the whole study; None if no text's length is known."""
     known = Response.objects.filter(tasks_as_a__study=study, words__gt=0).values_list("words", flat=True)
     words = [n or 0 for n in known[:200]]
-    quota = study.policies.get("quota")
+    quota = Policies.of(study).quota
     if not words or quota is None:
         return None
     pair = 2 if study.kind == Study.Kind.PAIR else 1
-    return max(1, round(sum(words) / len(words) * pair * int(quota) / 230))
+    return max(1, round(sum(words) / len(words) * pair * quota / 230))
 
 
 def _step(rater: Rater | None, cohort: Cohort) -> str:
@@ -100,14 +101,14 @@ def _step(rater: Rater | None, cohort: Cohort) -> str:
 
 def _page(request: HttpRequest, cohort: Cohort, rater: Rater | None, step: str, status: int = 200) -> HttpResponse:
     study = cohort.study
-    mark = pass_mark(study)
+    mark, policies = pass_mark(study), Policies.of(study)
     context: dict[str, Any] = {
         "cohort": cohort,
         "study": study,
         "step": step,
         "consent": render_text(consent_text(cohort.study, cohort)),
-        "payment": localized(study.policies.get("payment", {})),
-        "quota": study.policies.get("quota"),
+        "payment": localized(policies.payment),
+        "quota": policies.quota,
         "minimum": minimum_words(study) if cohort.kind == Cohort.Kind.CROWD else [],
         "minutes": _minutes(study) if step != "guideline" else None,
         "asks_nickname": cohort.kind == Cohort.Kind.PUBLIC,
@@ -116,7 +117,7 @@ def _page(request: HttpRequest, cohort: Cohort, rater: Rater | None, step: str, 
     if step == "begin" and rater is not None:
         context |= {
             "stage": str(stage_of(rater, study)),
-            "training": check_tasks(study, TRAINING).count() if study.policies.get("training") else 0,
+            "training": check_tasks(study, TRAINING).count() if policies.training else 0,
             "qualification": min(mark[0], check_tasks(study, QUALIFICATION).count()) if mark else 0,
             "needed": mark[1] if mark else 0,
         }

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Criterion, Rubric, Study
+from annotation.policies.policies import Policies
 from annotation.rubrics.from_table import own_key
 from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import StudyRefused, drop_unchosen, log_event
@@ -26,7 +27,7 @@ from annotation.web.rubric.forms import MOST_QUESTIONS, RubricForm, same_criteri
 def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
     """Edit the study's questions and their scales. Changed questions are saved as a new version."""
     study = study_led_by(cast(User, request.user), slug)
-    fixed = study.status != Study.Status.DRAFT or bool(study.policies.get("launching"))
+    fixed = study.status != Study.Status.DRAFT or bool(Policies.of(study).launching)
     if study.kind == Study.Kind.REVIEW:
         messages.info(request, _("A review study uses the judge's questions and has no rubric of its own."))
         return redirect("annotation:setup", study.slug)

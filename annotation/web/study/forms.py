@@ -1,7 +1,7 @@
 """Forms for setting up a study, in the order of the page. Settings on which ratings depend are fixed at launch."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django import forms
@@ -10,10 +10,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Guideline, Rubric, Study
-from annotation.policies.quality_checks import RATES, SLOWEST_LIMIT, USUAL_GAP, PaceRule
+from annotation.policies.policies import RATES, SLOWEST_LIMIT, PaceRule, Policies, Selection, choose
 from annotation.rubrics.checks import PREFIX as CHECK_PREFIX
 from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
-from annotation.studies.selection import Selection, judges_to_review, with_roles
+from annotation.studies.selection import judges_to_review, with_roles
 from annotation.web.study.texts import text_field, texts_of
 from core.web.row_choices import RowsField
 from generation.models import Category, LanguageModel
@@ -36,7 +36,6 @@ PAIRS = [
     ("even", gettext_lazy("A fixed number of pairs, sampled evenly")),
 ]
 SAMPLES = [("first", gettext_lazy("One response per model and instruction")), ("all", gettext_lazy("All responses"))]
-SHARES = {"probe": 100 * RATES["probe"], "gold": 100 * RATES["gold"], "control": 100 * RATES["control"]}
 PACE = ("words", "told", "paused")
 KEPT_AFTER_LAUNCH = {
     "rubric",
@@ -263,7 +262,7 @@ class StudyForm(forms.Form):
             ]
         for name in self._out_of_place():
             del self.fields[name]
-        if study.status != Study.Status.DRAFT or study.policies.get("launching"):
+        if study.status != Study.Status.DRAFT or Policies.of(study).launching:
             for name in KEPT_AFTER_LAUNCH & set(self.fields):
                 self.fields[name].disabled = True
 
@@ -322,9 +321,7 @@ class StudyForm(forms.Form):
         if "rubric" in data:
             study.rubric = data["rubric"]
         study.guideline = data["guideline"]
-        study.policies = {**study.policies, **self._policies()}
-        for name in [key for key, value in study.policies.items() if value in (None, "", {}, [])]:
-            del study.policies[name]
+        choose(study, **self._policies())
 
     def _policies(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -351,7 +348,7 @@ class StudyForm(forms.Form):
             "plan": _plan(data),
             "selection": self._selection(),
         }
-        for kind in SHARES:
+        for kind in RATES:
             percent = data.get(f"{kind}_percent")
             policies[f"{kind}_rate"] = None if percent is None else round(percent / 100, 6)
         return policies
@@ -363,8 +360,8 @@ class StudyForm(forms.Form):
         }
         chosen["judges"] = sorted(int(pk) for pk in data.get("judges", ()))
         # Verdicts sampled from a run have no form field; keep them unchanged.
-        before = self.study.policies.get("selection", {})
-        chosen |= {name: before[name] for name in ("reviewed", "verdicts") if name in before}
+        before = Selection.of(self.study)
+        chosen |= {"reviewed": before.reviewed, "verdicts": list(before.verdicts)}
         for name in ("samples", "pairs", "pairs_wanted"):
             chosen[name] = data.get(name)
         return {key: value for key, value in chosen.items() if value}
@@ -385,18 +382,12 @@ def _category_name(category: Category) -> str:
 
 def initial_of(study: Study) -> dict[str, Any]:
     """The study's current settings by form field name."""
-    policies, chosen = study.policies, Selection.of(study)
-    checks, plan = policies.get("checks", {}), policies.get("plan", {})
-    qualification = policies.get("qualification") or {}
-    plain = ("quota", "answers_per_hour", "last_day", "training", "controls", "show_gold")
+    policies, chosen = Policies.of(study), Selection.of(study)
+    plain = ("overlap", "order", "hints", "quota", "answers_per_hour", "training", "controls", "show_gold")
     return {
         **{
             f"{stem}_{short}": texts.get(language, "")
-            for stem, texts in (
-                ("name", study.names),
-                ("consent", policies.get("consent", {})),
-                ("payment", policies.get("payment", {})),
-            )
+            for stem, texts in (("name", study.names), ("consent", policies.consent), ("payment", policies.payment))
             for short, language in (("en", "en"), ("zh", "zh-hans"))
         },
         "categories": chosen.categories,
@@ -408,21 +399,16 @@ def initial_of(study: Study) -> dict[str, Any]:
         "judges": [str(pk) for pk in chosen.judges],
         "rubric": study.rubric_id,
         "guideline": study.guideline_id,
-        "overlap": policies.get("overlap", 1),
-        "order": policies.get("order", "random"),
-        "hints": policies.get("hints", "hidden"),
-        **{name: policies.get(name) for name in plain},
-        "qualification_of": qualification.get("of"),
-        "qualification_pass": qualification.get("pass"),
-        **{
-            f"{kind}_percent": round(100 * policies.get(f"{kind}_rate", usual / 100), 4)
-            for kind, usual in SHARES.items()
-        },
-        "probe_gap": policies.get("probe_gap", USUAL_GAP),
-        "checks_window": checks.get("window", 10),
-        "checks_failed": checks.get("failed", 3),
-        **{f"pace_{name}": policies.get("reading_pace", {}).get(name, getattr(PaceRule(), name)) for name in PACE},
-        **{name: plan.get(name) for name in ("raters", "hourly_pay", "currency")},
+        **{name: getattr(policies, name) for name in plain},
+        "last_day": policies.last_day and policies.last_day.isoformat(),
+        "qualification_of": policies.qualification and policies.qualification.of,
+        "qualification_pass": policies.qualification and policies.qualification.needed,
+        **{f"{kind}_percent": round(100 * float(rate), 4) for kind, rate in policies.check_plan.rates.items()},
+        "probe_gap": policies.check_plan.gap,
+        "checks_window": policies.pausing.window,
+        "checks_failed": policies.pausing.failed,
+        **{f"pace_{name}": value for name, value in asdict(policies.reading_pace).items()},
+        **asdict(policies.expected),
     }
 
 

@@ -19,7 +19,8 @@ from accounts.permissions import results_page
 from annotation.assignment.attention_checks import NotMarkable, mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
-from annotation.policies.quality_checks import BEFORE_RATING, CONTROL, GOLD
+from annotation.policies.policies import CONTROL, GOLD
+from annotation.policies.quality_checks import BEFORE_RATING
 from annotation.rubrics.scales import number_text
 from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import LARGE, StudyRefused, is_large, log_event, make_tasks

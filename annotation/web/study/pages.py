@@ -16,6 +16,7 @@ from accounts.models import Event, User
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.masking.scan import undecided
 from annotation.models import Cohort, Guideline, Rater, Study, Task
+from annotation.policies.policies import Policies
 from annotation.studies.access import study_led_by
 from annotation.studies.history import EventLine, event_lines
 from annotation.studies.life_cycle import (
@@ -35,7 +36,6 @@ from annotation.web.study.forms import StudyForm
 from annotation.web.study.new_study import NewStudyForm
 from annotation.web.study.texts import GuidelineForm
 from core.background import send_after_commit
-from core.messages.message import from_json
 from core.messages.rendering import for_reader
 
 EVENTS_A_PAGE = 100
@@ -47,11 +47,11 @@ def _user(request: HttpRequest) -> User:
 
 def launch_progress(study: Study) -> dict[str, Any]:
     """Progress of a launch: tasks created and planned; {} if no launch is running."""
-    wanted = study.policies.get("launching")
+    wanted = Policies.of(study).launching
     if study.status != Study.Status.DRAFT or not wanted:
         return {}
     made = study.tasks.filter(gold__isnull=True).count()
-    return {"made": made, "wanted": int(wanted), "seats": made >= int(wanted)}
+    return {"made": made, "wanted": wanted, "seats": made >= wanted}
 
 
 @results_page
@@ -102,7 +102,7 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "sections": list(form.sections()),
         "launch": launch_progress(study),
-        "refused": for_reader(from_json(study.policies.get("refused_json")) or study.policies.get("refused", "")),
+        "refused": for_reader(Policies.of(study).refused),
         "naming": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
@@ -131,7 +131,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _launched(request: HttpRequest, study: Study) -> HttpResponse:
     try:
-        if not study.policies.get("launching"):
+        if not Policies.of(study).launching:
             request_launch(study, by=_user(request))
     except StudyRefused as problem:
         messages.error(request, for_reader(problem))

@@ -19,6 +19,7 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Assignment, Rater, Study, Task
 from annotation.policies.hints import CONDITION as HINT
+from annotation.policies.policies import Policies
 from annotation.rules.alignment import word_diff
 from annotation.studies.access import studies_read_by, study_led_by
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
@@ -60,7 +61,7 @@ def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment
         task=task,
         rater=Rater(study=study, workspace_id=study.workspace_id, label="preview"),
         shown_first=side if study.kind == Study.Kind.PAIR else "",
-        conditions={HINT: study.policies.get("hints") in ("shown", "split")},
+        conditions={HINT: Policies.of(study).hints in ("shown", "split")},
     ), len(planned)
 
 

@@ -8,28 +8,18 @@ from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
-from annotation.masking.scan import (
-    KEEP_POLICY,
-    MASK_POLICY,
-    SCANNED_AT,
-    SelfNaming,
-    change_policies,
-    findings,
-    named_in,
-    scan_study,
-    undecided,
-)
+from annotation.masking.scan import SelfNaming, findings, named_in, scan_study, undecided
 from annotation.models import Flag, Seat, Study, Task
+from annotation.policies.policies import NO_REFUSAL, Policies, change_policies
 from annotation.rules.self_naming import Mention
 from annotation.studies.access import study_led_by, study_read_by
-from annotation.studies.life_cycle import REFUSED, StudyRefused, drop_task, is_large, log_event, make_tasks
+from annotation.studies.life_cycle import StudyRefused, drop_task, is_large, log_event, make_tasks
 from annotation.studies.provenance import provenance_of
 from core.background import send_after_commit
 
@@ -69,16 +59,16 @@ def self_naming(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     page = Paginator(findings(study), FOUND_A_PAGE).get_page(request.GET.get("page"))
-    scanned = study.policies.get(SCANNED_AT)
+    policies = Policies.of(study)
     context = {
         "study": study,
         "provenance": provenance_of(study),
         "can_lead": leads_workspace_of(user, study),
         "page": page,
         "found": _found(study, page),
-        "scanned": parse_datetime(scanned) if scanned else None,
-        "masked": bool(study.policies.get(MASK_POLICY)),
-        "kept": bool(study.policies.get(KEEP_POLICY)),
+        "scanned": policies.scanned_at,
+        "masked": policies.mask_self_naming,
+        "kept": policies.keep_self_naming,
         "undecided": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
@@ -120,12 +110,13 @@ def _scan(request: HttpRequest, study: Study) -> None:
 
 
 def _decide(study: Study, user: User, *, mask: bool, keep: bool) -> None:
-    before = {"masked": bool(study.policies.get(MASK_POLICY)), "kept": bool(study.policies.get(KEEP_POLICY))}
+    policies = Policies.of(study)
+    before = {"masked": policies.mask_self_naming, "kept": policies.keep_self_naming}
     after = {"masked": mask, "kept": keep}
     if before == after:
         return
     with transaction.atomic():
-        change_policies(study, **{MASK_POLICY: mask or None, KEEP_POLICY: keep or None, **dict.fromkeys(REFUSED)})
+        change_policies(study, mask_self_naming=mask or None, keep_self_naming=keep or None, **NO_REFUSAL)
         log_event(study, user, "mask_response", before=before, after=after)
 
 

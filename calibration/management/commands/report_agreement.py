@@ -16,6 +16,7 @@ from calibration.reports.agreement import (
     agreement_report,
 )
 from calibration.reports.codec import Missing, plain
+from calibration.web.messages.statistics import by_items
 
 
 class Command(StudyCommand):
@@ -38,7 +39,7 @@ class Command(StudyCommand):
             self.stdout.write(json.dumps(shown(report), ensure_ascii=False))
             return
         self._print(report)
-        if study.policies.get("clusters") == "items":
+        if by_items(study):
             self.stdout.write("Each item is its own cluster because the table named no instructions.")
 
     def _print(self, report: AgreementReport) -> None:

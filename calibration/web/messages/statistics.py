@@ -9,6 +9,7 @@ from annotation.models import Study
 from calibration.figures.drawing import number
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.weights.fit import WeightCertificate
+from calibration.templatetags.studies import by_items as by_items
 
 FIT_REFUSED = "fit refused"
 """The verb of the event that stores why a fit was refused."""
@@ -56,11 +57,6 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
 def cluster_words(study: Study) -> str:
     """Name what a study's intervals resample whole: instructions, or items if its table named no instructions."""
     return gettext("items") if by_items(study) else gettext("instructions")
-
-
-def by_items(study: Study) -> bool:
-    """Whether a study's clusters are items, because its table named no instructions."""
-    return bool(study.policies.get("clusters") == "items")
 
 
 def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:

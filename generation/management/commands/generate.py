@@ -16,7 +16,7 @@ from generation.management.run_command import RunCommand, add_run_options, atten
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
-from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
+from generation.responses.plan import EXPERIMENTS, GenerationRequest, NothingToGenerate, plan_generation
 from generation.responses.runs import GENERATION, NotPossible, Progress, finish_if_done, progress_of, retry_failed
 from generation.responses.worker import work_on
 from generation.web.responses.run_page import broken_off_in_words
@@ -58,7 +58,6 @@ class Command(RunCommand):
         check_run_options(options, name=100)
         workspace = workspace_for_command(options["workspace"])
         benchmark = _benchmark(workspace, options["benchmark"])
-        budget = budget_of(options)
         models = [
             served_model(
                 workspace=workspace,
@@ -71,8 +70,9 @@ class Command(RunCommand):
             for name in dict.fromkeys(options["model"])
         ]
         parameters = {"temperature": options["temperature"], "max_tokens": options["max_tokens"]}
-        wanted = Wanted(
-            models=models,
+        request = GenerationRequest(
+            benchmark,
+            models,
             samples=options["samples"],
             limit=options["limit"],
             experiment=options["experiment"],
@@ -82,8 +82,9 @@ class Command(RunCommand):
             concurrency=options["concurrency"],
             name=options["name"],
             batch=options["batch"],
+            budget=budget_of(options),
         )
-        return plan_generation(benchmark, wanted, budget=budget)
+        return plan_generation(request)
 
     def retried(self, run: GenerationRun) -> None:
         retry_failed(run, clock=timezone.now)

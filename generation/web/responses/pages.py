@@ -20,8 +20,8 @@ from generation.library.access import benchmark_read_by, run_read_by, runs_read_
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import measures_of
 from generation.responses.plan import (
+    GenerationRequest,
     NothingToGenerate,
-    Wanted,
     default_parameters,
     instructions_of,
     plan_generation,
@@ -144,22 +144,25 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
 def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRun | None:
     """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     given = form.cleaned_data
-    wanted = Wanted(
-        models=list(given["models"]),
+    wanted = GenerationRequest(
+        benchmark,
+        list(given["models"]),
         samples=given["samples"],
         limit=given["limit"],
         experiment=given["experiment"],
         categories=given.get("categories", ()),
         parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
         batch=given["batch"],
+        budget=form.ceiling,
+        user=user,
     )
     try:
         with transaction.atomic():
             # One after the other, so that a form that was sent twice is recognised.
             Workspace.objects.select_for_update(no_key=True).get(pk=benchmark.workspace_id)
-            if known := sent_just_now(benchmark, wanted, form.ceiling, user, clock=timezone.now):
+            if known := sent_just_now(wanted, clock=timezone.now):
                 return known
-            made = plan_generation(benchmark, wanted, budget=form.ceiling, user=user)
+            made = plan_generation(wanted)
             GENERATION.start(made, clock=timezone.now, user=user)
             GENERATION.hand_over(made)
             return made

@@ -1,9 +1,11 @@
 """Judge every response of a study or a benchmark, here or in the background."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
@@ -22,15 +24,14 @@ from judging.methods.registry import METHODS, UnknownMethod
 from judging.methods.scales import WrongScale
 from judging.methods.single import checklist
 from judging.methods.single.checklist import MixedScales
-from judging.models import JudgeRun, Preparation
+from judging.models import Judge, JudgeRun, Preparation
 from judging.runs.life_cycle import JUDGING, NotPossible, Progress, progress_of, retry_unscored
 from judging.runs.panels import PanelRefused
-from judging.runs.planning.plan import Asking, NothingToJudge, Wish
-from judging.runs.planning.preparation import plan_target
-from judging.runs.planning.preview import Target
+from judging.runs.planning.preparation import create_run
+from judging.runs.planning.request import BadRequest, RunRequest, Target
 from judging.runs.planning.requirements import MethodLacks, noted_lacks
 from judging.runs.worker import prepared, work_on
-from judging.studies.benchmarks import choice_in_words
+from judging.studies.benchmarks import NothingToJudge, choice_in_words
 
 
 class Command(RunCommand):
@@ -92,64 +93,28 @@ class Command(RunCommand):
         parser.add_argument("--fresh", action="store_true", help="Ask again instead of using stored replies.")
 
     def planned(self, options: dict[str, Any]) -> JudgeRun:
-        calls_nobody = needs_no_model(options["method"])
-        if not options["target"] or not (options["model"] or calls_nobody):
+        method = options["method"]
+        if not options["target"] or not (options["model"] or needs_no_model(method)):
             raise CommandError("Give a study or a benchmark and a model (--model), or a run (--resume).")
-        if calls_nobody and options["jury"]:
-            raise CommandError(
-                f"--jury adds further models, but method {options['method']} uses no model; leave out --jury."
-            )
-        for name in ("limit", "repeats"):
-            if options[name] is not None and options[name] < 1:
-                raise CommandError(f"--{name} {options[name]} is too small; give at least 1.")
+        if needs_no_model(method) and options["jury"]:
+            raise CommandError(f"--jury adds further models, but method {method} uses no model; leave out --jury.")
         check_run_options(options)
         if options["retry_unscored"]:
             raise CommandError("--retry-unscored needs --resume RUN.")
-        if options["both_orders"] and METHODS[options["method"]].task_kind != "pair":
-            raise CommandError(f"--both-orders needs pairs; method {options['method']} does not judge pairs.")
-        workspace = workspace_for_command(options["workspace"])
-        budget = budget_of(options)
-        target = _target(workspace, options["target"], options["experiment"])
-        if calls_nobody:
-            judges = [create_rule_judge(workspace=workspace, method=options["method"], name=options["name"])]
-        else:
-            names = [name.strip() for name in options["jury"].split(",") if name.strip()]
-            judges = [
-                create_judge(
-                    model=model_to_judge_with(
-                        workspace=workspace,
-                        name=name,
-                        command=self.name,
-                        endpoint_name=options["endpoint"],
-                        base_url=options["base_url"],
-                        key_variable=options["key_variable"],
-                    ),
-                    method=options["method"],
-                    name=options["name"] if number == 0 else "",
-                )
-                for number, name in enumerate([options["model"], *names])
-            ]
-        wish = Wish(
-            limit=options["limit"],
-            budget=budget,
-            seed=options["seed"],
-            concurrency=options["concurrency"],
-            reuse=not options["fresh"],
-            only_rated=options["only_rated"],
-            asking=Asking(
-                jurors=tuple(judges[1:]),
-                both_orders=options["both_orders"],
-                repeats=options["repeats"],
-                combine=How(options["combine"]),
-                canaries=not options["no_canaries"],
-            ),
-        )
-        run = plan_target(judge=judges[0], target=target, wish=wish)
+        if options["both_orders"] and METHODS[method].task_kind != "pair":
+            raise CommandError(f"--both-orders needs pairs; method {method} does not judge pairs.")
+        try:
+            with transaction.atomic():
+                request = self._request(workspace_for_command(options["workspace"]), options)
+                run = create_run(request)
+        except BadRequest as error:
+            raise CommandError(f"--{error}") from error
         for lack in noted_lacks(run):
             self.stdout.write(str(lack.warning))
-        if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
-            self.stdout.write(said)
-        for endpoint in untested(judge.language_model for judge in judges if judge.language_model):
+        benchmark = request.target.benchmark
+        if benchmark is not None and (choice := choice_in_words(benchmark)):
+            self.stdout.write(choice)
+        for endpoint in untested(judge.language_model for judge in request.judges if judge.language_model):
             self.stdout.write(
                 f"Endpoint {endpoint.name} has not been tested, so the JSON schema is written into the prompt. To test "
                 f"whether the endpoint follows a schema, run: manage.py probe_endpoint '{endpoint.name}'"
@@ -159,6 +124,40 @@ class Command(RunCommand):
     def retried(self, run: JudgeRun) -> None:
         freed = retry_unscored(run, clock=timezone.now)
         self.stdout.write(f"{freed} unscored items will be asked again.")
+
+    def _request(self, workspace: Workspace, options: dict[str, Any]) -> RunRequest:
+        """Return the request that the options describe, with its judges created if necessary."""
+        return RunRequest(
+            _target(workspace, options["target"], options["experiment"]),
+            tuple(self._judges(workspace, options)),
+            both_orders=options["both_orders"],
+            repeats=options["repeats"],
+            combine=How(options["combine"]),
+            canaries=not options["no_canaries"],
+            limit=options["limit"],
+            only_rated=options["only_rated"],
+            reuse=not options["fresh"],
+            seed=options["seed"],
+            budget=budget_of(options),
+            concurrency=options["concurrency"],
+        )
+
+    def _judges(self, workspace: Workspace, options: dict[str, Any]) -> Iterator[Judge]:
+        method = options["method"]
+        if needs_no_model(method):
+            yield create_rule_judge(workspace=workspace, method=method, name=options["name"])
+            return
+        names = [name.strip() for name in options["jury"].split(",") if name.strip()]
+        for number, name in enumerate([options["model"], *names]):
+            model = model_to_judge_with(
+                workspace=workspace,
+                name=name,
+                command=self.name,
+                endpoint_name=options["endpoint"],
+                base_url=options["base_url"],
+                key_variable=options["key_variable"],
+            )
+            yield create_judge(model=model, method=method, name=options["name"] if number == 0 else "")
 
     def left_to_worker(self, run: JudgeRun) -> str:
         if run.preparing:
@@ -207,7 +206,7 @@ def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
     """Return the study with this slug, or all responses of the benchmark with this slug; raises CommandError."""
     study = Study.objects.filter(workspace=workspace, slug=slug).first()
     if study is not None:
-        return Target(workspace, study=study)
+        return Target(study=study)
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=slug).first()
     if benchmark is None:
         known = [
@@ -215,4 +214,4 @@ def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
             *Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True),
         ]
         raise CommandError(f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}.")
-    return Target(workspace, benchmark=benchmark, experiment=experiment)
+    return Target(benchmark=benchmark, experiment=experiment)

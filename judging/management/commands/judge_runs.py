@@ -13,8 +13,17 @@ from accounts.models import Workspace
 from generation.execution.item_counts import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import JUDGING, NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
-from judging.web.runs.files import run_report
+from judging.runs.life_cycle import (
+    JUDGING,
+    NotPossible,
+    cancel_run,
+    pause_run,
+    progress_of,
+    raise_budget,
+    retry_unscored,
+    start_run,
+)
+from judging.web.runs.files import errors_of, limits_of, run_report
 
 LISTED = 100
 LISTED_COLUMNS = ("public_id", "judge__rater__label", "study__slug", "status", "done", "total", "created_at")
@@ -68,24 +77,23 @@ class Command(BaseCommand):
             JUDGING.hand_over(run)
 
     def _show(self, run: JudgeRun, as_json: bool) -> None:
-        report = run_report(run, clock=timezone.now)
         if as_json:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps(run_report(run, clock=timezone.now), ensure_ascii=False, indent=2))
             return
-        items, replies, tokens = report["items"], report["replies"], report["tokens"]
+        progress = progress_of(run, clock=timezone.now)
         self.stdout.write(
-            f"Run {run.public_id} is {run.status}: {items['scored']} of {items['total']} scored, {items['unscored']} "
-            f"unscored, {items['waiting']} left; {replies['calls']} calls, {replies['reused']} reused, "
-            f"{tokens['read'] + tokens['written']} tokens, {report['money']} spent. "
+            f"Run {run.public_id} is {run.status}: {progress.scored} of {progress.total} scored, {progress.unscored} "
+            f"unscored, {progress.waiting} left; {progress.calls} calls, {progress.reused} reused, "
+            f"{progress.input_tokens + progress.output_tokens} tokens, {progress.money:f} spent. "
             f"Judge: {run.judge}; study: {run.study}."
         )
         for left in Preparation.objects.filter(run=run).defer("tasks"):
             self.stdout.write(f"  preparing: {left.done} of {left.total} steps")
-        limits = [f"{value} {name}" for name, value in report["budget"].items() if value is not None]
+        limits = [f"{value} {name}" for name, value in limits_of(run).items() if value is not None]
         self.stdout.write(f"  budget: {', '.join(limits) or 'no limit'}")
-        for reason, count in report["unscored"].items():
+        for reason, count in progress.reasons:
             self.stdout.write(f"  unscored, {reason}: {count}")
-        for words, count in report["replies"]["errors"].items():
+        for words, count in errors_of(run).items():
             self.stdout.write(f"  error ({count} times): {words}")
         if run.message:
             self.stdout.write(f"  {run.message}")

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
+from annotation.policies.policies import Policies
 from annotation.studies.life_cycle import StudyRefused
 from judging.comparison.review_studies import REVIEWERS, SAMPLE, NothingToReview, make_review_study
 from judging.models import JudgeRun
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         except (NothingToReview, StudyRefused) as error:
             raise CommandError(str(error)) from error
         if study.status != Study.Status.OPEN:
-            self.stdout.write(f"Study {study.slug} was created but not opened: {study.policies.get('refused', '')}")
+            self.stdout.write(f"Study {study.slug} was created but not opened: {Policies.of(study).refused}")
             return
         self.stdout.write(
             f"Study {study.slug} is open: {study.tasks.count()} verdicts of run {run.public_id}, "

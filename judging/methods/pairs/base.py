@@ -1,12 +1,12 @@
-"""Which of two texts is better. PURE.
+"""Pairwise judging: which of two texts is better. PURE.
 
-A method sees the text shown first as A. Its verdict is turned to the task's own sides by `canonical`: positive
-means the task's response A, whatever was shown first.
+A method sees the text shown first as A. `canonical` turns its verdict to the task's own sides: positive means the
+task's response A, whatever was shown first.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from core.messages.message import Wording
 from judging.methods import messages as reply_messages, replies
@@ -48,7 +48,7 @@ def chosen(key: str, level: str, reason: str) -> Choice:
 
 
 def level_of(answer: Answer) -> str:
-    """The level's key of any answer to a preference criterion. Raises WrongScale for a score that no level has."""
+    """Return the key of the level of an answer to a preference criterion. Raises WrongScale if no level has the score."""
     if isinstance(answer, Choice):
         return answer.level
     level = next((level for level, score in SCORES.items() if score == answer.value), None)
@@ -58,18 +58,20 @@ def level_of(answer: Answer) -> str:
 
 
 def direction(answer: Answer) -> int:
-    """1 where A is better, -1 where B is, 0 for a tie and for both bad."""
+    """Return 1 if A is better, -1 if B is, 0 for a tie and for both bad."""
     return (answer.value > 0) - (answer.value < 0)
 
 
 def in_order(question: Question, shown_first: Side) -> Question:
-    """The question with its two responses, given as (A, B), in the order in which they are shown."""
+    """Return the question with its two responses, given as (A, B), in the order in which they are shown."""
     first, second = question.responses
     return question if shown_first == "a" else replace(question, responses=(second, first))
 
 
 def canonical(outcome: Verdict | Unscored, shown_first: Side) -> Verdict | Unscored:
-    """The verdict in terms of the task's own A and B. A turned verdict's reason says that its letters are turned."""
+    """Return the verdict in terms of the task's own A and B. The reason of a turned verdict says that its letters are
+    turned.
+    """
     if isinstance(outcome, Unscored) or shown_first == "a":
         return outcome
     note = "(Sides were exchanged: A in this reason is the task's response B.)"
@@ -82,7 +84,7 @@ def canonical(outcome: Verdict | Unscored, shown_first: Side) -> Verdict | Unsco
 
 
 def preference(item: Item, side: int, reason: str) -> Verdict:
-    """A verdict for A (1), B (-1) or neither (0), on a scale that has plain A, B and tie. Raises WrongScale."""
+    """Return a verdict for A (1), B (-1) or neither (0), on a scale that has plain A, B and tie. Raises WrongScale."""
     level = {1: "a", 0: TIE, -1: "b"}[side]
     if SCORES[level] not in item.values:
         raise WrongScale(NO_SUCH_LEVEL(item=repr(item.key), level=side, values=item.values))
@@ -91,7 +93,9 @@ def preference(item: Item, side: int, reason: str) -> Verdict:
 
 @dataclass(frozen=True)
 class PairMethod:
-    """`options` are the words to choose from with their levels; `texts` are argued before, as in ScoreMethod."""
+    """A method with one choice: `options` are the words to choose from with their levels, `texts` are written before,
+    as in ScoreMethod.
+    """
 
     KEY: str
     TEMPLATE: str
@@ -103,7 +107,7 @@ class PairMethod:
     ROLE: str = "preference"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in; A is responses[0]. Raises BadTemplate, MissingPart, WrongScale."""
+        """Fill in the template; A is responses[0]. Raises BadTemplate, MissingPart, WrongScale."""
         whole = require(question, self.needs, 2)
         item = self._item(whole.items)
         first, second = whole.responses
@@ -127,7 +131,7 @@ class PairMethod:
         return tuple(name for name, _before in self.texts)
 
     def _choice_line(self, item: Item, word: str) -> str:
-        """With the level's own words; of the two levels that score 0 the tie stands first."""
+        """Return the choices with the words of their levels; of the two levels that score 0 the tie comes first."""
         key = self.options[word]
         levels = [level for level in item.levels if level.value == SCORES[key]]
         level = levels[1 if key == BOTH_BAD else 0]
@@ -142,7 +146,7 @@ class PairMethod:
             )
         return item
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         field = {"type": "string", "enum": list(self.options)}
         return replies.one_member(self._item(items), self._names(), CHOICE_NAMES[0], field)
 
@@ -150,7 +154,7 @@ class PairMethod:
         return TOKENS_FOR_THE_REST + TOKENS_A_TEXT * len(self.texts)
 
     def parse(self, text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Unscored:
-        """The choice in terms of the sides as shown; `canonical` turns it."""
+        """Return the choice in terms of the sides as shown; `canonical` turns it."""
         item = self._item(items)
         said = replies.read_one(text, item, CHOICE_NAMES, finish_reason=finish_reason)
         if isinstance(said, Unscored):
@@ -172,7 +176,7 @@ class PairMethod:
 
 
 def _plain(choice: str) -> str:
-    """Without case, spaces, quotes and a leading 'text' or 'response'."""
+    """Return the choice without case, spaces, quotes and a leading 'text' or 'response'."""
     plain = "".join(choice.casefold().replace("_", " ").split()).strip("\"'`.*[]()")
     for word in ("response", "text"):
         plain = plain.removeprefix(word)

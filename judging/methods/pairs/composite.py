@@ -1,6 +1,6 @@
-"""In each category the method that agreed best with people: chosen on one half of the tasks, reported on the other.
+"""The method that agrees best with people in each category, chosen on one half of the tasks and reported on the other.
 
-PURE. HREF (arXiv 2412.15524), 3.3, which chose and reported on the same tasks; that flatters, so this does not.
+PURE. HREF (arXiv 2412.15524), 3.3, chose and reported on the same tasks, which overstates the agreement.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class TooFewTasks(UserError):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far one method's verdict on one task agrees with people, 0..1; none where it gave no verdict.
+    """The agreement of one method's verdict on one task with people, 0..1; None if it gave no verdict.
 
     Tasks of the same `instruction` stay in the same half.
     """
@@ -43,9 +43,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class CategoryChoice:
-    """A category's method. `chosen_rate` over `chosen_tasks` is what it was chosen for; `rate` over `tasks` tests it.
+    """A category's method, chosen for `chosen_rate` over `chosen_tasks` and tested by `rate` over `tasks`.
 
-    `left_out` are the methods that judged too few tasks to be chosen; `held_out` are all tasks of the half that had no
+    `left_out` are the methods that judged too few tasks to be chosen; `held_out` counts all tasks of the half without
     part in choosing, of which `tasks` have a verdict of the method.
     """
 
@@ -61,8 +61,9 @@ class CategoryChoice:
 
 @dataclass(frozen=True)
 class Composite:
-    """`rate` is the composite's over all held-out tasks; `single` the one method best on the choosing half, and
-    `single_rate` what that one reaches on the same held-out tasks."""
+    """`rate` is that of the composite over all held-out tasks; `single` is the one best method on the choosing half,
+    and `single_rate` its rate on the same held-out tasks.
+    """
 
     choices: tuple[CategoryChoice, ...]
     rate: float
@@ -79,11 +80,10 @@ Table = Mapping[str, Mapping[str, float | None]]
 
 
 def choose(agreements: Sequence[Agreement], *, seed: int, least_share: float = LEAST_SHARE) -> Composite:
-    """The best method of each category, with its agreement on tasks that had no part in choosing it.
+    """Return the best method of each category, with its agreement on tasks that had no part in the choice.
 
-    A method may be chosen where it gave a verdict on at least `least_share` of the choosing half; equal rates go
-    to the method first by name. A held-out task without a verdict of the chosen method is left out of the rate.
-    Raises TooFewTasks.
+    A method can be chosen if it gave a verdict on at least `least_share` of the choosing half; of equal rates the first
+    method by name wins. A held-out task without a verdict of the chosen method does not count. Raises TooFewTasks.
     """
     tables = _by_category(agreements)
     methods = sorted({row.method for row in agreements})
@@ -133,7 +133,7 @@ def _values(table: Table, method: str) -> list[float]:
 def _best(
     table: Table, methods: Sequence[str], least_share: float, category: str
 ) -> tuple[str, float, int, tuple[str, ...]]:
-    """The method with the highest mean, that mean, its tasks, and who judged too few."""
+    """Return the method with the highest mean, that mean, its tasks, and the methods that judged too few."""
     judged = {method: _values(table, method) for method in methods}
     enough = {m: values for m, values in judged.items() if values and len(values) >= least_share * len(table)}
     if not enough:
@@ -156,7 +156,7 @@ def _choice(
 
 
 def verdict_of(composite: Composite, category: str, verdicts: Mapping[str, Verdict | Unscored]) -> Verdict | Unscored:
-    """The verdict of the category's method among those of all methods, by name."""
+    """Return the verdict of the category's method among those of all methods, by name."""
     method = composite.method_of.get(category)
     if method is None:
         return Unscored(Why.MISSING, reply_messages.NO_METHOD_CHOSEN(category=repr(category)))

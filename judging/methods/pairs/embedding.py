@@ -1,6 +1,6 @@
-"""Which of two texts lies nearer to the human reference. PURE. HREF (arXiv 2412.15524), D.3.
+"""Judging by similarity: which of two texts is nearer to the human reference. PURE. HREF (arXiv 2412.15524), D.3.
 
-Three vectors from one call to /v1/embeddings with `texts`, then `decide`. No prompt, no sampling.
+One call to /v1/embeddings with `texts` gives three vectors for `decide`. There is no prompt and no sampling.
 """
 
 import math
@@ -22,7 +22,7 @@ SAME = 1e-12
 
 
 def problem_with(question: Question) -> Unscored | None:
-    """Why there is nothing to embed: no reference, or an empty text, which has no place among meanings."""
+    """Say why nothing can be embedded: no reference, or an empty text, which has no vector."""
     lack = what_lacks(question, ("reference",), 2)
     if lack is None and not all(text.strip() for text in question.responses):
         return Unscored(Why.NO_TEXT, reply_messages.EMPTY_EMBEDDED())
@@ -30,16 +30,16 @@ def problem_with(question: Question) -> Unscored | None:
 
 
 def texts(question: Question) -> tuple[str, str, str]:
-    """What to embed, in this order: the reference, the text shown first, the other. Raises MissingPart."""
+    """Return what is embedded, in this order: the reference, the text shown first, the other. Raises MissingPart."""
     whole = guided(require(question, ("reference",), 2))
     return whole.reference, whole.responses[0], whole.responses[1]
 
 
 def decide(question: Question, vectors: Sequence[Sequence[float]]) -> Verdict | Unscored:
-    """The nearer text by cosine; exactly equal is a tie. `vectors` are those of `texts`, all of one length.
+    """Return the nearer text by cosine; exactly equal is a tie. `vectors` are those of `texts`, all of one length.
 
-    Unscored where a vector is missing, not finite, of another length or zero. Raises WrongScale where the item
-    has no levels 1, 0 and -1.
+    Unscored if a vector is missing, not finite, of another length or zero. Raises WrongScale if the item has no levels
+    1, 0 and -1.
     """
     if (lack := problem_with(question)) is not None:
         return lack

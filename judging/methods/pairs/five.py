@@ -1,4 +1,6 @@
-"""Both texts examined along the checklist, reasons, then A++ to B++. PURE. WildBench (arXiv 2406.04770), appendix A."""
+"""An examination of both texts along the checklist, reasons, then A++ to B++. PURE. WildBench (arXiv 2406.04770),
+appendix A.
+"""
 
 from core.messages.message import marked
 from judging.methods.pairs.base import FIVE, PairMethod

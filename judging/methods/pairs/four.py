@@ -1,4 +1,4 @@
-"""A, B, tie or both bad, with a hint where there is one. PURE. LLMEval (arXiv 2312.07398), figure 10."""
+"""A choice of A, B, tie or both bad, with the hint if there is one. PURE. LLMEval (arXiv 2312.07398), figure 10."""
 
 from core.messages.message import marked
 from judging.methods.pairs.base import FOUR, PairMethod

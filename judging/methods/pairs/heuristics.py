@@ -1,4 +1,4 @@
-"""Preferences that read nothing: what any judge has to beat. PURE, no endpoint. HREF (arXiv 2412.15524), table 1."""
+"""Baselines that call no model, which any judge has to beat. PURE. HREF (arXiv 2412.15524), table 1."""
 
 import hashlib
 import random
@@ -20,7 +20,7 @@ SAME = 1e-12
 
 
 class Rule(StrEnum):
-    """FIRST and SECOND always take the text shown on that side: asked in both orders they tie."""
+    """A rule; FIRST and SECOND always take the text shown on that side, so that asked in both orders they tie."""
 
     RANDOM = "random"
     SHORTER = "shorter"
@@ -35,10 +35,10 @@ NEEDS_REFERENCE = (Rule.ROUGE, Rule.ROUGE_1)
 
 
 def decide(rule: Rule, question: Question, *, seed: int) -> Verdict | Unscored:
-    """The preference between the two texts as shown, A first; equal texts tie. Length is counted in characters.
+    """Return the preference between the two texts as shown, A first; equal texts tie. Length is counted in characters.
 
     RANDOM draws A or B with equal chance from the seed and what is shown, so that a run can be repeated. Raises
-    WrongScale where the item has no levels 1, 0 and -1.
+    WrongScale if the item has no levels 1, 0 and -1.
     """
     lack = what_lacks(question, ("reference",) if rule in NEEDS_REFERENCE else (), 2)
     if lack is not None:
@@ -55,7 +55,7 @@ def decide(rule: Rule, question: Question, *, seed: int) -> Verdict | Unscored:
 
 
 def _measure(rule: Rule, text: str, reference: str) -> float:
-    """More is better."""
+    """Return the figure that is compared; the larger one wins."""
     match rule:
         case Rule.ROUGE:
             return rouge_l(text, reference)

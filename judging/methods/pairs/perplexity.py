@@ -1,14 +1,14 @@
-"""Which of the two models that wrote the texts finds the human reference likelier. PURE. HREF (arXiv 2412.15524), 3.2.
+"""Judging by perplexity: which of the two models that wrote the texts finds the human reference likelier. PURE.
 
-The texts themselves are not read. Each writer's endpoint is called twice, with `prefix_messages` to count the
-tokens before the reference, and with `scoring_messages` for the log-probabilities of them all.
+HREF (arXiv 2412.15524), 3.2. The texts themselves are not read. Each writer's endpoint is called twice: with
+`prefix_messages` to count the tokens before the reference, and with `scoring_messages` for the log-probabilities of all
+tokens.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from core.errors import UserError
 from core.messages.message import marked
@@ -23,8 +23,8 @@ from judging.methods.spec import HREF, MethodSpec, Transport
 KEY = "perplexity"
 TASK_KIND = "pair"
 ROLE = "preference"
-PREFIX_PARAMETERS: Mapping[str, Any] = {"max_tokens": 1, "temperature": 0.0}
-SCORING_PARAMETERS: Mapping[str, Any] = {
+PREFIX_PARAMETERS: Mapping[str, object] = {"max_tokens": 1, "temperature": 0.0}
+SCORING_PARAMETERS: Mapping[str, object] = {
     "max_tokens": 1,
     "temperature": 0.0,
     "prompt_logprobs": 0,
@@ -47,7 +47,7 @@ class NoLogProbabilities(UserError):
 
 @dataclass(frozen=True)
 class LogProbability:
-    """Of the reference's `tokens` tokens together, natural logarithm, at most 0."""
+    """The natural logarithm, at most 0, of the probability of the reference's `tokens` tokens together."""
 
     total: float
     tokens: int
@@ -58,20 +58,20 @@ class LogProbability:
 
 
 def prefix_messages(question: Question) -> list[dict[str, str]]:
-    """The conversation that the reference answers; its prompt_tokens are what `reference_log_probability` takes."""
+    """Return the conversation that the reference answers; its prompt_tokens are passed to `reference_log_probability`."""
     return [{"role": role, "content": text} for role, text in question.conversation]
 
 
 def scoring_messages(question: Question) -> list[dict[str, str]]:
-    """The conversation with the human reference as its last message. Raises MissingPart."""
+    """Return the conversation with the human reference as its last message. Raises MissingPart."""
     whole = guided(require(question, ("reference",), 2))
     return [*prefix_messages(whole), {"role": "assistant", "content": whole.reference}]
 
 
 def reference_log_probability(prompt_logprobs: object, prefix_tokens: int) -> LogProbability:
-    """From the prompt_logprobs of the reply to `scoring_messages`, less the first `prefix_tokens` tokens.
+    """Sum the prompt_logprobs of the reply to `scoring_messages` after the first `prefix_tokens` tokens.
 
-    `prompt_logprobs` has one entry a token: null for the first, else {token id: {"logprob", ...}} or the number
+    `prompt_logprobs` has one entry per token: null for the first, else {token id: {"logprob", ...}} or the number
     itself. Raises NoLogProbabilities.
     """
     if not isinstance(prompt_logprobs, list) or not 0 < prefix_tokens < len(prompt_logprobs):
@@ -82,7 +82,7 @@ def reference_log_probability(prompt_logprobs: object, prefix_tokens: int) -> Lo
 
 
 def _log_probability(entry: object) -> float:
-    """The first of an entry is the token that stands there."""
+    """Return the value of an entry, whose first token is the one in the prompt."""
     if isinstance(entry, Mapping) and entry:
         entry = next(iter(entry.values()))
     if isinstance(entry, Mapping):
@@ -93,16 +93,16 @@ def _log_probability(entry: object) -> float:
 
 
 def not_served(model: str) -> Unscored:
-    """For a writer that no endpoint serves, or whose endpoint gives no log-probabilities."""
+    """Return the outcome for a writer without an endpoint, or whose endpoint gives no log-probabilities."""
     return Unscored(Why.ENDPOINT, reply_messages.NOT_SERVED(model=model))
 
 
 def decide(
     question: Question, first: LogProbability | Unscored, second: LogProbability | Unscored, *, by: By = By.TOKEN
 ) -> Verdict | Unscored:
-    """The writer of the text shown first or second, whichever finds the reference likelier; exactly equal is a tie.
+    """Prefer the text whose writer finds the reference likelier; exactly equal is a tie.
 
-    Raises WrongScale where the item has no levels 1, 0 and -1.
+    Raises WrongScale if the item has no levels 1, 0 and -1.
     """
     if (lack := what_lacks(question, ("reference",), 2)) is not None:
         return lack

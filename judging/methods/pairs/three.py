@@ -1,4 +1,4 @@
-"""A, B or tie, by the guideline that people see, with or without the human reference. PURE.
+"""A choice of A, B or tie by the guideline that raters see, with or without the human reference. PURE.
 
 HREF (arXiv 2412.15524), figures 9 and 10.
 """

@@ -1,4 +1,4 @@
-"""Every item of the rubric at once, a reason and a score each. PURE. HelloBench (arXiv 2409.16191), 4.3.
+"""A reason and a score for every item of the rubric at once. PURE. HelloBench (arXiv 2409.16191), 4.3.
 
 Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
 """
@@ -6,7 +6,7 @@ Weighted, the scores are HelloEval's points; with equal weights they are AVG-C.
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from core.errors import UserError
 from core.messages.message import Wording, marked
@@ -28,14 +28,13 @@ DIFFERENT_SCALES = Wording(
 
 
 class MixedScales(UserError):
-    """The items of one rubric have different levels, which this method's one list of scores cannot hold."""
+    """The items of a rubric have different levels, but this method lists one scale for all."""
 
 
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-    """The template filled in. What a benchmark's questions share comes first, the response nearly last.
+    """Fill in the template. What a benchmark's questions share comes first, the response nearly last.
 
-    `with_schema` writes the JSON schema into the prompt, for endpoints that take none. Raises BadTemplate,
-    MixedScales.
+    `with_schema` writes the JSON schema into the prompt, for endpoints that take none. Raises BadTemplate, MixedScales.
     """
     items, levels = question.items, scale_of(question.items)
     conversation = transcript(question.conversation)
@@ -62,14 +61,14 @@ def _level_line(level: Level) -> str:
 
 
 def scale_of(items: Sequence[Item]) -> tuple[Level, ...]:
-    """The one scale of all items. Raises MixedScales."""
+    """Return the one scale of all items. Raises MixedScales."""
     if len({item.values for item in items}) != 1:
         raise MixedScales(DIFFERENT_SCALES())
     return items[0].levels
 
 
-def schema(items: Sequence[Item]) -> dict[str, Any]:
-    """One member for each item: a reply that obeys it can neither miss nor double one."""
+def schema(items: Sequence[Item]) -> dict[str, object]:
+    """Return a schema with one member per item, so that a reply that follows it neither lacks nor repeats one."""
     return {
         "type": "object",
         "properties": {
@@ -87,7 +86,7 @@ def schema(items: Sequence[Item]) -> dict[str, Any]:
 
 
 def answer_tokens(items: Sequence[Item]) -> int:
-    """The most tokens that an answer needs; the cap ends a loop of white space under a grammar."""
+    """Return the maximum number of tokens of an answer; the limit ends loops of white space under a grammar."""
     return TOKENS_FOR_THE_REST + TOKENS_AN_ITEM * len(items)
 
 
@@ -96,7 +95,7 @@ def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Uns
 
 
 def correction(unscored: Unscored) -> Mapping[str, str]:
-    """What the model is told after a reply that could not be used."""
+    """Return the message to the model after an unusable reply."""
     return {
         "role": "user",
         "content": f"That answer cannot be used ({unscored.detail}). Answer all questions once more, as one JSON "

@@ -1,4 +1,6 @@
-"""Strengths and weaknesses along the checklist, then 1 to 10. PURE. WildBench (arXiv 2406.04770), appendix B."""
+"""Strengths and weaknesses along the checklist, then a score from 1 to 10. PURE. WildBench (arXiv 2406.04770), appendix
+B.
+"""
 
 from core.messages.message import marked
 from judging.methods.single.one_score import ScoreMethod

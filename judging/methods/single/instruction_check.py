@@ -1,8 +1,8 @@
-"""Does the text of a sub-task fulfil an instruction: yes or no. PURE. LongGenBench (arXiv 2409.02076), 2.4."""
+"""Whether the text of a sub-task fulfils an instruction: yes or no. PURE. LongGenBench (arXiv 2409.02076), 2.4."""
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from core.messages.message import Wording, marked
 from judging.methods import messages as reply_messages, replies
@@ -29,7 +29,7 @@ NOT_YES_OR_NO = Wording(
 
 
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-    """The template filled in: the item's question is the instruction, responses[0] the sub-task's text alone.
+    """Fill in the template: the item's question is the instruction, responses[0] only the sub-task's text.
 
     Raises BadTemplate, MissingPart, WrongScale.
     """
@@ -56,7 +56,7 @@ def _item(items: Sequence[Item]) -> Item:
     return item
 
 
-def schema(items: Sequence[Item]) -> dict[str, Any]:
+def schema(items: Sequence[Item]) -> dict[str, object]:
     return replies.one_member(_item(items), ("reason",), VERDICT_NAMES[0], {"type": "string", "enum": list(WORDS)})
 
 
@@ -65,7 +65,7 @@ def answer_tokens(items: Sequence[Item]) -> int:
 
 
 def parse(text: str, items: Sequence[Item], finish_reason: str) -> Verdict | Unscored:
-    """1 for yes, 0 for no; true, false, 1 and 0 are read too."""
+    """Return 1 for yes, 0 for no; true, false, 1 and 0 are read too."""
     item = _item(items)
     said = replies.read_one(text, item, VERDICT_NAMES, finish_reason=finish_reason)
     if isinstance(said, Unscored):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from judging.methods import replies
 from judging.methods.guided import guidance_fields, require
@@ -17,7 +16,7 @@ TOKENS_FOR_THE_REST = 100
 
 @dataclass(frozen=True)
 class ScoreMethod:
-    """A method whose answer is one number. `texts` are argued before the score, each (member, words before it)."""
+    """A method whose answer is one number. `texts` are written before the score, each (member, words before it)."""
 
     KEY: str
     TEMPLATE: str
@@ -27,7 +26,7 @@ class ScoreMethod:
     ROLE: str = "overall"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in. Raises BadTemplate, MissingPart, WrongScale."""
+        """Fill in the template. Raises BadTemplate, MissingPart, WrongScale."""
         whole = require(question, self.needs, 1)
         item, response = only_item(whole.items), whole.responses[0]
         fields = {
@@ -47,7 +46,7 @@ class ScoreMethod:
     def _names(self) -> tuple[str, ...]:
         return tuple(name for name, _before in self.texts)
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         item = only_item(items)
         return replies.one_member(item, self._names(), SCORE_NAMES[0], {"type": "number", "enum": list(item.values)})
 

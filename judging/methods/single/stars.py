@@ -1,4 +1,4 @@
-"""Several criteria, each on its own stars. PURE. LLMEval (arXiv 2312.07398), figures 9, 11 and 12.
+"""Several criteria, each with its own stars. PURE. LLMEval (arXiv 2312.07398), figures 9, 11 and 12.
 
 The stars are those of the study's rubric, so that people and judges answer on the same levels.
 """
@@ -6,7 +6,6 @@ The stars are those of the study's rubric, so that people and judges answer on t
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.messages.message import marked
 from judging.methods.guided import guidance_fields, require
@@ -21,7 +20,9 @@ NEEDED = ("criteria", "conversation", "response", "answer_shape")
 
 @dataclass(frozen=True)
 class StarsMethod:
-    """Objective questions have one right answer, which the hint holds; subjective ones may have a hint."""
+    """A method for objective questions, whose one right answer is the hint, or for subjective ones, which may have a
+    hint.
+    """
 
     KEY: str
     TEMPLATE: str
@@ -30,7 +31,7 @@ class StarsMethod:
     ROLE: str = "item"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in. Raises BadTemplate, MissingPart."""
+        """Fill in the template. Raises BadTemplate, MissingPart."""
         whole = require(question, self.needs, 1)
         items, response = whole.items, whole.responses[0]
         shape = "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"
@@ -47,7 +48,7 @@ class StarsMethod:
         }
         return render(template, fields, (*NEEDED, *self.needs))
 
-    def schema(self, items: Sequence[Item]) -> dict[str, Any]:
+    def schema(self, items: Sequence[Item]) -> dict[str, object]:
         return checklist.schema(items)
 
     def answer_tokens(self, items: Sequence[Item]) -> int:

@@ -13,11 +13,11 @@ from judging.judges.judge_calls import shown
 from judging.judges.questions import Questions
 from judging.judges.transports import transport_of
 from judging.methods.parsing import Unscored
-from judging.methods.registry import METHODS, needs_no_call, unanswerable
+from judging.methods.registry import needs_no_call, unanswerable
 from judging.models import Judge, PlannedItem, Reply
 from judging.runs.planning.canary_placement import CANARIES, takes_canaries
-from judging.runs.planning.plan import Asking
-from judging.runs.planning.preview import Target, prospect
+from judging.runs.planning.preview import prospect
+from judging.runs.planning.request import RunRequest
 from judging.runs.planning.requirements import Lack
 
 EARLIER_REPLIES = 500
@@ -41,22 +41,19 @@ class Estimate:
     lacks: list[Lack]
 
 
-def estimate_run(
-    judges: Sequence[Judge], leader: Judge, target: Target, asking: Asking, *, limit: int | None, only_rated: bool
-) -> Estimate:
-    """Estimate a run led by `leader`, the one judge or the panel of these. Reads only. Raises what planning raises."""
-    found = prospect(leader, judges, target, limit=limit, only_rated=only_rated)
+def estimate_run(request: RunRequest) -> Estimate:
+    """Estimate the requested run. Writes nothing unless the panel of its judges is new. Raises what planning raises."""
+    judges, found = request.judges, prospect(request)
     drawn = found.drawn
-    pair = METHODS[judges[0].method].task_kind == Task.Kind.PAIR
-    times = asking.repeats * (2 if asking.both_orders and pair else 1)
-    planted = CANARIES * (2 if pair else 1) if asking.canaries and found.tasks else 0
+    times = request.repeats * request.orders
+    planted = CANARIES * (2 if request.pairs else 1) if request.canaries and found.tasks else 0
     most, usual, lacking, canaries = NOTHING, NOTHING, 0, 0
     complete = True
     for judge in judges:
         mean, lacks = _mean_reserve(judge, found.study, drawn)
-        own = planted if takes_canaries(judge) else 0
-        canaries += own
-        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + own if drawn else 0
+        added = planted if takes_canaries(judge) else 0
+        canaries += added
+        asked = round(found.tasks * times * (1 - lacks / len(drawn))) + added if drawn else 0
         if needs_no_call(judge.method):
             asked = 0
         most += _times(mean, asked)
@@ -107,8 +104,8 @@ def _mean_reply(judge: Judge) -> Spend | None:
     return Spend(round(means["calls"]), round(means["read"] + means["written"]), Decimal(means["money"]))
 
 
-def _times(one: Spend, count: int) -> Spend:
-    return Spend(one.calls * count, one.tokens * count, one.money * count)
+def _times(spend: Spend, count: int) -> Spend:
+    return Spend(spend.calls * count, spend.tokens * count, spend.money * count)
 
 
 def _prices(judge: Judge) -> Prices:

@@ -2,108 +2,44 @@
 
 import random
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, islice
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from accounts.models import User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.db.bulk_insert import Inserting
 from generation.execution.budget import ceiling_of
-from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from judging.judges.questions import Questions
-from judging.methods.combining import How
 from judging.methods.pairs.base import preference
 from judging.methods.registry import METHODS, chat_method
 from judging.methods.scales import only_item
 from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun, PlannedItem
-from judging.runs.panels import panel_of
 from judging.runs.planning.canary_placement import plant, takes_canaries
+from judging.runs.planning.request import RunRequest
 from judging.runs.planning.requirements import check_requirements, lacking
-from judging.runs.queue import ATTEMPTS
 from judging.runs.shown_orders import numbered, shown_before
-from judging.studies.benchmarks import (
-    NothingToJudge as NothingToJudge,
-    rated_of,
-    study_of_benchmark as study_of_benchmark,
-)
+from judging.studies.benchmarks import NothingToJudge as NothingToJudge, rated_of
 
 A_MINUTE = timedelta(minutes=1)
 BATCH = 2_000
 NEW_ITEMS = Inserting(PlannedItem, "task", "shown_first", "repeat", "juror", "position", "canary")
 
 
-@dataclass(frozen=True)
-class Asking:
-    """How each task is asked: by several judges, in both orders of a pair, several times; and how verdicts are
-    combined.
-
-    `jurors` form a panel with the run's own judge. With `canaries`, canary texts are added.
-    """
-
-    jurors: tuple[Judge, ...] = ()
-    both_orders: bool = False
-    repeats: int = 1
-    combine: How = How.MEDIAN
-    canaries: bool = False
-
-
-PLAINLY = Asking()
-
-
-@dataclass(frozen=True)
-class Wish:
-    """A requested run: its tasks, at most `limit` of them, how they are asked, and its budget.
-
-    With `reuse`, stored replies answer repeated questions. `only_rated` takes only tasks that people have rated.
-    """
-
-    limit: int | None = None
-    budget: Ceiling = UNLIMITED
-    seed: int = 0
-    concurrency: int | None = None
-    reuse: bool = True
-    user: User | None = None
-    asking: Asking = PLAINLY
-    only_rated: bool = False
-
-
-def plan_run(
-    *,
-    judge: Judge,
-    study: Study,
-    limit: int | None = None,
-    budget: Ceiling = UNLIMITED,
-    seed: int = 0,
-    concurrency: int | None = None,
-    reuse: bool = True,
-    user: User | None = None,
-    asking: Asking = PLAINLY,
-    only_rated: bool = False,
-) -> JudgeRun:
-    """Plan a run over the study's tasks that this judge has not judged, with all its items.
+def plan_at_once(request: RunRequest) -> JudgeRun:
+    """Plan a run with all its items over the tasks that its judge has not judged.
 
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
-    wish = Wish(limit, budget, seed, concurrency, reuse, user, asking, only_rated)
-    return plan_wish(judge, study, wish)
-
-
-def plan_wish(judge: Judge, study: Study, wish: Wish) -> JudgeRun:
-    """Plan the run inside a transaction; raises as plan_run."""
-    jurors = (judge, *wish.asking.jurors)
-    leader = leader_of(judge, wish.asking)
-    pks = decide(leader, jurors, study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
+    study, leader = request.target.to_judge(), request.leader
+    pks = decide(leader, request.judges, study, limit=request.limit, only_rated=request.only_rated, seed=request.seed)
     with transaction.atomic():
-        run = new_run(judge, leader, study, wish)
-        plant_canaries(run, jurors, pks)
-        layout = Layout(run, jurors, pks)
+        run = new_run(request, study)
+        plant_canaries(run, request.judges, pks)
+        layout = Layout(run, request.judges, pks)
         while layout.lay_out():
             continue
     return run
@@ -121,7 +57,7 @@ def decide(
 ) -> list[int]:
     """Return the pks of the run's tasks in its order; only about responses up to the newest one's pk.
 
-    Tasks of one instruction are next to each other, for a server's prefix cache. Raises as plan_run.
+    Tasks of one instruction are next to each other, for a server's prefix cache. Raises as plan_at_once.
     """
     tasks = open_tasks(leader, study, only_rated=only_rated)
     if newest_response is not None:
@@ -140,46 +76,34 @@ def first_of(tasks: QuerySet[Task], limit: int | None) -> QuerySet[Task]:
     return tasks if limit is None else Task.objects.filter(pk__in=tasks.values("pk")[:limit])
 
 
-def new_run(judge: Judge, leader: Judge, study: Study, wish: Wish) -> JudgeRun:
+def new_run(request: RunRequest, study: Study) -> JudgeRun:
     """Create the row of the run, without items."""
     return JudgeRun.objects.create(
-        judge=leader,
+        judge=request.leader,
         study=study,
-        budget_calls=wish.budget.calls,
-        budget_tokens=wish.budget.tokens,
-        budget_money=wish.budget.money,
-        seed=wish.seed,
-        created_by=wish.user,
-        manifest={"settings": _settings_of(judge, leader, wish)},
+        budget_calls=request.budget.calls,
+        budget_tokens=request.budget.tokens,
+        budget_money=request.budget.money,
+        seed=request.seed,
+        created_by=request.user,
+        manifest={"settings": request.settings()},
     )
 
 
-def _settings_of(judge: Judge, leader: Judge, wish: Wish) -> dict[str, Any]:
-    return {
-        "attempts": ATTEMPTS,
-        "limit": wish.limit,
-        "concurrency": wish.concurrency,
-        "reuse": wish.reuse,
-        "only_rated": wish.only_rated,
-        "jurors": [juror.pk for juror in (judge, *wish.asking.jurors)],
-        "both_orders": _both_orders(judge, wish.asking),
-        "repeats": wish.asking.repeats,
-        "combine": str(wish.asking.combine) if leader != judge else "",
-        "canaries": wish.asking.canaries,
-    }
-
-
-def sent_just_now(judge: Judge, study: Study, wish: Wish, *, clock: Clock) -> JudgeRun | None:
+def sent_just_now(request: RunRequest, *, clock: Clock) -> JudgeRun | None:
     """Return the same run if the same person requested it within the last minute, because the form was sent twice.
 
     Two such runs at once would ask, and pay for, everything twice. Raises PanelRefused.
     """
-    leader = leader_of(judge, wish.asking)
     lately = JudgeRun.objects.filter(
-        judge=leader, study=study, created_by=wish.user, seed=wish.seed, created_at__gte=clock() - A_MINUTE
+        judge=request.leader,
+        study=request.target.stored,
+        created_by=request.user,
+        seed=request.seed,
+        created_at__gte=clock() - A_MINUTE,
     ).exclude(status__in=[JudgeRun.Status.CANCELLED, JudgeRun.Status.FAILED])
-    settings = _settings_of(judge, leader, wish)
-    same = (one for one in lately if one.manifest["settings"] == settings and ceiling_of(one) == wish.budget)
+    settings = request.settings()
+    same = (run for run in lately if run.manifest["settings"] == settings and ceiling_of(run) == request.budget)
     return next(same, None)
 
 
@@ -194,23 +118,6 @@ def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -
         hosts -= set(without.values_list("pk", flat=True))
     planted = plant(run, [pk for pk in pks if pk in hosts], jurors, run.seed)
     _store(run, [(one.task_id, one.shown_first, one.repeat, one.juror, one.canary) for one in planted], 0)
-
-
-def leader_of(judge: Judge, asking: Asking) -> Judge:
-    """Return the judge itself, or the panel of its judges, orders and repeats. Raises PanelRefused."""
-    jurors, both_orders = (judge, *asking.jurors), _both_orders(judge, asking)
-    if len(jurors) == 1 and not both_orders and asking.repeats == 1:
-        return judge
-    return panel_of(jurors, both_orders, asking.repeats, asking.combine)
-
-
-def items_each(judge: Judge, asking: Asking) -> int:
-    """Return the number of items of a run per task."""
-    return (1 + len(asking.jurors)) * asking.repeats * (2 if _both_orders(judge, asking) else 1)
-
-
-def _both_orders(judge: Judge, asking: Asking) -> bool:
-    return asking.both_orders and METHODS[judge.method].task_kind == Task.Kind.PAIR
 
 
 Item = tuple[int, str, int, int, str]

@@ -21,12 +21,13 @@ from judging.methods.prompts import BadTemplate
 from judging.methods.registry import METHODS
 from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
-from judging.models import Judge, JudgeRun, Preparation
+from judging.models import JudgeRun, Preparation
 from judging.runs.aggregation import jurors_of
 from judging.runs.life_cycle import take_preparation
 from judging.runs.manifest import manifest_at_start
-from judging.runs.planning.plan import Layout, Wish, decide, items_each, leader_of, new_run, plan_wish, plant_canaries
-from judging.runs.planning.preview import Target, prospect
+from judging.runs.planning.plan import Layout, decide, new_run, plan_at_once, plant_canaries
+from judging.runs.planning.preview import prospect
+from judging.runs.planning.request import RunRequest, Target
 from judging.runs.planning.requirements import MethodLacks, note_lacks
 from judging.studies.benchmarks import (
     BATCH,
@@ -45,29 +46,30 @@ NOTHING_LEFT = Wording(
 )
 
 
-def plan_target(*, judge: Judge, target: Target, wish: Wish) -> JudgeRun:
+def create_run(request: RunRequest) -> JudgeRun:
     """Create the requested run with its items or, if it is large, with its preparation.
 
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
-    jurors = (judge, *wish.asking.jurors)
+    target, jurors = request.target, request.judges
     with transaction.atomic():
-        leader = leader_of(judge, wish.asking)
-        found = prospect(leader, jurors, target, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
-        unmade = target.unmade
-        if unmade + found.tasks * items_each(judge, wish.asking) <= AT_ONCE:
-            run = plan_wish(judge, target.to_judge(), wish)
+        found = prospect(request)
+        unmade = sum(group.tasks for group in target.new_tasks(target.without_task()))
+        if unmade + found.tasks * request.items_per_task <= AT_ONCE:
+            run = plan_at_once(request)
             note_lacks(run, found.lacks)
             return run
         if not found.tasks:
-            raise NothingToJudge(_why_nothing(leader, target, wish.only_rated))
-        run = new_run(judge, leader, target.study or _own_study(target), wish)
+            raise NothingToJudge(_why_nothing(request))
+        run = new_run(request, target.study or _own_study(target))
         note_lacks(run, found.lacks)
         if unmade:
             newest = target.without_task().aggregate(pk=Max("pk"))["pk"]
             Preparation.objects.create(run=run, newest_response=newest, total=unmade + found.tasks)
         else:
-            pks = decide(leader, jurors, run.study, limit=wish.limit, only_rated=wish.only_rated, seed=wish.seed)
+            pks = decide(
+                run.judge, jurors, run.study, limit=request.limit, only_rated=request.only_rated, seed=request.seed
+            )
             Preparation.objects.create(run=run, tasks=pks, total=len(pks))
             plant_canaries(run, jurors, pks)
     return run
@@ -78,8 +80,9 @@ def _own_study(target: Target) -> Study:
     return own_study(target.benchmark, target.experiment)
 
 
-def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
-    """The same for a benchmark whose responses do not all have tasks yet."""
+def _why_nothing(request: RunRequest) -> str:
+    """Say why nothing is left of a benchmark whose responses do not all have tasks yet."""
+    target, leader = request.target, request.leader
     assert target.benchmark is not None
     name, kind = f"benchmark {target.benchmark.slug}", METHODS[leader.method].task_kind
     if kind not in target.kinds:
@@ -87,7 +90,7 @@ def _why_nothing(leader: Judge, target: Target, only_rated: bool) -> str:
             f"The study of {name} has no tasks of kind {kind}, which method {leader.method} needs; create a "
             "study with such tasks in the browser and judge that study."
         )
-    if only_rated and not target.rated:
+    if request.only_rated and not target.rated:
         return f"People have not rated anything in {name} yet; leave out --only-rated to judge everything."
     return f"{leader} has already judged everything in {name} that people have rated."
 

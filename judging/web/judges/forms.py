@@ -126,7 +126,7 @@ class JudgeForm(forms.Form):
         elif workspaces.count() == 1:
             place.initial, place.disabled, place.widget = workspaces.get(), True, forms.HiddenInput()
 
-    def clean_others(self) -> dict[str, Any]:
+    def clean_others(self) -> dict[str, object]:
         return checked_parameters(self.cleaned_data["others"] or {})
 
     def clean_prompt(self) -> str:
@@ -138,7 +138,7 @@ class JudgeForm(forms.Form):
         return prompt
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Return the parameters of the judge; an empty temperature is left out."""
         given = self.cleaned_data
         found = {"temperature": given.get("temperature"), **(given.get("others") or {})}

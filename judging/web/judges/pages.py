@@ -1,7 +1,7 @@
 """Pages of judges: the list, one judge, and creating one with a custom prompt."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -128,7 +128,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
 
 def _editor_context(
     request: HttpRequest, form: JudgeForm, method: str, like: Judge | None, models: "QuerySet[LanguageModel]"
-) -> dict[str, Any]:
+) -> dict[str, object]:
     edited = method in PROMPTED
     prompt = str(form["prompt"].value() or "").replace("\r\n", "\n") if edited else ""
     known, needed = placeholders_of(method) if edited else ((), ())
@@ -193,7 +193,7 @@ def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
     return None
 
 
-def _initial(method: str, like: Judge | None) -> dict[str, Any]:
+def _initial(method: str, like: Judge | None) -> dict[str, object]:
     if like is None:
         return {"prompt": stock_prompt(method), "others": {}}
     parameters = dict(like.parameters)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext
@@ -38,7 +37,7 @@ class PromptPreview:
     number: int
     of: int
     messages: list[dict[str, str]]
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     schema: str
     tokens: int
     problem: str = ""
@@ -66,7 +65,7 @@ def prompt_preview(
     method: str,
     model: LanguageModel,
     prompt: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     source: str,
     number: int,
 ) -> PromptPreview | None:

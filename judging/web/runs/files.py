@@ -79,13 +79,12 @@ def _slowest(run: JudgeRun) -> list[SlowReply]:
     ]
 
 
-def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
+def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, object]:
     """Return counts that add up: scored, unscored and waiting make the total, as do the models'; canary texts are
     apart.
     """
     progress = progress_of(run, clock=clock)
     planted = run.items.exclude(canary="").order_by().values("canary", "status").annotate(n=Count("pk"))
-    errors = Reply.objects.filter(item__run=run).exclude(error="").order_by().values("error").annotate(n=Count("pk"))
     believed = run.believed_canaries
     if believed is not None:
         believed = [{"text": canary["text"], "what": canary["what"]} for canary in believed]
@@ -115,20 +114,28 @@ def run_report(run: JudgeRun, *, clock: Clock) -> dict[str, Any]:
         "replies": {
             "calls": progress.calls,
             "reused": progress.reused,
-            "errors": {row["error"]: row["n"] for row in errors.order_by("-n", "error")},
+            "errors": errors_of(run),
             "seconds_mean": progress.seconds_per_reply,
         },
         "tokens": {"read": progress.input_tokens, "written": progress.output_tokens},
         "money": f"{progress.money:f}",
-        "budget": {
-            "calls": run.budget_calls,
-            "tokens": run.budget_tokens,
-            "money": f"{run.budget_money:f}" if run.budget_money is not None else None,
-        },
+        "budget": limits_of(run),
     }
 
 
-def _by_model(run: JudgeRun) -> list[dict[str, Any]]:
+def limits_of(run: JudgeRun) -> dict[str, int | str | None]:
+    """Return the run's limits; None is no limit."""
+    money = f"{run.budget_money:f}" if run.budget_money is not None else None
+    return {"calls": run.budget_calls, "tokens": run.budget_tokens, "money": money}
+
+
+def errors_of(run: JudgeRun) -> dict[str, int]:
+    """Return the errors of the run's replies with their numbers, most frequent first."""
+    errors = Reply.objects.filter(item__run=run).exclude(error="").order_by().values("error").annotate(n=Count("pk"))
+    return {row["error"]: row["n"] for row in errors.order_by("-n", "error")}
+
+
+def _by_model(run: JudgeRun) -> list[dict[str, object]]:
     """Count by the model that wrote response A, so that a pair counts once."""
     rows = (
         run.items.filter(canary="")
@@ -152,7 +159,7 @@ def _by_model(run: JudgeRun) -> list[dict[str, Any]]:
     )
 
 
-def manifest_file(run: JudgeRun) -> dict[str, Any]:
+def manifest_file(run: JudgeRun) -> dict[str, object]:
     """Return the manifest with the run's identity, and each judge's prompt by its hash."""
     prompts = {one.prompt_hash: one.prompt for one in [run.judge, *run.judge.jurors.all()] if one.prompt}
     return {"run": run.public_id, "status": run.status, **run.manifest, "prompts": prompts}

@@ -1,13 +1,13 @@
 """The forms for starting a run and for resuming one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from annotation.models import Task
 from core.web.row_choices import RowsField
 from generation.llm.protocol.prices import MOST_COUNTED
@@ -18,7 +18,7 @@ from judging.judges.making import create_judge, create_rule_judge, needs_no_mode
 from judging.methods.combining import How
 from judging.methods.registry import METHODS, needs_no_call
 from judging.models import Judge
-from judging.runs.planning.plan import Asking
+from judging.runs.planning.request import RunRequest, Target
 from judging.web.judges.method_messages import method_words
 
 
@@ -135,21 +135,21 @@ class RunForm(BudgetForm):
         if Task.Kind.PAIR not in kinds:
             del self.fields["both_orders"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         given = super().clean() or self.cleaned_data
         rule = bool(given.get("method")) and needs_no_model(given["method"])
         chosen = given.get("judges")
         if not self.errors and not (chosen or given.get("model") or rule):
             self.add_error("judges", _("Choose at least one judge or a model."))
         many = (len(chosen) if chosen else 0) + bool(given.get("model")) > 1
-        methods = [one.method for one in chosen or ()]
+        methods = [judge.method for judge in chosen or ()]
         methods += [given["method"]] if rule and given.get("model") else []
         if many and any(map(needs_no_call, methods)):
             self.add_error("judges", _("A rule cannot be part of a panel. Choose it alone."))
         return given
 
-    def chosen_judges(self, workspace: Workspace) -> list[Judge]:
-        """Return the chosen judges, then the one of the model and the default prompt, created if necessary. Writes."""
+    def _chosen_judges(self, workspace: Workspace) -> list[Judge]:
+        """Return the chosen judges, then the one of the model and the default prompt."""
         given = self.cleaned_data
         found = list(given["judges"])
         method = given.get("method") or (self.methods[0] if self.methods else "")
@@ -162,14 +162,21 @@ class RunForm(BudgetForm):
             found.append(create_rule_judge(workspace=workspace, method=method))
         return list(dict.fromkeys(found))
 
-    def asking(self, judges: Sequence[Judge]) -> Asking:
+    def request(self, target: Target, user: User) -> RunRequest:
+        """Return the request for a run, with its judges created if necessary. Writes."""
         given = self.cleaned_data
-        return Asking(
-            jurors=tuple(judges[1:]),
+        return RunRequest(
+            target,
+            tuple(self._chosen_judges(target.workspace)),
             both_orders=bool(given.get("both_orders")),
             repeats=given.get("repeats") or 1,
             combine=How(given.get("combine") or How.MEDIAN),
             canaries=bool(given.get("canaries")),
+            limit=given["limit"],
+            only_rated=self.only_rated,
+            reuse=not given["fresh"],
+            budget=self.ceiling,
+            user=user,
         )
 
     @property

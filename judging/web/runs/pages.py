@@ -118,7 +118,7 @@ def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     return download(found, name, files)
 
 
-def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, Any]:
+def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, object]:
     leads = leads_workspace_of(cast(User, request.user), run.study)
     scripted = run.judge.rater.provenance == Rater.Provenance.SCRIPTED
     panel = run_panel(run, clock=timezone.now)

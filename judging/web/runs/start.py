@@ -1,6 +1,6 @@
 """Pages for starting a run: judges, responses, repeats and budget, with an estimate before it starts."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -28,9 +28,9 @@ from judging.models import Judge, JudgeRun
 from judging.runs.life_cycle import JUDGING
 from judging.runs.panels import PanelRefused
 from judging.runs.planning.estimates import Estimate, estimate_run
-from judging.runs.planning.plan import Wish, leader_of, sent_just_now
-from judging.runs.planning.preparation import plan_target
-from judging.runs.planning.preview import Target
+from judging.runs.planning.plan import sent_just_now
+from judging.runs.planning.preparation import create_run
+from judging.runs.planning.request import Target
 from judging.runs.planning.requirements import MethodLacks, noted_lacks
 from judging.studies.benchmarks import NothingToJudge, choice_in_words
 from judging.web.judges.forms import fault_in_words
@@ -68,7 +68,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask judges about a study's tasks."""
     study = study_read_by(cast(User, request.user), slug)
     context = {"study": study, "provenance": provenance_of(study)}
-    return _start(request, Target(study.workspace, study=study), context)
+    return _start(request, Target(study=study), context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,11 +81,11 @@ def judge_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     if experiment not in experiments:
         raise Http404(gettext("This benchmark has no such experiment."))
     context = {"benchmark": benchmark, "experiment": experiment, "experiments": experiments}
-    target = Target(benchmark.workspace, benchmark=benchmark, experiment=experiment)
+    target = Target(benchmark=benchmark, experiment=experiment)
     return _start(request, target, context)
 
 
-def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> HttpResponse:
+def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> HttpResponse:
     user = cast(User, request.user)
     if not workspaces_led_by(user).filter(pk=target.workspace.pk).exists():
         raise PermissionDenied
@@ -100,13 +100,13 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
     estimate = None
     if request.method == "POST" and form.is_valid():
         if request.POST.get("action") == PREVIEW:
-            estimate = _estimated(form, target)
-        elif made := _planned(form, target, user):
-            if target.benchmark is not None and (said := choice_in_words(target.benchmark)):
-                messages.warning(request, said)
-            for lack in noted_lacks(made):
+            estimate = _estimated(form, target, user)
+        elif run := _started(form, target, user):
+            if target.benchmark is not None and (choice := choice_in_words(target.benchmark)):
+                messages.warning(request, choice)
+            for lack in noted_lacks(run):
                 messages.warning(request, for_reader(lack.warning))
-            return redirect("judging:run", made.public_id)
+            return redirect("judging:run", run.public_id)
     context["untested"] = untested(models.select_related("endpoint"))
     context |= {"form": form, "models": models, "judges": judges, "estimate": estimate}
     status = 422 if form.is_bound and form.errors else 200
@@ -114,53 +114,37 @@ def _start(request: HttpRequest, target: Target, context: dict[str, Any]) -> Htt
     return render(request, "judging/start_run.html" + ("#estimate" if htmx else ""), context, status=status)
 
 
-def _estimated(form: RunForm, target: Target) -> Estimate | None:
+def _estimated(form: RunForm, target: Target, user: User) -> Estimate | None:
     """Return the estimate; None, with an error in the form, if there is nothing to count."""
     try:
-        judges, leader = _as_if_made(form, target.workspace)
-        found = estimate_run(
-            judges, leader, target, form.asking(judges), limit=form.cleaned_data["limit"], only_rated=form.only_rated
-        )
+        with transaction.atomic():
+            wanted = form.request(target, user)
+            # The panel is looked up here, so that a new one, like new judges, is rolled back.
+            wanted.leader  # noqa: B018
+            transaction.set_rollback(True)
+        estimate = estimate_run(wanted)
     except REFUSALS as error:
         form.add_error(None, _in_words(error, form, target))
         return None
-    if not found.tasks:
+    if not estimate.tasks:
         form.add_error(None, _why_nothing(form, target))
         return None
-    return found
+    return estimate
 
 
-def _as_if_made(form: RunForm, workspace: Workspace) -> tuple[list[Judge], Judge]:
-    """Return the judges of the form and the one that leads them; new ones are rolled back."""
-    with transaction.atomic():
-        judges = form.chosen_judges(workspace)
-        leader = leader_of(judges[0], form.asking(judges))
-        transaction.set_rollback(True)
-    return judges, leader
-
-
-def _planned(form: RunForm, target: Target, user: User) -> JudgeRun | None:
+def _started(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     try:
         with transaction.atomic():
             # One after the other, so that what was sent twice is seen to be the same.
             Workspace.objects.select_for_update(no_key=True).get(pk=target.workspace.pk)
-            judges = form.chosen_judges(target.workspace)
-            wish = Wish(
-                limit=form.cleaned_data["limit"],
-                budget=form.ceiling,
-                reuse=not form.cleaned_data["fresh"],
-                user=user,
-                asking=form.asking(judges),
-                only_rated=form.only_rated,
-            )
-            study = target.stored
-            if study and (known := sent_just_now(judges[0], study, wish, clock=timezone.now)):
+            wanted = form.request(target, user)
+            if target.stored and (known := sent_just_now(wanted, clock=timezone.now)):
                 return known
-            made = plan_target(judge=judges[0], target=target, wish=wish)
-            JUDGING.start(made, clock=timezone.now, user=user)
-            JUDGING.hand_over(made)
-            return made
+            run = create_run(wanted)
+            JUDGING.start(run, clock=timezone.now, user=user)
+            JUDGING.hand_over(run)
+            return run
     except REFUSALS as error:
         form.add_error(None, _in_words(error, form, target))
     return None
