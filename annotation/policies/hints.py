@@ -7,7 +7,6 @@ from random import Random
 
 from annotation.models import Rater, Study
 
-CHOICES = ("hidden", "shown", "split")
 CONDITION = "hint"
 
 

@@ -11,7 +11,7 @@ from calibration.data.frames import UNCATEGORISED, Bools, Ints
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel
 from judging.leaderboards.observations import BoardEntries
 from judging.leaderboards.query import BoardQuery
-from judging.scores.metrics import Measure
+from judging.scores.metrics import Metric
 
 ALL = 0
 """Column of entries without a category, if no entry has one."""
@@ -129,7 +129,7 @@ class Unusable:
 
 
 def unusable_of(
-    benchmark: Benchmark, judge: Rater, experiment: str, measure: Measure, *, discredited: bool = False
+    benchmark: Benchmark, judge: Rater, experiment: str, measure: Metric, *, discredited: bool = False
 ) -> list[Unusable]:
     """Return the unusable verdicts on what the board shows; those of failed runs only if `discredited` is set."""
     found = Assignment.objects.filter(

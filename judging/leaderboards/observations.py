@@ -10,8 +10,8 @@ from calibration.data.frames import ROLES, Bools, Floats, Ints, ScoreFrame
 from generation.models import Category
 from judging.leaderboards.check_counts import outputs_of
 from judging.leaderboards.weighting import Weighting
-from judging.scores.benchmark_scores import wildbench_rewards
-from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS, Measure
+from judging.scores.benchmark_scores import wildbench_rewards, win_shares
+from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS, Metric
 from judging.scores.points import response_points
 
 LARGEST_GRADE = 2
@@ -42,7 +42,7 @@ class BoardEntries:
         return replace(self, **{one.name: getattr(self, one.name)[mask] for one in fields(self)})
 
 
-def measures_in(frame: ScoreFrame) -> list[Measure]:
+def metrics_in(frame: ScoreFrame) -> list[Metric]:
     """Return the measures that a judge's scores allow, the most suitable first."""
     found: list[str] = []
     roles = {ROLES[code] for code in np.unique(frame.role[frame.applicable]).tolist()}
@@ -60,12 +60,12 @@ def measures_in(frame: ScoreFrame) -> list[Measure]:
         found += [GRADED, MEAN] if ten else [MEAN]
     if "check" in roles:
         found.append(FULFILLED)
-    return [MEASURES[name] for name in found]
+    return [METRICS[name] for name in found]
 
 
 def entries_of(
     frame: ScoreFrame,
-    measure: Measure,
+    measure: Metric,
     weighting: Weighting,
     leaves: Mapping[int, Category],
     *,
@@ -146,7 +146,7 @@ def _check_entries(frame: ScoreFrame) -> BoardEntries:
     )
 
 
-def _pair_entries(frame: ScoreFrame, measure: Measure, margin: int | None) -> BoardEntries:
+def _pair_entries(frame: ScoreFrame, measure: Metric, margin: int | None) -> BoardEntries:
     """Return two entries per pair, one from each side."""
     own = frame.select((frame.model_b > 0) & (frame.model != frame.model_b))
     if measure.name == REWARD:
@@ -155,7 +155,7 @@ def _pair_entries(frame: ScoreFrame, measure: Measure, margin: int | None) -> Bo
         of_a = wildbench_rewards(grade, ours, theirs, margin=margin)
         of_b = -of_a
     else:
-        of_a = (1 + np.sign(own.value)) / 2
+        of_a = win_shares(own.value)
         of_b = 1 - of_a
     pair = np.stack([own.response, own.response_b], axis=1)
     _, first, place = np.unique(pair, axis=0, return_index=True, return_inverse=True)

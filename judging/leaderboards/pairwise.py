@@ -11,9 +11,10 @@ from calibration.statistics.ranking.bradley_terry import bradley_terry_intervals
 from calibration.statistics.ranking.comparisons import Games, as_games
 from calibration.statistics.ranking.elo import elo
 from calibration.statistics.ranking.pairs import points
+from calibration.statistics.ranking.power import shared_ranks
 from calibration.statistics.resampling import IntervalKind
 from judging.leaderboards.observations import BoardEntries
-from judging.scores.benchmark_scores import shared_ranks
+from judging.scores.benchmark_scores import win_shares
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ def standings(entries: BoardEntries, wins: BoardEntries, names: Mapping[int, str
     half = wins.select(wins.response < wins.rival)
     order = np.lexsort([half.rival, half.response, half.instruction])
     half = half.select(order)
-    games = as_games(half.model, half.opponent, (1 + np.sign(half.top - 0.5)) / 2, clusters=half.instruction)
+    games = as_games(half.model, half.opponent, win_shares(half.top - 0.5), clusters=half.instruction)
     once, rated = points(games), elo(games)
     fitted = _or_none(lambda: bradley_terry_intervals(games))
     ranks = _or_none(lambda: _ranks(entries, names)) or {}
@@ -104,7 +105,7 @@ def _or_none(found: Callable[[], T]) -> T | None:
 def _ranks(entries: BoardEntries, names: Mapping[int, str]) -> dict[str, int]:
     """Rank the models over the instructions that every model has; a model's outcome is its mean on each.
 
-    Raises NothingScored.
+    A single model ranks first. Raises TooFewRatings under two instructions.
     """
     models, m = np.unique(entries.model, return_inverse=True)
     instructions, i = np.unique(entries.instruction, return_inverse=True)
@@ -114,4 +115,9 @@ def _ranks(entries: BoardEntries, names: Mapping[int, str]) -> dict[str, int]:
     sums = np.bincount(cell, weights=entries.top, minlength=shape[0] * shape[1]).reshape(shape)
     shared = (counts > 0).all(axis=0)
     means = sums[:, shared] / counts[:, shared]
-    return shared_ranks({names[int(pk)]: row for pk, row in zip(models, means, strict=True)})
+    if len(models) == 1 and means.shape[1] > 1:
+        return {names[int(models[0])]: 1}
+    # Models that tie are listed by name.
+    named = sorted((names[int(pk)], row) for row, pk in enumerate(models))
+    ranked = shared_ranks(means[[row for _name, row in named]].T, [name for name, _row in named])
+    return {str(model): int(rank) for model, rank in zip(ranked.models, ranked.rank, strict=True)}

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from judging.scores.metrics import MEASURES
+from judging.scores.metrics import METRICS
 
 AVERAGE, WORDS, MODEL = "average", "words", "model"
 MOST_RIVALS = 8
@@ -75,7 +75,7 @@ def board_query(given: QueryDict) -> BoardQuery:
             name: given.get(name, "").replace("\0", "").strip()
             for name in ("judge", "weights", "experiment", "category", "language", "tag", "family")
         },
-        measure=measure if measure in MEASURES else "",
+        measure=measure if measure in METRICS else "",
         smallest=_number(given.get("smallest", "")),
         largest=_number(given.get("largest", "")),
         least=int(_number(given.get("least", "")) or 0),

@@ -27,11 +27,11 @@ from judging.leaderboards.filters import (
     wanted_instructions,
     wanted_models,
 )
-from judging.leaderboards.observations import BoardEntries, entries_of, item_weights, measures_in
+from judging.leaderboards.observations import BoardEntries, entries_of, item_weights, metrics_in
 from judging.leaderboards.query import MODEL, WORDS, BoardQuery
 from judging.leaderboards.weighting import Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
-from judging.scores.metrics import FULFILLED, MEASURES, REWARD, WINS, Measure
+from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
 from judging.scores.points import (
     ModelScores,
     NoVerdicts,
@@ -68,8 +68,8 @@ class Leaderboard:
     judge: Rater
     weighting: Weighting
     experiment: str
-    measure: Measure
-    measures: tuple[Measure, ...]
+    measure: Metric
+    measures: tuple[Metric, ...]
     query: BoardQuery
     categories: Mapping[int, str]
     models: tuple[ModelScores, ...]
@@ -200,7 +200,7 @@ def leaderboard(
         experiment=experiment,
         discredited=query.discredited,
     )
-    measures = tuple(measures_in(frame)) if len(frame) else ()
+    measures = tuple(metrics_in(frame)) if len(frame) else ()
     doubted = discredited_on(benchmark, judge)
     leaves_out = doubted and not query.discredited
     if not measures and leaves_out and not _verdicts_of(benchmark, judge).believed().exists():
@@ -264,7 +264,7 @@ def leaderboard(
         people = _people(theirs, measure, weighting, leaves, query)
     wins = None
     if measure.paired and beside_people:
-        won = entries_of(frame, MEASURES[WINS], weighting, leaves)
+        won = entries_of(frame, METRICS[WINS], weighting, leaves)
         wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
     outputs, uncounted = _outputs(frame, entries, query) if measure.name == FULFILLED else ((), Uncounted())
     return replace(board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted)
@@ -291,7 +291,7 @@ def _outputs(frame: ScoreFrame, entries: BoardEntries, query: BoardQuery) -> tup
 def _narrowed(
     benchmark: Benchmark,
     query: BoardQuery,
-    measure: Measure,
+    measure: Metric,
     leaves: Mapping[int, Category],
     names: Mapping[int, str],
     entries: BoardEntries,
@@ -313,7 +313,7 @@ def _narrowed(
     return entries.select(inside), column[inside], columns, missing
 
 
-def rule_of(measure: Measure, query: BoardQuery) -> PointsRule:
+def rule_of(measure: Metric, query: BoardQuery) -> PointsRule:
     """Return the measure's rule: leaves of one category are pooled; several baselines count with their mean."""
     if measure.paired and len(query.against) > 1:
         return replace(measure.rule, pooled=False)
@@ -327,7 +327,7 @@ def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int
 
 
 def _people(
-    frame: ScoreFrame, measure: Measure, weighting: Weighting, leaves: Mapping[int, Category], query: BoardQuery
+    frame: ScoreFrame, measure: Metric, weighting: Weighting, leaves: Mapping[int, Category], query: BoardQuery
 ) -> BoardEntries | None:
     """Return people's ratings of responses on the same measure; None if there are none."""
     frame = frame.select(frame.role == ROLES.index(measure.role))

@@ -18,7 +18,7 @@ from judging.leaderboards.reports import board_plain
 from judging.leaderboards.table import Leaderboard, UnknownJudge, judge_named, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
 from judging.published.tables import printed_beside
-from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
+from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
 from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.web.leaderboards.sections import uncounted_notes
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "--weights", default=EQUAL, help="equal, published, or a fit: its id, its name, or its study's slug."
         )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
-        parser.add_argument("--measure", choices=sorted(MEASURES), help="Score to rank by, if not the judge's default.")
+        parser.add_argument("--measure", choices=sorted(METRICS), help="Score to rank by, if not the judge's default.")
         parser.add_argument("--category", default="", help="Only this category, split by subcategory.")
         parser.add_argument("--language", default="", help="Only instructions in this language.")
         parser.add_argument("--tag", default="", help="Only instructions with this tag.")
