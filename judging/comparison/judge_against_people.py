@@ -20,7 +20,8 @@ from calibration.statistics.errors import NoStatistic
 from calibration.statistics.judges.comparison import Coefficient, Correlation, correlate
 from calibration.statistics.ties import level_places, settle_ties
 from generation.models import Category
-from judging.leaderboards.table import UnknownJudge, weighted_points
+from judging.leaderboards.observations import weighted_points
+from judging.leaderboards.table import one_of_judges
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
 
 DRAWS = 1000
@@ -47,12 +48,7 @@ def judges_in(study: Study) -> list[Rater]:
 
 def judge_in(study: Study, name: str) -> Rater:
     """Raises UnknownJudge."""
-    known = judges_in(study)
-    found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
-    if found is None:
-        names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(f"No judge {name!r} has rated responses of study {study.slug}; its judges are: {names}.")
-    return found
+    return one_of_judges(judges_in(study), name, f"responses of study {study.slug}")
 
 
 def weighting_for(study: Study, fit: Fit | None = None) -> Weighting:

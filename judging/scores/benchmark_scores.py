@@ -3,7 +3,7 @@
 The caller excludes and counts verdicts that could not be used; they have no value here.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,11 +89,11 @@ def wildbench_mix(rewards: Mapping[str, float], baselines: Sequence[str], model:
 class InstructionCounts:
     """Counts: sub-tasks asked and present; instructions, those whose sub-task is present, those fulfilled."""
 
-    asked: int
-    present: int
-    instructions: int
-    answered: int
-    fulfilled: int
+    asked: int = 0
+    present: int = 0
+    instructions: int = 0
+    answered: int = 0
+    fulfilled: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,12 @@ class InstructionCompletion:
     counts: InstructionCounts
 
 
+def pooled_counts(rows: Iterable[InstructionCounts]) -> InstructionCounts:
+    """Return the sum of each count; zeros where there are no rows."""
+    counts = [(row.asked, row.present, row.instructions, row.answered, row.fulfilled) for row in rows]
+    return InstructionCounts(*(sum(column) for column in zip(*counts, strict=True))) if counts else InstructionCounts()
+
+
 def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> InstructionCompletion:
     """LongGenBench's four shares from the counts of each output, pooled.
 
@@ -114,16 +120,10 @@ def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> Ins
     holds any such sub-task nothing is fulfilled either, and STIC-1 is not defined: raises NothingScored, as without
     sub-tasks or instructions; raises NotOnScale where a part exceeds its whole. LongGenBench (arXiv 2409.02076), 2.4.
     """
-    counts = InstructionCounts(
-        asked=sum(one.asked for one in outputs.values()),
-        present=sum(one.present for one in outputs.values()),
-        instructions=sum(one.instructions for one in outputs.values()),
-        answered=sum(one.answered for one in outputs.values()),
-        fulfilled=sum(one.fulfilled for one in outputs.values()),
-    )
+    counts = pooled_counts(outputs.values())
     if any(
-        not (0 <= one.present <= one.asked and 0 <= one.fulfilled <= one.answered <= one.instructions)
-        for one in outputs.values()
+        not (0 <= row.present <= row.asked and 0 <= row.fulfilled <= row.answered <= row.instructions)
+        for row in outputs.values()
     ):
         raise NotOnScale(
             worded("More is present or fulfilled than was asked for; count every sub-task and instruction once.")
