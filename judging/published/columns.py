@@ -143,7 +143,7 @@ def _wildbench_score(board: Leaderboard, published: Published, printed_of: Mappi
 
 def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
     """Table 2: the reward against each of three baselines, and their mean, a baseline against itself counting 0."""
-    pks = {printed_of.get(name): pk for pk, name in reversed(board.model_names.items())}
+    pks = {printed_of.get(name): pk for pk, name in reversed(list(board.model_names.items()))}
     baselines = {column: pks.get(printed) for column, printed in published["baselines"].items()}
     by_column = {column: _scores(board, board.observations, _against(board, pk)) for column, pk in baselines.items()}
     rewards = {column: scores for column, (scores, _counts) in by_column.items()}
@@ -174,7 +174,7 @@ def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapp
 
 def _href(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
     """Table 5 where the evaluation set's own categories were judged, else table 6: expected win rates by category."""
-    names = {plain_name(name): pk for pk, name in reversed(board.model_names.items())}
+    names = {plain_name(name): pk for pk, name in reversed(list(board.model_names.items()))}
     baseline = names.get(plain_name(published["baseline"]))
     mask = _against(board, baseline)
     if not mask.any():
