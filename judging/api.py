@@ -16,12 +16,12 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
-from calibration.statistics.errors import NoStatistic
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
 from judging.archive.export import export_study
-from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
-from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
+from judging.leaderboards.filters import Filters
+from judging.leaderboards.table import NO_BOARD, requested_board
+from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
 from judging.runs.life_cycle import (
@@ -34,7 +34,6 @@ from judging.runs.life_cycle import (
     progress_of,
     start_run,
 )
-from judging.scores.points import NoVerdicts, WithoutWeight
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -166,13 +165,14 @@ def board(request: Request, slug: str) -> ApiResponse:
     asked = request.query_params
     benchmark = benchmark_to_read(request, slug)
     try:
-        judge = judge_named(benchmark, asked.get("judge", ""))
-        found = leaderboard(
-            benchmark, judge, asked.get("weights") or EQUAL, experiment=asked.get("experiment") or MAIN_EXPERIMENT
+        requested = Filters(
+            judge=asked.get("judge", ""),
+            weights=asked.get("weights") or EQUAL,
+            experiment=asked.get("experiment") or MAIN_EXPERIMENT,
         )
-    except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic) as error:
+        return ApiResponse(requested_board(benchmark, requested).as_json())
+    except NO_BOARD as error:
         raise Unusable(str(error)) from error
-    return ApiResponse(found.as_json())
 
 
 @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})

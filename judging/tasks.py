@@ -9,7 +9,7 @@ from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.reports.registry import report_of
 from generation.execution.recovery import each_alone
-from judging.comparison.judge_against_people import compare as compare_judge, judges_in, weighting_for
+from judging.comparison.judge_against_people import judges_in, stored_comparison, weighting_for
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import WatchRefused, due, start_due
@@ -53,9 +53,9 @@ def compare(study_id: int) -> None:
     weighting = weighting_for(study)
     for judge in judges_in(study):
         try:
-            compare_judge(study, judge, weighting)
+            stored_comparison(study, judge, weighting)
         except MissingWeights:
-            compare_judge(study, judge, Weighting(EQUAL))
+            stored_comparison(study, judge, Weighting(EQUAL))
         except (NothingToRead, NoVerdicts, WithoutWeight):
             continue
 

@@ -4,7 +4,7 @@ from calibration.web.pages import result_view
 from judging.web import archive
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
-from judging.web.leaderboards import model_pair, pages as leaderboard_pages, text_statistics
+from judging.web.leaderboards import model_pair, page as leaderboard_page, text_statistics
 from judging.web.monitoring import pages as monitor_pages
 from judging.web.runs import pages as run_pages, start
 
@@ -36,8 +36,8 @@ urlpatterns = [
     path("watches/<str:public_id>/", monitor_pages.watch, name="watch"),
     path("watches/<str:public_id>/control/", monitor_pages.control_watch, name="control_watch"),
     # /leaderboards/
-    path("leaderboards/", leaderboard_pages.leaderboards, name="leaderboards"),
-    path("leaderboards/<slug:slug>/", leaderboard_pages.leaderboard, name="leaderboard"),
+    path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),
+    path("leaderboards/<slug:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
     path("leaderboards/<slug:slug>/compare/", model_pair.compare_models, name="compare_models"),
     path("leaderboards/<slug:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]

@@ -15,7 +15,6 @@ from core.clock import Clock
 
 LEASE_SECONDS = 30 * 60
 FIRST_LEASE_SECONDS = 10 * 60
-READING_WORDS_A_MINUTE = 230
 LEASE_SECONDS_A_WORD = 0.8
 """A little more than three times the reading time of a word."""
 LONGEST_LEASE_SECONDS = 24 * 60 * 60

@@ -8,7 +8,6 @@ from random import Random
 from annotation.models import Rater, Study
 from annotation.policies.policies import Policies
 
-CHOICES = ("hidden", "shown", "split")
 CONDITION = "hint"
 
 

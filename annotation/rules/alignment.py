@@ -144,11 +144,6 @@ def plain_heading(heading: str) -> str:
     return " ".join(_WORD.findall(bare.casefold()))
 
 
-def likeness(heading_a: str, heading_b: str) -> float:
-    """From 0 to 1: how alike two headings are; 0 where either says nothing."""
-    return _likeness(_compared(heading_a), _compared(heading_b), Work())
-
-
 def _compared(heading: str) -> str:
     return plain_heading(heading[: 2 * LONGEST_HEADING])[:LONGEST_HEADING]
 

@@ -14,7 +14,6 @@ from calibration.data.frames import Floats, Ints
 from generation.models import Response
 
 SIDES = {"": 0, "a": 1, "b": 2}
-READ = [Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.JUDGE]
 
 
 @dataclass(frozen=True)

@@ -29,19 +29,6 @@ class CategoryRows:
     dropped_incomplete: int
 
 
-@dataclass(frozen=True)
-class UnitLabels:
-    """One criterion's labels, arrays of shape (m,): who gave which value to which task."""
-
-    tasks: Ints
-    responses: Ints
-    values: Floats
-    raters: Ints
-    instruction: Ints
-    category: Ints
-    model: Ints
-
-
 def checklist_rows(frame: ScoreFrame) -> list[CategoryRows]:
     """Per leaf category, in order of its pk, the complete answers as a matrix; one category 'all' where there is none.
 
@@ -57,20 +44,6 @@ def checklist_rows(frame: ScoreFrame) -> list[CategoryRows]:
     if not found:
         raise NothingToRead("no answer has both checklist items and an overall score")
     return found
-
-
-def unit_labels(frame: ScoreFrame, criterion_key: str) -> UnitLabels:
-    """The applicable values of one criterion; raises NothingToRead where there are none."""
-    part = frame.of_criterion(criterion_key)
-    return UnitLabels(
-        tasks=part.task,
-        responses=part.response,
-        values=part.value,
-        raters=part.rater,
-        instruction=part.instruction,
-        category=part.category,
-        model=part.model,
-    )
 
 
 def _unique_names(frame: ScoreFrame) -> dict[int, str]:

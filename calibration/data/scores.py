@@ -18,7 +18,7 @@ from calibration.data.columns import (
     table_of,
     tasks_of,
 )
-from calibration.data.frames import ABOUT_RESPONSES, EVERY_KIND, Floats, Ints, ScoreFrame
+from calibration.data.frames import EVERY_KIND, Floats, Ints, ScoreFrame
 from generation.models import MAIN_EXPERIMENT, Benchmark, LanguageModel
 
 
@@ -45,7 +45,7 @@ def score_frame(
     `discredited` ones are requested.
     """
     keep_derived = not people if keep_derived is None else keep_derived
-    assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds=kinds)
+    assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds)
     if judges and not discredited:
         assignments = assignments.exclude(discredited=True)
     score_columns = columns_of(
@@ -104,37 +104,6 @@ def score_frame(
     )
 
 
-def unscored_counts(
-    *, study: Study | None = None, benchmark: Benchmark | None = None, experiment: str | None = MAIN_EXPERIMENT
-) -> dict[int, dict[tuple[int, int], int]]:
-    """Per rater pk, how many verdicts could not be used, by (leaf category pk, model pk), 0 for none."""
-    assignments = _assignments(
-        study, benchmark, None, True, True, experiment, False, True, Assignment.Status.UNSCORED
-    ).filter(task__gold__isnull=True)
-    counts: dict[int, dict[tuple[int, int], int]] = {}
-    rows = assignments.values_list(
-        "rater_id", "task__response_a__instruction__category_id", "task__response_a__model_id"
-    )
-    for rater, category, model in rows:
-        cell = counts.setdefault(rater, {})
-        cell[category or 0, model or 0] = cell.get((category or 0, model or 0), 0) + 1
-    return counts
-
-
-def unusable_counts(
-    *, study: Study | None = None, benchmark: Benchmark | None = None, experiment: str | None = MAIN_EXPERIMENT
-) -> dict[int, dict[str, int]]:
-    """Per rater pk and criterion key, the answers that were taken but whose value of this criterion was unusable."""
-    assignments = _assignments(study, benchmark, None, True, True, experiment, False, True)
-    counts: dict[int, dict[str, int]] = {}
-    noted = assignments.filter(conditions__has_key="unusable").values_list("rater_id", "conditions__unusable")
-    for rater, unusable in noted:
-        cell = counts.setdefault(rater, {})
-        for key in unusable or {}:
-            cell[key] = cell.get(key, 0) + 1
-    return counts
-
-
 def _assignments(
     study: Study | None,
     benchmark: Benchmark | None,
@@ -144,11 +113,10 @@ def _assignments(
     experiment: str | None,
     keep_derived: bool,
     repeats: bool,
-    status: str = Assignment.Status.SUBMITTED,
-    kinds: Collection[Task.Kind] = ABOUT_RESPONSES,
+    kinds: Collection[Task.Kind],
 ) -> QuerySet[Assignment]:
-    statuses = [status, Assignment.Status.DERIVED] if keep_derived else [status]
-    found = Assignment.objects.filter(status__in=statuses).order_by()
+    derived = [Assignment.Status.DERIVED] if keep_derived else []
+    found = Assignment.objects.filter(status__in=[Assignment.Status.SUBMITTED, *derived]).order_by()
     if set(kinds) != set(EVERY_KIND):
         found = found.filter(task__kind__in=[str(kind) for kind in kinds])
     if not repeats:

@@ -1,4 +1,4 @@
-"""Resampling of whole clusters: bootstrap intervals, grouped folds, sign-flip permutation. PURE.
+"""Resampling of whole clusters: bootstrap intervals, sign-flip permutation. PURE.
 
 A statistic is resampled through the counts with which each cluster enters: a row of counts (2, 0, 1, ..) says
 "cluster 0 twice, cluster 1 never". Whatever can be computed from per-cluster sums is then recomputed for a
@@ -116,18 +116,6 @@ def _leave_one_out_range(statistic: CountedStatistic, point: FloatArray, cluster
         return Intervals(point, point, "none", clusters, 0)
     left = values[defined]
     return Intervals(left.min(axis=0), left.max(axis=0), "leave_one_out_range", clusters, 0)
-
-
-def grouped_folds(codes: IntArray, folds: int, *, seed: int) -> IntArray:
-    """Fold number (0..folds-1) of each row, all rows of one group in the same fold, groups dealt evenly at random.
-
-    Raises TooFewRatings with fewer groups than folds, or fewer than two folds.
-    """
-    groups = int(codes.max()) + 1 if codes.size else 0
-    if folds < 2 or groups < folds:
-        raise TooFewRatings(groups, max(folds, 2), "groups for cross-validation")
-    dealt = np.random.default_rng(seed).permutation(groups) % folds
-    return np.asarray(dealt[codes], dtype=np.int64)
 
 
 def sign_flip_p(

@@ -37,10 +37,3 @@ def opens_with_refusal(text: str, openings: Sequence[str] = OPENINGS) -> bool:
     """Whether the text begins with one of the openings, whatever its case, its quotes and its Markdown."""
     start = SKIPPED.sub("", text[:400]).replace("’", "'").lower()
     return start.startswith(tuple(opening.lower() for opening in openings))
-
-
-def refusal_rate(texts: Sequence[str], openings: Sequence[str] = OPENINGS) -> float:
-    """The share of texts that open with a refusal, 0 to 1. Raises ValueError where there is no text."""
-    if not texts:
-        raise ValueError("A share of refusals needs at least one text.")
-    return sum(opens_with_refusal(text, openings) for text in texts) / len(texts)

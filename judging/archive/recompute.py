@@ -19,7 +19,7 @@ from calibration.reports.registry import stored_report
 from calibration.statistics.errors import NoStatistic
 from judging.archive.export import FORMAT
 from judging.archive.scratch_database import ExportRefused, load_rows, scratch_database
-from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, compare
+from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, stored_comparison
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
 from judging.report_kinds import report_kind
 
@@ -105,7 +105,9 @@ def _report(study: Study, stored: Mapping[str, Any]) -> Any:
     kind, settings = stored["kind"], stored["settings"]
     if kind == AGAINST_PEOPLE:
         judge = Rater.objects.get(public_id=settings["judge"])
-        return compare(study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"])
+        return stored_comparison(
+            study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"]
+        )
     known = report_kind(kind)
     if known is None:
         raise ExportRefused(f"This version has no report of the kind {kind!r}; use the version that made the export.")

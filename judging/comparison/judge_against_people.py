@@ -4,7 +4,7 @@ Responses are matched by id and items by key, so a verdict counts wherever it wa
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,16 @@ from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
 from calibration.models import Fit
 from calibration.reports.cache import cached_report, known_report
+from calibration.reports.codec import plain, read_back
+from calibration.reports.registry import Plain
 from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.judges.comparison import Coefficient, Correlation, correlate
+from calibration.statistics.judges.comparison import Coefficient, correlate
+from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.ties import level_places, settle_ties
 from generation.models import Category
-from judging.leaderboards.table import UnknownJudge, weighted_points
+from judging.leaderboards.observations import weighted_points
+from judging.leaderboards.table import one_of_judges
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
 
 DRAWS = 1000
@@ -41,48 +45,117 @@ def has_overall(study: Study) -> bool:
 
 
 def judges_in(study: Study) -> list[Rater]:
-    """Judges with verdicts on this study's responses, given here or in another study, who gave most of them first."""
+    """Return the judges with verdicts on this study's responses, given here or in another study, most verdicts first."""
     return [row.judge for row in judges_by_verdicts(study)]
 
 
 def judge_in(study: Study, name: str) -> Rater:
-    """Raises UnknownJudge."""
-    known = judges_in(study)
-    found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
-    if found is None:
-        names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(f"No judge {name!r} has rated responses of study {study.slug}; its judges are: {names}.")
-    return found
+    """Return the judge with this name. Raises UnknownJudge."""
+    return one_of_judges(judges_in(study), name, f"responses of study {study.slug}")
 
 
 def weighting_for(study: Study, fit: Fit | None = None) -> Weighting:
-    """The given fit, else the study's newest one, else equal weights."""
+    """Return the weights of the given fit, else the study's newest one, else equal weights."""
     chosen = fit or Fit.objects.filter(study=study, kind=Fit.Kind.FITTED).first()
     return weighting_of(chosen, fit_name(chosen)) if chosen else Weighting(EQUAL)
 
 
-def compare(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
-    """The comparison as it is stored and shown; from the cache where nothing has changed since.
+@dataclass(frozen=True)
+class SharedResponse:
+    """A response that both have scored: the judge's points, 0 to 100, and people's mean, 0 to 10, of `raters` people."""
 
-    {"judge", "weights", "own_weights", "overall", "n", "unscored", "people", "points": [...], "correlation" and
-    "equal": {"spearman", "kendall", "pearson": {"value", "p", "low", "high"}, "n", "interval_kind", "clusters"}
-    or None with "..._why", "items": [...]}. Raises NothingShared, NothingToRead, MissingWeights.
+    response: int
+    instruction: str
+    model: str
+    judge: float
+    people: float
+    raters: int
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Correlations of the judge's points with people's means over `n` responses of `clusters` instructions."""
+
+    spearman: Coefficient
+    kendall: Coefficient
+    pearson: Coefficient
+    n: int
+    interval_kind: IntervalKind
+    clusters: int
+
+
+@dataclass(frozen=True)
+class ItemAgreement:
+    """Outer leave-one-out agreement of the judge on an item; `people` is their inner one on the same `n` responses."""
+
+    key: str
+    loo: float
+    low: float
+    high: float
+    interval_kind: IntervalKind
+    clusters: int
+    chance: float
+    n: int
+    people: float
+
+
+@dataclass(frozen=True)
+class NoItemAgreement:
+    """An item without agreement; `why` is the name of the reason."""
+
+    key: str
+    loo: float | None
+    why: str
+
+
+@dataclass(frozen=True)
+class JudgeComparison:
+    """A judge against people, as it is stored. `people` counts raters, `unscored` the judge's unusable verdicts.
+
+    `equal` are the correlations with equal weights. Where there are none, `correlation_why` and `equal_why` name the
+    reason. `own_weights`: the weights were fitted to the same people's answers.
+    """
+
+    judge: str
+    weights: str
+    own_weights: bool
+    overall: str
+    n: int
+    unscored: int
+    people: int
+    points: tuple[SharedResponse, ...]
+    items: tuple[ItemAgreement | NoItemAgreement, ...]
+    correlation: Correlations | None = None
+    correlation_why: str = ""
+    equal: Correlations | None = None
+    equal_why: str = ""
+
+
+def compare(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> JudgeComparison:
+    """Return the comparison, from the cache where nothing has changed. Raises as `stored_comparison`."""
+    return read_back(JudgeComparison, stored_comparison(study, judge, weighting, draws=draws, seed=seed))
+
+
+def stored_comparison(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> Plain:
+    """Return the comparison as JSON values, from the cache where nothing has changed.
+
+    Raises NothingShared, NothingToRead, MissingWeights.
     """
     asked = _settings(judge, weighting, draws, seed)
     return cached_report(study, KIND, asked, lambda: _compute(study, judge, weighting, draws, seed))
 
 
-def known_comparison(study: Study, judge: Rater, weighting: Weighting) -> dict[str, Any] | None:
-    """The cached comparison, or None where it would have to be computed."""
-    return known_report(study, KIND, _settings(judge, weighting, DRAWS, 0))
+def is_known(study: Study, judge: Rater, weighting: Weighting) -> bool:
+    """Whether the comparison is in the cache."""
+    return known_report(study, KIND, _settings(judge, weighting, DRAWS, 0)) is not None
 
 
-def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> dict[str, Any]:
+def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> Plain:
     fit = weighting.fit.public_id if weighting.fit else EQUAL
     return {"judge": judge.public_id, "weights": fit, "draws": draws, "seed": seed}
 
 
-def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int) -> tuple[str, dict[str, Any]]:
+def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int) -> tuple[str, Plain]:
     people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     verdicts = judge_scores(study, judge)
     overall_keys = people.keys_of_role("overall")
@@ -90,15 +163,21 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
         raise NothingToRead("This study has no overall scores from people, so the judge cannot be compared with them.")
     response, mean, raters = _people_means(people.of_criterion(overall_keys[0]))
     used = np.unique(verdicts.category).tolist()
-    leaves = {one.pk: one for one in Category.objects.filter(pk__in=used).select_related("parent")}
+    leaves = {leaf.pk: leaf for leaf in Category.objects.filter(pk__in=used).select_related("parent")}
     weighted = weighted_points(verdicts, weighting, leaves)
-    plain = weighted_points(verdicts, Weighting(EQUAL), leaves)
-    shared, own, theirs = np.intersect1d(weighted.response, response, return_indices=True)
+    plain_points = weighted_points(verdicts, Weighting(EQUAL), leaves)
+    shared, at_judge, at_people = np.intersect1d(weighted.response, response, return_indices=True)
     if not shared.size:
         raise NothingShared("No response has both a usable verdict from this judge and an overall score from a rater.")
     instruction, model = _about(people, shared)
-    x, y = _exact(weighted.points[own]), _exact(mean[theirs])
-    result = {
+    x, y = _exact(weighted.points[at_judge]), _exact(mean[at_people])
+    points = [
+        SharedResponse(pk, people.instruction_ids[place], people.model_names.get(writer, ""), own_points, score, number)
+        for pk, place, writer, own_points, score, number in zip(
+            *(column.tolist() for column in (shared, instruction, model, x, y, raters[at_people])), strict=True
+        )
+    ]
+    report = {
         "judge": judge.name,
         "weights": weighting.name,
         "own_weights": bool(weighting.fit and weighting.fit.study_id == study.pk),
@@ -106,37 +185,25 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
         "n": int(shared.size),
         "unscored": int(judges_verdicts(study, overall_keys[0]).unscored.get(judge.pk, 0)),
         "people": len(np.unique(people.rater)),
-        "points": [
-            {
-                "response": int(pk),
-                "instruction": people.instruction_ids[int(where)],
-                "model": people.model_names.get(int(whose), ""),
-                "judge": float(points),
-                "people": float(score),
-                "raters": int(number),
-            }
-            for pk, where, whose, points, score, number in zip(
-                shared, instruction, model, x, y, raters[theirs], strict=True
-            )
-        ],
+        "points": plain(points),
         **_correlation("correlation", x, y, instruction, draws, seed),
-        **_correlation("equal", _exact(plain.points[own]), y, instruction, draws, seed),
+        **_correlation("equal", _exact(plain_points.points[at_judge]), y, instruction, draws, seed),
         "items": [
-            _item_agreement(people, verdicts, key, draws, seed)
+            plain(_item_agreement(people, verdicts, key, draws, seed))
             for key in people.keys_of_role("item")
             if key in verdicts.criterion_keys
         ],
     }
-    return data_hash(people), result
+    return data_hash(people), report
 
 
 def _exact(values: Floats) -> Floats:
-    """Scores as the page's file writes them: equal ones the same number, and no digits that rounding left behind."""
+    """Return scores as the page's file writes them: equal ones the same number, and no digits that rounding left behind."""
     return np.round(settle_ties(values), DIGITS)
 
 
 def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
-    """The judge's item scores of this study's responses; where a response was judged twice, the verdict given here.
+    """Return the judge's item scores of this study's responses; where a response was judged twice, the verdict given here.
 
     Raises NothingShared.
     """
@@ -155,7 +222,7 @@ def judge_scores(study: Study, judge: Rater) -> ScoreFrame:
 
 
 def _with_others(frame: ScoreFrame, others: list[ScoreFrame], wanted: Ints) -> ScoreFrame:
-    """The frame with responses that only another study's verdicts cover, from the first that does."""
+    """Add to the frame the responses that only another study's verdicts cover, from the first that does."""
     missing = np.setdiff1d(wanted, frame.response)
     for other in others:
         usable = np.isin(other.response, missing) & (other.role == ROLES.index("item")) & other.applicable
@@ -166,7 +233,7 @@ def _with_others(frame: ScoreFrame, others: list[ScoreFrame], wanted: Ints) -> S
 
 
 def joined(one: ScoreFrame, two: ScoreFrame) -> ScoreFrame:
-    """Both frames' entries in one, criteria recoded to the keys of both."""
+    """Join the entries of both frames, criteria recoded to the keys of both."""
     keys = tuple(sorted(set(one.criterion_keys) | set(two.criterion_keys)))
     place = {key: code for code, key in enumerate(keys)}
     columns: dict[str, Any] = {}
@@ -187,7 +254,7 @@ def _recoded(frame: ScoreFrame, place: Mapping[str, int]) -> Ints:
 
 
 def _people_means(overall: ScoreFrame) -> tuple[Ints, Floats, Ints]:
-    """Responses, their mean overall score on 0..10, and how many people gave one."""
+    """Return responses, their mean overall score on 0..10, and how many people gave one."""
     response, place = np.unique(overall.response, return_inverse=True)
     share = (overall.value - overall.low) / (overall.high - overall.low)
     counts = np.bincount(place)
@@ -195,59 +262,48 @@ def _people_means(overall: ScoreFrame) -> tuple[Ints, Floats, Ints]:
 
 
 def _about(frame: ScoreFrame, responses: Ints) -> tuple[Ints, Ints]:
-    """The instruction and the model of each response."""
+    """Return the instruction and the model of each response."""
     known, first = np.unique(frame.response, return_index=True)
     places = first[np.searchsorted(known, responses)]
     return frame.instruction[places], frame.model[places]
 
 
-def _correlation(name: str, x: Floats, y: Floats, clusters: Ints, draws: int, seed: int) -> dict[str, Any]:
+def _correlation(name: str, x: Floats, y: Floats, clusters: Ints, draws: int, seed: int) -> Plain:
     try:
         found = correlate(x, y, clusters=clusters, draws=draws, seed=seed)
     except NoStatistic as error:
         return {name: None, f"{name}_why": type(error).__name__}
-    return {name: _as_dict(found)}
+    coefficients = found.spearman, found.kendall, found.pearson
+    return {name: plain(Correlations(*coefficients, found.n, found.interval_kind, found.clusters))}
 
 
-def _as_dict(found: Correlation) -> dict[str, Any]:
-    def one(coefficient: Coefficient) -> dict[str, float]:
-        return asdict(coefficient)
-
-    return {
-        "spearman": one(found.spearman),
-        "kendall": one(found.kendall),
-        "pearson": one(found.pearson),
-        "n": found.n,
-        "interval_kind": found.interval_kind,
-        "clusters": found.clusters,
-    }
-
-
-def _item_agreement(people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, Any]:
-    """Outer leave-one-out of the judge beside the people's inner one, on the responses that both have labelled."""
-    theirs, own = people.of_criterion(key), verdicts.of_criterion(key)
-    both = np.intersect1d(theirs.response, own.response)
-    theirs, own = theirs.select(np.isin(theirs.response, both)), own.select(np.isin(own.response, both))
+def _item_agreement(
+    people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int
+) -> ItemAgreement | NoItemAgreement:
+    """Compare the judge with people on an item, on the responses that both have labelled."""
+    given, judged = people.of_criterion(key), verdicts.of_criterion(key)
+    both = np.intersect1d(given.response, judged.response)
+    given, judged = given.select(np.isin(given.response, both)), judged.select(np.isin(judged.response, both))
     if not len(both):
-        return {"key": key, "loo": None, "why": "NothingShared"}
-    labels = level_places(np.concatenate([theirs.value, own.value]))
-    tasks = np.searchsorted(both, theirs.response).astype(np.int64)
-    judged = np.full(len(both), -1, dtype=np.int64)
-    judged[np.searchsorted(both, own.response)] = labels[len(theirs) :]
-    given = labels[: len(theirs)]
+        return NoItemAgreement(key, None, "NothingShared")
+    labels = level_places(np.concatenate([given.value, judged.value]))
+    tasks = np.searchsorted(both, given.response).astype(np.int64)
+    of_judge = np.full(len(both), -1, dtype=np.int64)
+    of_judge[np.searchsorted(both, judged.response)] = labels[len(given) :]
+    of_people = labels[: len(given)]
     try:
-        outer = outer_leave_one_out(tasks, given, judged, draws=draws, seed=seed, clusters=theirs.instruction)
-        inner = leave_one_out(tasks, given, draws=0)
+        outer = outer_leave_one_out(tasks, of_people, of_judge, draws=draws, seed=seed, clusters=given.instruction)
+        inner = leave_one_out(tasks, of_people, draws=0)
     except NoStatistic as error:
-        return {"key": key, "loo": None, "why": type(error).__name__}
-    return {
-        "key": key,
-        "loo": outer.rate,
-        "low": outer.low,
-        "high": outer.high,
-        "interval_kind": outer.interval_kind,
-        "clusters": outer.clusters,
-        "chance": outer.chance,
-        "n": outer.n_tasks,
-        "people": inner.rate,
-    }
+        return NoItemAgreement(key, None, type(error).__name__)
+    return ItemAgreement(
+        key=key,
+        loo=outer.rate,
+        low=outer.low,
+        high=outer.high,
+        interval_kind=outer.interval_kind,
+        clusters=outer.clusters,
+        chance=outer.chance,
+        n=outer.n_tasks,
+        people=inner.rate,
+    )

@@ -9,7 +9,7 @@ all that it asks for counts as absent. Where no rubric is found it is in no coun
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from annotation.rules.subtasks import subtasks_in
 from annotation.studies.selection import Candidate, RubricChoice, candidates
 from calibration.data.frames import ScoreFrame
 from generation.models import Category, Response
-from judging.scores.benchmark_scores import InstructionCounts
+from judging.scores.benchmark_scores import InstructionCounts, pooled_counts
 
 TEXTS_AT_ONCE = 200
 WHOLE = 0
@@ -66,38 +66,38 @@ def counted(frame: ScoreFrame) -> tuple[list[Output], Uncounted]:
     tasks, place = np.unique(frame.task, return_inverse=True)
     share = (frame.value - frame.low) / np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
     means = np.bincount(place.reshape(-1), weights=share) / np.maximum(np.bincount(place.reshape(-1)), 1)
-    said = dict(zip(tasks.tolist(), means.tolist(), strict=True))
-    found: dict[int, Output] = {}
+    answers = dict(zip(tasks.tolist(), means.tolist(), strict=True))
+    outputs: dict[int, Output] = {}
     unasked: set[int] = set()
     unplanned: set[int] = set()
     for study in Study.objects.filter(pk__in=_studies_of(tasks.tolist())).order_by("pk"):
-        outputs, without, later = _outputs(study, said)
-        unasked |= without
-        unplanned |= later
-        for output in outputs:
-            found.setdefault(output.response, output)
+        rows, without_rubric, added_later = _outputs(study, answers)
+        unasked |= without_rubric
+        unplanned |= added_later
+        for output in rows:
+            outputs.setdefault(output.response, output)
     # What one study lacks another may have.
-    unasked -= {one.instruction for one in found.values()}
-    return list(found.values()), Uncounted(len(unasked), len(unplanned - set(found)))
+    unasked -= {output.instruction for output in outputs.values()}
+    return list(outputs.values()), Uncounted(len(unasked), len(unplanned - set(outputs)))
 
 
 def _studies_of(tasks: list[int]) -> set[int]:
-    found: set[int] = set()
+    studies: set[int] = set()
     for start in range(0, len(tasks), 5000):
         rows = Task.objects.filter(pk__in=tasks[start : start + 5000], kind=Task.Kind.CHECK)
-        found |= set(rows.values_list("study_id", flat=True))
-    return found
+        studies |= set(rows.values_list("study_id", flat=True))
+    return studies
 
 
 @dataclass(frozen=True)
 class _Asked:
     """What a study's outputs were asked for.
 
-    `made` holds the tasks of each response by check and number; the checks are by instruction, of those with a task and
-    of those without; `unasked` instructions have none.
+    `tasks` holds the tasks of each response by check and number; the checks are by instruction, of those with a task
+    and of those without; `unasked` instructions have none.
     """
 
-    made: Mapping[int, Mapping[tuple[int, int], int]]
+    tasks: Mapping[int, Mapping[tuple[int, int], int]]
     checks: Mapping[int, list[Criterion]]
     of_library: Mapping[int, list[Criterion]]
     outputs: list[Candidate]
@@ -108,61 +108,63 @@ class _Asked:
 
 
 def _asked_of(study: Study) -> _Asked:
-    made: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
+    tasks: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     instruction_of: dict[int, int] = {}
     rows = Task.objects.filter(study=study, kind=Task.Kind.CHECK, gold__isnull=True)
     for pk, key, response, instruction in rows.values_list("pk", "key", "response_a_id", "response_a__instruction_id"):
         _c, _response, check, *number = key.split(":")
-        made[response][int(check), int(number[0]) if number else WHOLE] = pk
+        tasks[response][int(check), int(number[0]) if number else WHOLE] = pk
         instruction_of.setdefault(instruction, int(check))
     checks = _checks_of(instruction_of)
-    chosen = [one for one in candidates(study) if one.model]
-    of_library = _checks_of_library(study, [one for one in chosen if one.instruction not in instruction_of])
-    unasked = {one.instruction for one in chosen if one.instruction not in checks | of_library}
-    outputs = [one for one in chosen if one.instruction not in unasked]
-    return _Asked(made, checks, of_library, outputs, unasked)
+    chosen = [candidate for candidate in candidates(study) if candidate.model]
+    of_library = _checks_of_library(study, [row for row in chosen if row.instruction not in instruction_of])
+    unasked = {row.instruction for row in chosen if row.instruction not in checks | of_library}
+    return _Asked(tasks, checks, of_library, [row for row in chosen if row.instruction not in unasked], unasked)
 
 
 def beside_tasks(study: Study) -> tuple[set[int], set[int]]:
     """Return what the counts of a check study need beside its tasks: outputs without tasks, and rubrics."""
     asked = _asked_of(study)
-    rubrics = {one.rubric_id for found in (asked.checks, asked.of_library) for own in found.values() for one in own}
-    return {one.response for one in _outputs(study, {})[0]}, rubrics
+    checks = [check for source in (asked.checks, asked.of_library) for rows in source.values() for check in rows]
+    return {output.response for output in _outputs(study, {})[0]}, {check.rubric_id for check in checks}
 
 
-def _outputs(study: Study, said: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
-    """Return the study's outputs, its instructions without a rubric, and the outputs about which nothing was asked."""
-    asked_of = _asked_of(study)
+def _outputs(study: Study, answers: Mapping[int, float]) -> tuple[list[Output], set[int], set[int]]:
+    """Return the study's outputs, its instructions without a rubric, and the outputs about which nothing was asked.
+
+    `answers` are the judge's mean answers by task, 0 to 1.
+    """
+    asked = _asked_of(study)
     leaves = {pk: parent or pk for pk, parent in Category.objects.values_list("pk", "parent_id")}
-    found: list[Output] = []
+    outputs: list[Output] = []
     unplanned: set[int] = set()
-    for start in range(0, len(asked_of.outputs), TEXTS_AT_ONCE):
-        some = asked_of.outputs[start : start + TEXTS_AT_ONCE]
-        texts = dict(Response.objects.filter(pk__in=[one.pk for one in some]).values_list("pk", "text"))
-        for one in some:
-            own, text = asked_of.made.get(one.pk, {}), texts.get(one.pk) or ""
-            if own and not any(task in said for task in own.values()):
+    for start in range(0, len(asked.outputs), TEXTS_AT_ONCE):
+        batch = asked.outputs[start : start + TEXTS_AT_ONCE]
+        texts = dict(Response.objects.filter(pk__in=[row.pk for row in batch]).values_list("pk", "text"))
+        for row in batch:
+            tasks, text = asked.tasks.get(row.pk, {}), texts.get(row.pk) or ""
+            if tasks and not any(task in answers for task in tasks.values()):
                 continue
-            asks = asked_of.of(one.instruction)
-            if not own and _could_be_asked(asks, text):
-                unplanned.add(one.pk)
+            checks = asked.of(row.instruction)
+            if not tasks and _could_be_asked(checks, text):
+                unplanned.add(row.pk)
                 continue
-            by_kind = _by_kind(asks, own, said)
-            asked, present = _parts(asks, text)
-            found.append(
+            by_kind = _by_kind(checks, tasks, answers)
+            parts_asked, parts_present = _parts(checks, text)
+            outputs.append(
                 Output(
-                    one.pk,
-                    one.model or 0,
-                    one.instruction,
-                    one.category or 0,
-                    leaves.get(one.category or 0, 0),
-                    one.words,
-                    _total(by_kind, asked, present),
-                    by_kind,
-                    checkable=one.instruction in asked_of.checks,
+                    response=row.pk,
+                    model=row.model or 0,
+                    instruction=row.instruction,
+                    category=row.category or 0,
+                    parent=leaves.get(row.category or 0, 0),
+                    words=row.words,
+                    counts=replace(pooled_counts(by_kind.values()), asked=parts_asked, present=parts_present),
+                    by_kind=by_kind,
+                    checkable=row.instruction in asked.checks,
                 )
             )
-    return found, asked_of.unasked, unplanned
+    return outputs, asked.unasked, unplanned
 
 
 def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[Criterion]]:
@@ -170,62 +172,57 @@ def _checks_of_library(study: Study, chosen: list[Candidate]) -> dict[int, list[
     if not chosen:
         return {}
     rubric_of = RubricChoice(study)
-    rubrics = {one.instruction: rubric_of(one) for one in chosen}
-    by_rubric: dict[int, list[Criterion]] = defaultdict(list)
-    for check in Criterion.objects.filter(
-        rubric__in={pk for pk in rubrics.values() if pk is not None}, role=Criterion.Role.CHECK
-    ).order_by("position"):
-        by_rubric[check.rubric_id].append(check)
-    return {instruction: by_rubric[pk] for instruction, pk in rubrics.items() if pk is not None and by_rubric.get(pk)}
-
-
-def _could_be_asked(checks: list[Criterion], text: str) -> bool:
-    """Whether the text would get a task: for a check of the whole text, or for a checked part that it contains."""
-    found: dict[str, set[int]] = {}
-    for check in checks:
-        where = check.subtasks or {}
-        if not where.get("numbers"):
-            return True
-        mark = str(where.get("mark", ""))
-        if mark not in found:
-            found[mark] = set(subtasks_in(text, mark))
-        if found[mark] & set(where["numbers"]):
-            return True
-    return False
+    rubrics = {row.instruction: rubric_of(row) for row in chosen}
+    checks = _checks_by_rubric({pk for pk in rubrics.values() if pk is not None})
+    return {instruction: checks[pk] for instruction, pk in rubrics.items() if pk is not None and checks.get(pk)}
 
 
 def _checks_of(instruction_of: Mapping[int, int]) -> dict[int, list[Criterion]]:
     """Return every check that each instruction's rubric asks for, by instruction."""
     rubric_of = dict(Criterion.objects.filter(pk__in=set(instruction_of.values())).values_list("pk", "rubric_id"))
-    by_rubric: dict[int, list[Criterion]] = defaultdict(list)
-    for check in Criterion.objects.filter(rubric__in=set(rubric_of.values()), role=Criterion.Role.CHECK).order_by(
-        "position"
-    ):
-        by_rubric[check.rubric_id].append(check)
+    checks = _checks_by_rubric(set(rubric_of.values()))
     return {
-        instruction: by_rubric[rubric_of[check]] for instruction, check in instruction_of.items() if check in rubric_of
+        instruction: checks[rubric_of[check]] for instruction, check in instruction_of.items() if check in rubric_of
     }
 
 
-def _numbers(check: Criterion) -> list[int]:
-    where = check.subtasks or {}
-    return list(where.get("numbers") or [WHOLE])
+def _checks_by_rubric(rubrics: set[int]) -> dict[int, list[Criterion]]:
+    checks: dict[int, list[Criterion]] = defaultdict(list)
+    for check in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.CHECK).order_by("position"):
+        checks[check.rubric_id].append(check)
+    return checks
+
+
+def _could_be_asked(checks: list[Criterion], text: str) -> bool:
+    """Whether the text would get a task: for a check of the whole text, or for a checked part that it contains."""
+    present: dict[str, set[int]] = {}
+    for check in checks:
+        where = check.subtasks or {}
+        if not where.get("numbers"):
+            return True
+        mark = str(where.get("mark", ""))
+        if mark not in present:
+            present[mark] = set(subtasks_in(text, mark))
+        if present[mark] & set(where["numbers"]):
+            return True
+    return False
 
 
 def _by_kind(
-    checks: list[Criterion], own: Mapping[tuple[int, int], int], said: Mapping[int, float]
+    checks: list[Criterion], tasks: Mapping[tuple[int, int], int], answers: Mapping[int, float]
 ) -> dict[str, InstructionCounts]:
+    """Count the instructions of each kind, those whose part is present, and those fulfilled."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for check in checks:
-        kind = str((check.subtasks or {}).get("kind") or "whole")
-        for number in _numbers(check):
-            task = own.get((check.pk, number))
-            if task is not None and task not in said:
+        where = check.subtasks or {}
+        for number in where.get("numbers") or [WHOLE]:
+            task = tasks.get((check.pk, number))
+            if task is not None and task not in answers:
                 continue
-            row = counts[kind]
+            row = counts[str(where.get("kind") or "whole")]
             row[0] += 1
             row[1] += task is not None
-            row[2] += task is not None and said[task] >= 0.5
+            row[2] += task is not None and answers[task] >= 0.5
     return {kind: InstructionCounts(0, 0, *row) for kind, row in counts.items()}
 
 
@@ -236,19 +233,5 @@ def _parts(checks: list[Criterion], text: str) -> tuple[int, int]:
         where = check.subtasks or {}
         if where.get("mark"):
             asked_of[where["mark"]] = max(asked_of.get(where["mark"], 0), int(where.get("asked") or 0))
-    asked = present = 0
-    for mark, number in asked_of.items():
-        asked += number
-        present += sum(1 for one in subtasks_in(text, mark) if 1 <= one <= number)
-    return asked, present
-
-
-def _total(by_kind: Mapping[str, InstructionCounts], asked: int, present: int) -> InstructionCounts:
-    rows = by_kind.values()
-    return InstructionCounts(
-        asked,
-        present,
-        sum(one.instructions for one in rows),
-        sum(one.answered for one in rows),
-        sum(one.fulfilled for one in rows),
-    )
+    present = [part for mark, asked in asked_of.items() for part in subtasks_in(text, mark) if 1 <= part <= asked]
+    return sum(asked_of.values()), len(present)

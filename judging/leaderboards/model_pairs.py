@@ -12,7 +12,6 @@ from calibration.data.frames import Floats, Ints
 from calibration.figures.drawing import shortest
 from core.messages.message import stored_text
 from generation.models import Category, Instruction, Response
-from judging.leaderboards.observations import BoardEntries
 from judging.leaderboards.table import Leaderboard
 from judging.leaderboards.weighting import MissingWeights
 from judging.scores.metrics import FULFILLED
@@ -24,7 +23,7 @@ SORTS = (FIRST, SECOND, GAP, ORDER)
 
 @dataclass(frozen=True)
 class SharedInstruction:
-    """Values on the board's measure before rescaling; `gap` is the first model's value minus the second's."""
+    """Values on the board's metric before rescaling; `gap` is the first model's value minus the second's."""
 
     pk: int
     public_id: str
@@ -52,36 +51,36 @@ class ModelPair:
 
 def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> ModelPair:
     """Compare two models. Raises TooFewRatings if they share no instruction, KeyError for a model not on the board."""
-    one, other = (_by_instruction(board, board.pks[name]) for name in (first, second))
-    shared, at_one, at_other = np.intersect1d(one[0], other[0], return_indices=True)
-    values, rivals = one[1][at_one], other[1][at_other]
-    column = one[2][at_one]
-    difference = paired_difference(column, values - rivals, board.rule)
+    instructions_a, values_a, columns_a = _by_instruction(board, board.pks[first])
+    instructions_b, values_b, _ = _by_instruction(board, board.pks[second])
+    shared, at_a, at_b = np.intersect1d(instructions_a, instructions_b, return_indices=True)
+    values, rivals = values_a[at_a], values_b[at_b]
+    difference = paired_difference(columns_a[at_a], values - rivals, board.rule)
     instructions = Instruction.objects.select_related("category").in_bulk(shared.tolist())
     rows = [
         SharedInstruction(
             pk,
-            found.public_id,
-            found.external_id,
-            found.category.name if found.category else "",
-            found.text[:160],
+            instruction.public_id,
+            instruction.external_id,
+            instruction.category.name if instruction.category else "",
+            instruction.text[:160],
             float(value),
             float(rival),
         )
         for pk, value, rival in zip(shared.tolist(), values, rivals, strict=True)
-        if (found := instructions.get(pk)) is not None
+        if (instruction := instructions.get(pk)) is not None
     ]
     return ModelPair(board, first, second, tuple(_ordered(rows, sort)), difference)
 
 
 def _by_instruction(board: Leaderboard, model: int) -> tuple[Ints, Floats, Ints]:
     """Return the instructions in ascending order, the model's mean value on each, and its column."""
-    mine = board.entries.model == model
-    own: BoardEntries = board.entries.select(mine)
-    pks, first, place = np.unique(own.instruction, return_index=True, return_inverse=True)
-    above = np.bincount(place.reshape(-1), weights=own.top, minlength=len(pks))
-    below = np.bincount(place.reshape(-1), weights=own.under, minlength=len(pks))
-    return pks, above / below, board.column[mine][first]
+    of_model = board.observations.model == model
+    rows = board.observations.select(of_model)
+    pks, first, place = np.unique(rows.instruction, return_index=True, return_inverse=True)
+    above = np.bincount(place.reshape(-1), weights=rows.top, minlength=len(pks))
+    below = np.bincount(place.reshape(-1), weights=rows.under, minlength=len(pks))
+    return pks, above / below, board.column[of_model][first]
 
 
 def _ordered(rows: Sequence[SharedInstruction], sort: str) -> list[SharedInstruction]:
@@ -132,13 +131,13 @@ def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
     sides = tuple(
         _side(board, row.pk, name, value) for name, value in ((pair.first, row.first), (pair.second, row.second))
     )
-    weights = _weights(board, instruction.category, sides) if board.measure.name == "points" else {}
-    questions = list(dict.fromkeys(said.question for side in sides for said in side.verdicts))
+    weights = _weights(board, instruction.category, sides) if board.metric.name == "points" else {}
+    questions = list(dict.fromkeys(verdict.question for side in sides for verdict in side.verdicts))
     criteria = tuple(
         (
             question,
             weights.get(question),
-            tuple(next((one for one in side.verdicts if one.question == question), None) for side in sides),
+            tuple(next((row for row in side.verdicts if row.question == question), None) for side in sides),
         )
         for question in questions
     )
@@ -146,18 +145,18 @@ def compared_item(pair: ModelPair, row: SharedInstruction) -> ComparedItem:
 
 
 def _side(board: Leaderboard, instruction: int, model: str, value: float) -> Side:
-    mine = (board.entries.model == board.pks[model]) & (board.entries.instruction == instruction)
-    mine &= board.entries.response > 0
-    response = Response.objects.get(pk=int(board.entries.response[mine][0]))
+    rows = board.observations
+    judged = (rows.model == board.pks[model]) & (rows.instruction == instruction) & (rows.response > 0)
+    response = Response.objects.get(pk=int(rows.response[judged][0]))
     assignment = _verdict_on(board.judge, _tasks_about(board, response))
-    verdicts = _verdicts(assignment) if assignment is not None and not board.measure.paired else ()
+    verdicts = _verdicts(assignment) if assignment is not None and not board.metric.paired else ()
     text = render_text(response.text) if response.text else None
     return Side(model, response, text, value, verdicts, assignment.reason if assignment else "")
 
 
 def _tasks_about(board: Leaderboard, response: Response) -> QuerySet[Task]:
-    """Return the tasks about one response that the board's measure uses: checks, or whole checklists."""
-    kind = Task.Kind.CHECK if board.measure.name == FULFILLED else Task.Kind.SINGLE
+    """Return the tasks about one response that the board's metric uses: checks, or whole checklists."""
+    kind = Task.Kind.CHECK if board.metric.name == FULFILLED else Task.Kind.SINGLE
     return Task.objects.filter(response_a=response, response_b=None, kind=kind)
 
 
@@ -228,13 +227,13 @@ def _people(task: Task) -> dict[str, tuple[float | None, int]]:
 
 def _direct(board: Leaderboard, sides: Sequence[Side]) -> tuple[ItemVerdict, ...]:
     """Return the judge's verdict on exactly this pair; positive means that the first response is better."""
-    if not board.measure.paired:
+    if not board.metric.paired:
         return ()
-    one, other = (side.response for side in sides)
-    for first, second, swapped in ((one, other, False), (other, one, True)):
-        found = _verdict_on(board.judge, Task.objects.filter(response_a=first, response_b=second))
-        if found is not None:
-            return _verdicts(found, swapped)
+    a, b = (side.response for side in sides)
+    for first, second, swapped in ((a, b, False), (b, a, True)):
+        assignment = _verdict_on(board.judge, Task.objects.filter(response_a=first, response_b=second))
+        if assignment is not None:
+            return _verdicts(assignment, swapped)
     return ()
 
 
@@ -243,15 +242,14 @@ def _weights(board: Leaderboard, category: Category | None, sides: Sequence[Side
     side = next((side for side in sides if side.verdicts), None)
     if side is None:
         return {}
-    asked = {one.question for one in side.verdicts}
+    asked = {row.question for row in side.verdicts}
     verdict = _verdict_on(board.judge, _tasks_about(board, side.response))
     assert verdict is not None
-    items = [
-        one for one in verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM) if one.question in asked
-    ]
+    criteria = verdict.task.answer_rubric.criteria.filter(role=Criterion.Role.ITEM)
+    items = [item for item in criteria if item.question in asked]
     try:
-        found = board.weighting.weights(category, [one.key for one in items], [one.position for one in items])
+        weights = board.weighting.weights(category, [item.key for item in items], [item.position for item in items])
     except MissingWeights:
         return {}
-    total = sum(found) or 1.0
-    return {one.question: 100 * weight / total for one, weight in zip(items, found, strict=True)}
+    total = sum(weights) or 1.0
+    return {item.question: 100 * weight / total for item, weight in zip(items, weights, strict=True)}

@@ -11,6 +11,7 @@ from calibration.reports.judges import judges_beside
 from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import Leaderboard, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, fit_name, most_exact, weighting_of
 from judging.scores.points import NoVerdicts, WithoutWeight
@@ -28,13 +29,13 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         study.benchmark,
         judge,
         weighting_of(fit, fit_name(fit)) if fit else Weighting(EQUAL),
-        experiment=str(settings["experiment"]),
+        filters=Filters(experiment=str(settings["experiment"])),
         people_of=study,
     )
     return board.data_hash, stored(board_plain(board))
 
 
-LEADERBOARD = register(ReportKind(NAME, _compute, slow_from=60_000))
+register(ReportKind(NAME, _compute, slow_from=60_000))
 
 
 def board_plain(board: Leaderboard) -> Plain:
@@ -44,16 +45,17 @@ def board_plain(board: Leaderboard) -> Plain:
     return {
         "judge": board.judge.public_id,
         "weights": board.weighting.name,
-        "measure": board.measure.name,
+        "measure": board.metric.name,
         **board.as_json(),
-        "averages": {names[pk]: asdict(one) for pk, one in sorted(ends.averages.items())},
+        "averages": {names[pk]: asdict(interval) for pk, interval in sorted(ends.averages.items())},
         "cells": {
-            f"{names[pk]} / {board.categories[code]}": asdict(one) for (pk, code), one in sorted(ends.cells.items())
+            f"{names[pk]} / {board.categories[code]}": asdict(interval)
+            for (pk, code), interval in sorted(ends.cells.items())
         },
-        "leads": {names[pk]: asdict(one) for pk, one in sorted(ends.leads.items())},
+        "leads": {names[pk]: asdict(interval) for pk, interval in sorted(ends.leads.items())},
         "interval_kind": ends.kind,
         "clusters": ends.clusters,
-        "corrected": {name: asdict(one) for name, one in board.corrected.items()},
+        "corrected": {name: asdict(score) for name, score in board.corrected.items()},
         "words": {f"{model} / {key}": mean for (model, key), mean in sorted(board.words.items())},
     }
 

@@ -1,104 +1,134 @@
-"""Rank models by a judge's verdicts: from rows to scores with a measure, for all or a part of a benchmark."""
+"""Rank models by a judge's verdicts: from rows to scores with a metric, for all or a part of a benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study
-from calibration.data.frames import ABOUT_RESPONSES, ROLES, Ints, ScoreFrame, data_hash
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Ints, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import descending, settle_ties
 from core.errors import UserError
-from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Response
+from generation.models import Benchmark, Category, Response
 from judging.leaderboards.check_counts import Output, Uncounted, counted
 from judging.leaderboards.filters import (
-    LeftOut,
-    Unusable,
-    against_itself,
+    MODEL,
+    WORDS,
+    Filters,
     columns_of,
     kept,
-    left_out,
     mapped,
-    unusable_of,
     wanted_instructions,
     wanted_models,
 )
-from judging.leaderboards.observations import BoardEntries, entries_of, item_weights, measures_in
-from judging.leaderboards.query import MODEL, WORDS, BoardQuery
-from judging.leaderboards.weighting import Weighting, weighting_named
+from judging.leaderboards.observations import (
+    LeftOut,
+    Observations,
+    Unusable,
+    against_itself,
+    left_out,
+    metrics_in,
+    observations_of,
+    unusable_of,
+)
+from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
-from judging.scores.metrics import FULFILLED, MEASURES, REWARD, WINS, Measure
+from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
 from judging.scores.points import (
     ModelScores,
     NoVerdicts,
     OnlyDiscredited,
-    Points,
     PointsRule,
     ScoreIntervals,
+    WithoutWeight,
     average_intervals,
     model_scores,
-    response_points,
 )
 
-EVERYTHING = BoardQuery()
+EVERYTHING = Filters()
 TIES = {WINS: 0.5, REWARD: 0.0}
-"""Value of a tie for a model, by measure of pairs."""
+"""Value of a tie for a model, by metric of pairs."""
 
 
 class UnknownJudge(UserError):
     """There is no judge with this name; the sentence lists the judges."""
 
 
+NO_BOARD = (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic)
+"""The reasons why there is no leaderboard for what was asked."""
+
+
+class CellJson(TypedDict):
+    score: float
+    n: int
+    unscored: int
+
+
+class ModelJson(TypedDict):
+    model: str
+    categories: dict[str, CellJson]
+    average: float | None
+
+
+class BoardJson(TypedDict, total=False):
+    """What the API and `leaderboard --json` state; the first two only where a run failed its canary texts."""
+
+    ranked: bool
+    discredited_verdicts: int
+    models: list[ModelJson]
+
+
 @dataclass(frozen=True)
 class Leaderboard:
-    """`models` best first, or as the query sorts; `categories` are the columns' keys by code, in the benchmark's order.
+    """`models` best first, or as the filters sort; `categories` are the columns' keys by code, in the benchmark's order.
 
-    `entries` are the judged responses behind the scores and `column` (n,) the column of each; `people` the same for
-    people's scores; `wins` the comparisons between all models; `left_out` counts models with too few judged responses,
-    `unusable` the verdicts that could not be used, `discredited` those of runs that failed their canary texts, which
-    are excluded unless the query asks for them; `outputs` are the counts behind instruction checks, `uncounted` what is
-    in none of them. `words` are mean words by (model's name, column's key), with '' for the mean over columns.
+    `observations` are the judged responses behind the scores, computed from `frame`, and `column` (n,) the column of
+    each; `people` and `people_frame` are the same for people's scores; `wins` the comparisons between all models;
+    `left_out` counts models with too few judged responses, `unusable` the verdicts that could not be used,
+    `discredited` those of runs that failed their canary texts, which are excluded unless the filters ask for them;
+    `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are mean words by
+    (model's name, column's key), with '' for the mean over columns.
     """
 
     benchmark: Benchmark
     judge: Rater
     weighting: Weighting
-    experiment: str
-    measure: Measure
-    measures: tuple[Measure, ...]
-    query: BoardQuery
+    metric: Metric
+    metrics: tuple[Metric, ...]
+    filters: Filters
     categories: Mapping[int, str]
     models: tuple[ModelScores, ...]
-    entries: BoardEntries
+    frame: ScoreFrame
+    observations: Observations
     column: Ints
     model_names: Mapping[int, str]
-    data_hash: str
     left_out: int = 0
     unusable: int = 0
     discredited: int = 0
     outputs: tuple[Output, ...] = ()
     uncounted: Uncounted = field(default_factory=Uncounted)
-    people: BoardEntries | None = None
-    wins: BoardEntries | None = None
+    people: Observations | None = None
+    people_frame: ScoreFrame | None = None
+    wins: Observations | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
         """By the model's pk and the column's code; leads are those of the best model on the board."""
-        known = [one for one in self.models if one.average is not None]
-        first = descending(np.array([one.average for one in known], dtype=np.float64))[:1]
+        known = [row for row in self.models if row.average is not None]
+        first = descending(np.array([row.average for row in known], dtype=np.float64))[:1]
         best = known[int(first[0])] if first.size else None
         return average_intervals(
-            model=self.entries.model,
+            model=self.observations.model,
             category=self.column,
-            instruction=self.entries.instruction,
-            points=self.entries.top,
-            under=self.entries.under,
+            instruction=self.observations.instruction,
+            points=self.observations.top,
+            under=self.observations.under,
             rule=self.rule,
             leader=None if best is None else self.pks[best.model],
         )
@@ -106,11 +136,15 @@ class Leaderboard:
     @property
     def ranked(self) -> bool:
         """Whether the board ranks its models, which it does not by discredited verdicts."""
-        return not (self.query.discredited and self.discredited)
+        return not (self.filters.discredited and self.discredited)
 
     @property
     def rule(self) -> PointsRule:
-        return rule_of(self.measure, self.query)
+        return rule_of(self.metric, self.filters)
+
+    @property
+    def data_hash(self) -> str:
+        return data_hash(self.frame)
 
     @cached_property
     def pks(self) -> Mapping[str, int]:
@@ -121,39 +155,33 @@ class Leaderboard:
         """By model name, for models of which people scored enough responses."""
         if self.people is None:
             return {}
-        found = {}
-        for one in self.models:
-            mine = self.entries.model == self.pks[one.model]
-            theirs = self.people.model == self.pks[one.model]
+        corrected = {}
+        for row in self.models:
+            of_judge = self.observations.model == self.pks[row.model]
+            of_people = self.people.model == self.pks[row.model]
             try:
-                found[one.model] = _corrected(
-                    self.entries.select(mine), self.column[mine], self.people.select(theirs), self.rule
+                corrected[row.model] = _corrected(
+                    self.observations.select(of_judge), self.column[of_judge], self.people.select(of_people), self.rule
                 )
             except NoStatistic:
                 continue
-        return found
+        return corrected
 
-    def as_json(self) -> dict[str, Any]:
-        marks = {"ranked": self.ranked, "discredited_verdicts": self.discredited}
-        return {
-            **(marks if self.discredited else {}),
-            "models": [
-                {
-                    "model": one.model,
-                    "categories": {
-                        key: {"score": cell.score, "n": cell.n, "unscored": cell.unscored}
-                        for key, cell in one.categories.items()
-                    },
-                    "average": one.average,
-                }
-                for one in self.models
-            ],
-        }
-
-
-def judges_of(benchmark: Benchmark) -> list[Rater]:
-    """Return the judges that have rated this benchmark's responses, as `verdicts_on` annotates them."""
-    return [row.judge for row in verdicts_on(benchmark)]
+    def as_json(self) -> BoardJson:
+        models: list[ModelJson] = [
+            {
+                "model": row.model,
+                "categories": {
+                    key: {"score": cell.score, "n": cell.n, "unscored": cell.unscored}
+                    for key, cell in row.categories.items()
+                },
+                "average": row.average,
+            }
+            for row in self.models
+        ]
+        if self.discredited:
+            return {"ranked": self.ranked, "discredited_verdicts": self.discredited, "models": models}
+        return {"models": models}
 
 
 def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
@@ -161,20 +189,35 @@ def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
     last.
     """
     answers = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark)
-    found = judges_of_answers(answers)
+    usable = judges_of_answers(answers)
     asked = answers.of_judges().filter(task__gold__isnull=True).order_by().values("rater")
-    others = Rater.objects.filter(pk__in=asked).exclude(pk__in=[row.judge.pk for row in found])
-    return [*found, *(JudgesVerdicts(judge, 0, 0) for judge in others.order_by("label"))]
+    others = Rater.objects.filter(pk__in=asked).exclude(pk__in=[row.judge.pk for row in usable])
+    return [*usable, *(JudgesVerdicts(judge, 0, 0) for judge in others.order_by("label"))]
+
+
+def judges_of(benchmark: Benchmark) -> list[Rater]:
+    """Return the judges that have rated this benchmark's responses, as `verdicts_on` annotates them."""
+    return [row.judge for row in verdicts_on(benchmark)]
 
 
 def judge_named(benchmark: Benchmark, name: str) -> Rater:
     """Return the judge with this name. Raises UnknownJudge."""
-    known = judges_of(benchmark)
-    found = next((judge for judge in known if name in (judge.label, judge.name, judge.public_id)), None)
-    if found is None:
-        names = ", ".join(judge.label for judge in known) or "none yet"
-        raise UnknownJudge(f"No judge {name!r} has rated benchmark {benchmark.slug}; its judges are: {names}.")
-    return found
+    return one_of_judges(judges_of(benchmark), name, f"benchmark {benchmark.slug}")
+
+
+def one_of_judges(judges: Sequence[Rater], name: str, rated: str) -> Rater:
+    """Return the judge with this label, name or public id. Raises UnknownJudge, which names what they have rated."""
+    judge = next((judge for judge in judges if name in (judge.label, judge.name, judge.public_id)), None)
+    if judge is None:
+        names = ", ".join(judge.label for judge in judges) or "none yet"
+        raise UnknownJudge(f"No judge {name!r} has rated {rated}; its judges are: {names}.")
+    return judge
+
+
+def requested_board(benchmark: Benchmark, filters: Filters, *, beside_people: bool = False) -> Leaderboard:
+    """Return the board of the judge and the weights that the filters name. Raises an error of NO_BOARD."""
+    judge = judge_named(benchmark, filters.judge)
+    return leaderboard(benchmark, judge, filters.weights, filters=filters, beside_people=beside_people)
 
 
 def leaderboard(
@@ -182,93 +225,107 @@ def leaderboard(
     judge: Rater,
     weights: str | Weighting,
     *,
-    experiment: str = MAIN_EXPERIMENT,
-    query: BoardQuery = EVERYTHING,
+    filters: Filters = EVERYTHING,
     beside_people: bool = False,
     people_of: Study | None = None,
 ) -> Leaderboard:
-    """Return the board for `query`; with `beside_people`, people's scores are read too, or those of one study.
+    """Return the board for `filters`; with `beside_people`, people's scores are read too, or those of one study.
 
     A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, OnlyDiscredited,
     UnknownWeights, MissingWeights, WithoutWeight, NotOnScale.
     """
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
+    discredited = discredited_on(benchmark, judge)
     frame = score_frame(
         kinds=ABOUT_RESPONSES,
         benchmark=benchmark,
         raters=[judge.pk],
         people=False,
-        experiment=experiment,
-        discredited=query.discredited,
+        experiment=filters.run_experiment,
+        discredited=filters.discredited,
     )
-    measures = tuple(measures_in(frame)) if len(frame) else ()
-    doubted = discredited_on(benchmark, judge)
-    leaves_out = doubted and not query.discredited
-    if not measures and leaves_out and not _verdicts_of(benchmark, judge).believed().exists():
-        raise OnlyDiscredited(
-            f"All {doubted} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its canary "
-            "texts, so they are not ranked; ask another judge, or use this model with a different prompt."
-        )
-    if not measures:
-        raise NoVerdicts(
-            f"{judge} has no usable verdicts on benchmark {benchmark.slug}, experiment {experiment or 'any'}."
-        )
-    measure = next((one for one in measures if one.name == query.measure), measures[0])
-    frame = frame.select(frame.role == ROLES.index(measure.role))
+    metrics = _metrics(frame, benchmark, judge, filters, discredited)
+    metric = next((metric for metric in metrics if metric.name == filters.measure), metrics[0])
+    frame = frame.select(frame.role == ROLES.index(metric.role))
     leaves = {
         category.pk: category for category in Category.objects.filter(benchmark=benchmark).select_related("parent")
     }
     names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
-    entries = entries_of(frame, measure, weighting, leaves, margin=query.margin)
-    unusable = unusable_of(benchmark, judge, experiment, measure, discredited=query.discredited)
-    entries, column, columns, missing = _narrowed(benchmark, query, measure, leaves, names, entries, unusable)
-    if not len(entries):
+    observations, column, columns, missing = _narrowed(
+        benchmark,
+        filters,
+        metric,
+        leaves,
+        names,
+        observations_of(frame, metric, weighting, leaves, margin=filters.margin),
+        unusable_of(benchmark, judge, filters.run_experiment, metric, discredited=filters.discredited),
+    )
+    if not len(observations):
         raise NoVerdicts(f"{judge} has no verdicts for this selection; remove a filter.")
     scored = model_scores(
-        model=entries.model,
+        model=observations.model,
         category=column,
-        points=entries.top,
-        under=entries.under,
-        rule=rule_of(measure, query),
-        judged=entries.response > 0,
+        points=observations.top,
+        under=observations.under,
+        rule=rule_of(metric, filters),
+        judged=observations.response > 0,
         unscored=missing.cells,
         model_names=names,
         category_keys=columns,
     )
-    enough = tuple(one for one in scored if sum(cell.n for cell in one.categories.values()) >= query.least)
+    enough = [row for row in scored if sum(cell.n for cell in row.categories.values()) >= filters.least]
+    words = _words(benchmark, observations, column, names, columns)
+    outputs, uncounted = _outputs(frame, observations, filters) if metric.name == FULFILLED else ((), Uncounted())
+    wins = None
+    if metric.paired and beside_people:
+        every = observations_of(frame, METRICS[WINS], weighting, leaves)
+        wins = every.select(np.isin(every.instruction, np.unique(observations.instruction)))
     board = Leaderboard(
-        benchmark,
-        judge,
-        weighting,
-        experiment,
-        measure,
-        measures,
-        query,
-        columns,
-        enough,
-        entries,
-        column,
-        names,
-        data_hash(frame),
+        benchmark=benchmark,
+        judge=judge,
+        weighting=weighting,
+        metric=metric,
+        metrics=metrics,
+        filters=filters,
+        categories=columns,
+        models=_sorted(enough, filters, words, columns),
+        frame=frame,
+        observations=observations,
+        column=column,
+        model_names=names,
         left_out=len(scored) - len(enough),
         unusable=missing.verdicts,
-        words=_words(benchmark, entries, column, names, columns),
-        discredited=doubted,
+        discredited=discredited,
+        outputs=outputs,
+        uncounted=uncounted,
+        wins=wins,
+        words=words,
     )
-    people = None
-    if beside_people or people_of is not None:
-        theirs = (
-            score_frame(kinds=ABOUT_RESPONSES, study=people_of, judges=False)
-            if people_of is not None
-            else score_frame(kinds=ABOUT_RESPONSES, benchmark=benchmark, judges=False, experiment=experiment)
+    if people_of is not None:
+        return _beside(board, score_frame(kinds=ABOUT_RESPONSES, study=people_of, judges=False), leaves)
+    if beside_people:
+        people = score_frame(
+            kinds=ABOUT_RESPONSES, benchmark=benchmark, judges=False, experiment=filters.run_experiment
         )
-        people = _people(theirs, measure, weighting, leaves, query)
-    wins = None
-    if measure.paired and beside_people:
-        won = entries_of(frame, MEASURES[WINS], weighting, leaves)
-        wins = won.select(np.isin(won.instruction, np.unique(entries.instruction)))
-    outputs, uncounted = _outputs(frame, entries, query) if measure.name == FULFILLED else ((), Uncounted())
-    return replace(board, models=_sorted(board), people=people, wins=wins, outputs=outputs, uncounted=uncounted)
+        return _beside(board, people, leaves)
+    return board
+
+
+def _metrics(
+    frame: ScoreFrame, benchmark: Benchmark, judge: Rater, filters: Filters, discredited: int
+) -> tuple[Metric, ...]:
+    """Return the metrics that the frame allows. Raises NoVerdicts, OnlyDiscredited."""
+    metrics = tuple(metrics_in(frame)) if len(frame) else ()
+    if metrics:
+        return metrics
+    if discredited and not filters.discredited and not _verdicts_of(benchmark, judge).believed().exists():
+        raise OnlyDiscredited(
+            f"All {discredited} verdicts of {judge} on benchmark {benchmark.slug} come from a run that failed its "
+            "canary texts, so they are not ranked; ask another judge, or use this model with a different prompt."
+        )
+    raise NoVerdicts(
+        f"{judge} has no usable verdicts on benchmark {benchmark.slug}, experiment {filters.run_experiment}."
+    )
 
 
 def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
@@ -277,77 +334,69 @@ def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
 
 
 def _verdicts_of(benchmark: Benchmark, judge: Rater) -> AssignmentQuerySet:
-    given = Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark, rater=judge)
-    return given.verdicts()
+    return Assignment.objects.filter(task__response_a__instruction__benchmark=benchmark, rater=judge).verdicts()
 
 
-def _outputs(frame: ScoreFrame, entries: BoardEntries, query: BoardQuery) -> tuple[tuple[Output, ...], Uncounted]:
-    """Return the outputs behind the entries; what is not counted is known only for the whole benchmark."""
-    found, uncounted = counted(frame)
-    inside = set(entries.response.tolist())
-    kept_outputs = tuple(one for one in found if one.response in inside)
-    return kept_outputs, Uncounted() if query.narrows else uncounted
+def _outputs(frame: ScoreFrame, observations: Observations, filters: Filters) -> tuple[tuple[Output, ...], Uncounted]:
+    """Return the outputs behind the observations; what is not counted is known only for the whole benchmark."""
+    outputs, uncounted = counted(frame)
+    inside = set(observations.response.tolist())
+    kept_outputs = tuple(output for output in outputs if output.response in inside)
+    return kept_outputs, Uncounted() if filters.narrows else uncounted
 
 
 def _narrowed(
     benchmark: Benchmark,
-    query: BoardQuery,
-    measure: Measure,
+    filters: Filters,
+    metric: Metric,
     leaves: Mapping[int, Category],
     names: Mapping[int, str],
-    entries: BoardEntries,
+    observations: Observations,
     unusable: list[Unusable],
-) -> tuple[BoardEntries, Ints, dict[int, str], LeftOut]:
-    """Return the entries that the query keeps, the column of each, the columns, and their unusable verdicts."""
-    wanted, models = wanted_instructions(benchmark, query, leaves), wanted_models(benchmark, query)
-    entries = entries.select(kept(entries, wanted, models, query, names))
-    against = {pk: name for name in query.against for pk, other in names.items() if other == name}
-    rivals = set(against) if measure.paired and query.against else None
-    if measure.paired and len(query.against) > 1:
-        entries, column = against_itself(entries, entries.opponent, list(against), TIES[measure.name])
+) -> tuple[Observations, Ints, dict[int, str], LeftOut]:
+    """Return the observations that the filters keep, the column of each, the columns, and their unusable verdicts."""
+    wanted, models = wanted_instructions(benchmark, filters, leaves), wanted_models(benchmark, filters)
+    observations = observations.select(kept(observations, wanted, models, filters, names))
+    against = {pk: name for name in filters.against for pk, other in names.items() if other == name}
+    rivals = set(against) if metric.paired and filters.against else None
+    if metric.paired and len(filters.against) > 1:
+        observations, column = against_itself(observations, observations.opponent, list(against), TIES[metric.name])
         missing = left_out(unusable, lambda _leaf, rival: rival, wanted, models, rivals)
-        return entries, column, against, missing
-    columns, of_leaf = columns_of(entries, [one.leaf for one in unusable], leaves, query)
-    column = mapped(entries.category, of_leaf)
+        return observations, column, against, missing
+    columns, of_leaf = columns_of(observations, [verdict.leaf for verdict in unusable], leaves, filters)
+    column = mapped(observations.category, of_leaf)
     inside = column >= 0
     missing = left_out(unusable, lambda leaf, _rival: of_leaf.get(leaf), wanted, models, rivals)
-    return entries.select(inside), column[inside], columns, missing
+    return observations.select(inside), column[inside], columns, missing
 
 
-def rule_of(measure: Measure, query: BoardQuery) -> PointsRule:
-    """Return the measure's rule: leaves of one category are pooled; several baselines count with their mean."""
-    if measure.paired and len(query.against) > 1:
-        return replace(measure.rule, pooled=False)
-    return replace(measure.rule, pooled=True) if query.category else measure.rule
+def rule_of(metric: Metric, filters: Filters) -> PointsRule:
+    """Return the metric's rule: leaves of one category are pooled; several baselines count with their mean."""
+    if metric.paired and len(filters.against) > 1:
+        return replace(metric.rule, pooled=False)
+    return replace(metric.rule, pooled=True) if filters.category else metric.rule
 
 
-def weighted_points(frame: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]) -> Points:
-    """Return the points of each response from item scores, with answers mapped to 0..1 by their scale."""
-    answer = (frame.value - frame.low) / (frame.high - frame.low)
-    return response_points(frame.response, answer, item_weights(frame, weighting, leaves))
-
-
-def _people(
-    frame: ScoreFrame, measure: Measure, weighting: Weighting, leaves: Mapping[int, Category], query: BoardQuery
-) -> BoardEntries | None:
-    """Return people's ratings of responses on the same measure; None if there are none."""
-    frame = frame.select(frame.role == ROLES.index(measure.role))
+def _beside(board: Leaderboard, people: ScoreFrame, leaves: Mapping[int, Category]) -> Leaderboard:
+    """Add people's ratings of responses on the same metric, if there are any."""
+    frame = people.select(people.role == ROLES.index(board.metric.role))
     if not len(frame):
-        return None
+        return board
     try:
-        return entries_of(frame, measure, weighting, leaves, margin=query.margin)
+        observations = observations_of(frame, board.metric, board.weighting, leaves, margin=board.filters.margin)
     except UserError:
-        return None
+        return board
+    return replace(board, people=observations, people_frame=frame)
 
 
-def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: PointsRule) -> Corrected:
-    """Match people's entries with the judge's by response and rival; drop those that the judge did not score."""
+def _corrected(judge: Observations, column: Ints, people: Observations, rule: PointsRule) -> Corrected:
+    """Match people's observations with the judge's by response and rival; drop those that the judge did not score."""
     place = {key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))}
     keys = list(zip(judge.response.tolist(), judge.rival.tolist(), strict=True))
     rows = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
     both = rows >= 0
 
-    def part(of: BoardEntries, mask: Any, where: Ints) -> Entries:
+    def part(of: Observations, mask: Bools | Ints, where: Ints) -> Entries:
         return Entries(where, of.instruction[mask], of.top[mask], of.under[mask])
 
     return corrected_score(
@@ -356,48 +405,43 @@ def _corrected(judge: BoardEntries, column: Ints, people: BoardEntries, rule: Po
 
 
 def _words(
-    benchmark: Benchmark, entries: BoardEntries, column: Ints, names: Mapping[int, str], columns: Mapping[int, str]
+    benchmark: Benchmark, observations: Observations, column: Ints, names: Mapping[int, str], columns: Mapping[int, str]
 ) -> dict[tuple[str, str], float]:
     """Return the mean words of the judged responses, each counted once; under '' the mean over the columns that have
     any.
     """
-    _, first = np.unique(entries.response, return_index=True)
-    first = first[entries.response[first] > 0]
-    counts = _word_counts(benchmark)
+    _, first = np.unique(observations.response, return_index=True)
+    first = first[observations.response[first] > 0]
+    rows = Response.objects.filter(instruction__benchmark=benchmark, words__isnull=False).order_by()
+    counts = dict(rows.values_list("pk", "words"))
     known: dict[tuple[str, str], list[int]] = {}
     for response, model, code in zip(
-        entries.response[first].tolist(), entries.model[first].tolist(), column[first].tolist(), strict=True
+        observations.response[first].tolist(), observations.model[first].tolist(), column[first].tolist(), strict=True
     ):
-        if response in counts:
-            known.setdefault((names[model], columns[code]), []).append(counts[response])
-    found = {place: float(np.mean(values)) for place, values in known.items()}
-    for model in {model for model, _ in known}:
-        found[model, ""] = float(np.mean([mean for (one, _), mean in found.items() if one == model]))
-    return found
+        if (words := counts.get(response)) is not None:
+            known.setdefault((names[model], columns[code]), []).append(words)
+    means = {place: float(np.mean(values)) for place, values in known.items()}
+    for name in {name for name, _ in known}:
+        means[name, ""] = float(np.mean([mean for (other, _), mean in means.items() if other == name]))
+    return means
 
 
-def _word_counts(benchmark: Benchmark) -> dict[int, int]:
-    rows = Response.objects.filter(instruction__benchmark=benchmark, words__isnull=False).order_by()
-    return {pk: words for pk, words in rows.values_list("pk", "words") if words is not None}
+def _sorted(
+    models: Sequence[ModelScores], filters: Filters, words: Mapping[tuple[str, str], float], columns: Mapping[int, str]
+) -> tuple[ModelScores, ...]:
+    """Sort as the filters ask; models without such a value come last."""
+    if filters.sort == MODEL:
+        return tuple(sorted(models, key=lambda row: row.model.lower(), reverse=filters.rising))
 
+    def value(row: ModelScores) -> float | None:
+        if filters.sort == WORDS:
+            return words.get((row.model, ""))
+        if filters.sort in row.categories:
+            return row.categories[filters.sort].score
+        return row.average if filters.sort not in columns.values() else None
 
-def _sorted(board: Leaderboard) -> tuple[ModelScores, ...]:
-    """Sort as the query asks; models without such a value come last."""
-    query = board.query
-    if query.sort == MODEL:
-        return tuple(sorted(board.models, key=lambda one: one.model.lower(), reverse=query.rising))
-
-    def value(one: ModelScores) -> float | None:
-        if query.sort == WORDS:
-            return board.words.get((one.model, ""))
-        if query.sort in one.categories:
-            return one.categories[query.sort].score
-        return one.average if query.sort not in board.categories.values() else None
-
-    sign = 1 if query.rising else -1
-    values = [value(one) for one in board.models]
-    settled = settle_ties(np.array([sign * (found or 0.0) for found in values])).tolist()
-    ordered = sorted(
-        zip(values, settled, board.models, strict=True), key=lambda row: (row[0] is None, row[1], row[2].model)
-    )
-    return tuple(one for _value, _settled, one in ordered)
+    sign = 1 if filters.rising else -1
+    values = [value(row) for row in models]
+    settled = settle_ties(np.array([sign * (score or 0.0) for score in values])).tolist()
+    ordered = sorted(zip(values, settled, models, strict=True), key=lambda row: (row[0] is None, row[1], row[2].model))
+    return tuple(model for _value, _settled, model in ordered)

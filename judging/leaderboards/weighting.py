@@ -65,18 +65,22 @@ class Weighting:
         if self.fit is None:
             return [1.0] * len(keys)
         for candidate in self._candidates(category):
-            found = candidate.of(keys, positions)
-            if found is not None:
-                return found
+            weights = candidate.of(keys, positions)
+            if weights is not None:
+                return weights
         raise MissingWeights(CATEGORY_NOT_COVERED(weights=self.name, category=category or EVERYWHERE, n=len(keys)))
 
     def _candidates(self, category: Category | None) -> list[CategoryWeights]:
-        found: list[CategoryWeights | None] = []
-        for one in (category, category.parent if category else None):
-            if one is not None:
-                found += [self.by_category.get(one.pk), self.by_name.get(str(one)), self.by_name.get(one.key)]
-        found.append(self.by_name.get(EVERYWHERE))
-        return [one for one in found if one is not None]
+        candidates: list[CategoryWeights | None] = []
+        for level in (category, category.parent if category else None):
+            if level is not None:
+                candidates += [
+                    self.by_category.get(level.pk),
+                    self.by_name.get(str(level)),
+                    self.by_name.get(level.key),
+                ]
+        candidates.append(self.by_name.get(EVERYWHERE))
+        return [weights for weights in candidates if weights is not None]
 
 
 def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
@@ -89,20 +93,20 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
         return Weighting(EQUAL)
     fits = fits_for(benchmark)
     if name == PUBLISHED:
-        found = most_exact([fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk])
+        fit = most_exact([fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED and fit.benchmark_id == benchmark.pk])
     else:
         every = (
             Fit.objects.filter(workspace=benchmark.workspace).select_related("study") if name else Fit.objects.none()
         )
-        found = (
+        fit = (
             every.filter(public_id=name).first()
             or every.filter(published_name=name).first()
             or every.filter(study__slug=name).first()
         )
-    if found is None:
+    if fit is None:
         known = [EQUAL, *(fit_name(fit) for fit in fits)]
         raise UnknownWeights(NO_SUCH_WEIGHTS(name=repr(name), benchmark=benchmark.slug, known=", ".join(known)))
-    return weighting_of(found, name)
+    return weighting_of(fit, name)
 
 
 def most_exact(fits: Sequence[Fit]) -> Fit | None:
@@ -132,15 +136,16 @@ def fit_name(fit: Fit) -> str:
 
 
 def weighting_of(fit: Fit, name: str) -> Weighting:
+    """Return the weights of a fit under the name by which they were requested."""
     by_category: dict[int, CategoryWeights] = {}
     by_name: dict[str, CategoryWeights] = {}
     for row in CategoryFit.objects.filter(fit=fit).prefetch_related("weights"):
         weights = list(row.weights.all())
-        found = CategoryWeights(
+        category_weights = CategoryWeights(
             {weight.criterion_key: weight.weight for weight in weights},
             {weight.position: weight.weight for weight in weights},
         )
-        by_name[row.key] = found
+        by_name[row.key] = category_weights
         if row.category_id is not None:
-            by_category[row.category_id] = found
+            by_category[row.category_id] = category_weights
     return Weighting(name, fit, by_category, by_name)

@@ -119,11 +119,6 @@ def _reason(given: Sequence[Answer], how: How, asked: int) -> str:
     return wording(how=reply_messages.HOWS[how](), values=values, n=silent, all=asked, reasons=reasons)
 
 
-def flipped(straight: Verdict, swapped: Verdict) -> bool:
-    """Whether two canonical verdicts on the same pair, shown in both orders, prefer different sides."""
-    return any(direction(one) != direction(_answer_to(swapped, one.key)) for one in straight.answers)
-
-
 def both_orders(straight: Verdict | Unscored, swapped: Verdict | Unscored) -> Verdict | Unscored:
     """Combine two canonical verdicts on a pair shown in both orders. A preference that flips is a tie.
 

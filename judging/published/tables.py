@@ -1,10 +1,9 @@
-"""A paper's table beside ours, cell by cell, with the differences that are known and why."""
+"""Compare a paper's table with ours, cell by cell: what agrees, and which differences are known and why."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext
@@ -14,8 +13,7 @@ from core.messages.localized import localized
 from generation.models import MAIN_EXPERIMENT
 from judging.leaderboards.table import Leaderboard
 from judging.models import Judge
-from judging.published.columns import Quantity, plain_name
-from judging.published.quantities import quantities_of
+from judging.published.columns import Published, Quantity, plain_name, quantities_of
 
 
 @dataclass(frozen=True)
@@ -111,20 +109,20 @@ class PrintedTable:
 
 
 @cache
-def published_tables(slug: str) -> Mapping[str, Any] | None:
-    """What the benchmark's paper printed; None where the project carries nothing of it."""
+def published_tables(slug: str) -> Published | None:
+    """Return what the benchmark's paper printed; None where the project carries nothing of it."""
     path = settings.BASE_DIR / "fixtures" / "published" / f"{slug}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def table_source(published: Mapping[str, Any], table: str) -> str:
-    """Authors, paper and the number of one table."""
+def table_source(published: Published, table: str) -> str:
+    """Return authors, paper and the number of one table."""
     paper = str(published["source"]).rsplit(":", 1)[0]
     return gettext("%(paper)s, table %(number)s") % {"paper": paper, "number": table.removeprefix("table_")}
 
 
-def table_notes(published: Mapping[str, Any], table: str, columns: Iterable[str] = ()) -> tuple[str, ...]:
-    """What is known of a table; a note on some columns only where one of them is shown."""
+def table_notes(published: Published, table: str, columns: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the notes on a table; a note on some columns only where one of them is shown."""
     shown = set(columns)
     return tuple(
         localized(note["text"])
@@ -134,64 +132,63 @@ def table_notes(published: Mapping[str, Any], table: str, columns: Iterable[str]
 
 
 def printed_beside(board: Leaderboard) -> PrintedTable | None:
-    """The paper's rows of the models on this board; None where it printed no such score.
+    """Return the paper's rows of the models on this board; None where it printed no such score.
 
-    Nor where a part is asked for, or another experiment than the main one, of which the tables are.
+    The tables are of the whole benchmark in its main experiment, so a part of it or another experiment has none.
     """
     published = published_tables(board.benchmark.slug)
-    if published is None or board.query.narrows or board.experiment not in ("", MAIN_EXPERIMENT):
+    if published is None or board.filters.narrows or board.filters.run_experiment != MAIN_EXPERIMENT:
         return None
     names = _printed_names(published, board.model_names.values())
-    found = quantities_of(board, published, names)
-    if found is None:
+    quantities = quantities_of(board, published, names)
+    if quantities is None:
         return None
-    table = published[found.table]
+    table = published[quantities.table]
     places = {name: place for place, name in enumerate(table["columns"])}
     same_judge = judged_by(board.judge, published)
     rows = []
-    for one in board.models:
-        printed_name = names.get(one.model, "")
+    for row in board.models:
+        printed_name = names.get(row.model, "")
         if printed_name not in table["rows"]:
             continue
         values = table["rows"][printed_name]
-        cells = [_cell(column, one.model, values[places[column.column]], same_judge) for column in found.columns]
-        overall = next((cell for cell, column in zip(cells, found.columns, strict=True) if column.on_axis), None)
-        rows.append(PrintedRow(one.model, printed_name, tuple(cells), overall))
+        cells = [_cell(column, row.model, values[places[column.column]], same_judge) for column in quantities.columns]
+        overall = next((cell for cell, column in zip(cells, quantities.columns, strict=True) if column.on_axis), None)
+        rows.append(PrintedRow(row.model, printed_name, tuple(cells), overall))
     if not rows:
         return None
     return PrintedTable(
         title=localized(table["title"]),
-        source=table_source(published, found.table),
+        source=table_source(published, quantities.table),
         explanation=localized(published["known_differences"]["explanation"]),
-        heads=tuple(column.head for column in found.columns),
+        heads=tuple(column.head for column in quantities.columns),
         rows=tuple(rows),
-        notes=table_notes(published, found.table, (column.column for column in found.columns)),
-        conditions=tuple(found.conditions),
+        notes=table_notes(published, quantities.table, (column.column for column in quantities.columns)),
+        conditions=tuple(quantities.conditions),
         judge=localized(published["judge"]["text"]),
     )
 
 
-def _printed_names(published: Mapping[str, Any], models: Iterable[str]) -> dict[str, str]:
-    """The paper's name of each of our models that it has, by the name there or in the authors' data."""
-    known = {plain_name(name): name for key in published if key.startswith("table_") for name in _rows(published[key])}
+def _printed_names(published: Published, models: Iterable[str]) -> dict[str, str]:
+    """Return the paper's name of each of our models that it has, by the name there or in the authors' data."""
+    tables = [table for key, table in published.items() if key.startswith("table_")]
+    known = {
+        plain_name(name): name for table in tables if isinstance(table.get("rows"), dict) for name in table["rows"]
+    }
     known |= {plain_name(folder): name for name, folder in published["model_folders"].items()}
     return {model: known[plain_name(model)] for model in models if plain_name(model) in known}
 
 
-def _rows(table: Mapping[str, Any]) -> Sequence[str]:
-    return list(table["rows"]) if isinstance(table.get("rows"), dict) else []
-
-
-def judged_by(judge: Rater, published: Mapping[str, Any]) -> bool:
+def judged_by(judge: Rater, published: Published) -> bool:
     """Whether this judge bears the name of the paper's, itself or its model."""
-    own = Judge.objects.filter(rater=judge).select_related("language_model").first()
-    names = {judge.label, judge.name, *([own.language_model.name] if own and own.language_model else [])}
+    row = Judge.objects.filter(rater=judge).select_related("language_model").first()
+    names = {judge.label, judge.name, *([row.language_model.name] if row and row.language_model else [])}
     theirs = {plain_name(name) for name in published["judge"]["names"]}
     return bool(theirs & {plain_name(name) for name in names})
 
 
 def _cell(column: Quantity, model: str, printed: float | None, same_judge: bool) -> PrintedCell:
-    """A known difference is printed to hundredths, so it may be off by as much again."""
+    """Compare one value. A known difference is printed to hundredths, so it may be off by as much again."""
     rounding = 0.51 * 10.0**-column.digits
     ours = column.ours.get(model) if column.compared else None
     both = ours is not None and printed is not None

@@ -9,34 +9,30 @@ FULFILLED = "fulfilled"
 
 
 @dataclass(frozen=True)
-class Measure:
-    """`role` is what the judge answers; `low` and `high` are the ends of the score; `paired` if two models are
-    compared.
-    """
+class Metric:
+    """A score that a leaderboard ranks by. `role` is what the judge answers; `paired` if it compares two models."""
 
     name: str
     role: str
     rule: PointsRule
-    low: float | None
-    high: float | None
     paired: bool = False
 
 
-MEASURES = {
+METRICS = {
     one.name: one
     for one in (
         # HelloBench (arXiv 2409.16191), table 2.
-        Measure(POINTS, "item", HELLOBENCH, -300.0, 100.0),
+        Metric(POINTS, "item", HELLOBENCH),
         # LLMEval-2 (arXiv 2312.07398): percent of full marks, the unweighted mean of the subjects.
-        Measure(STARS, "item", PointsRule(0.0, 100.0), 0.0, 100.0),
+        Metric(STARS, "item", PointsRule(0.0, 100.0)),
         # WildBench (arXiv 2406.04770), table 2: over all tasks at once.
-        Measure(GRADED, "overall", PointsRule(5.0, 20.0, pooled=True), -80.0, 100.0),
-        Measure(MEAN, "overall", PointsRule(0.0, 1.0), None, None),
+        Metric(GRADED, "overall", PointsRule(5.0, 20.0, pooled=True)),
+        Metric(MEAN, "overall", PointsRule(0.0, 1.0)),
         # HREF (arXiv 2412.15524), 4.2: wins and half the ties over all comparisons.
-        Measure(WINS, "preference", PointsRule(0.0, 100.0, pooled=True), 0.0, 100.0, paired=True),
+        Metric(WINS, "preference", PointsRule(0.0, 100.0, pooled=True), paired=True),
         # WildBench, 3.2: +1, +.5, 0, -.5, -1 against a baseline.
-        Measure(REWARD, "preference", PointsRule(0.0, 100.0, pooled=True), -100.0, 100.0, paired=True),
+        Metric(REWARD, "preference", PointsRule(0.0, 100.0, pooled=True), paired=True),
         # LongGenBench (arXiv 2409.02076), 2.4: STIC-2, counts pooled over outputs.
-        Measure(FULFILLED, "check", PointsRule(0.0, 100.0, pooled=True), 0.0, 100.0),
+        Metric(FULFILLED, "check", PointsRule(0.0, 100.0, pooled=True)),
     )
 }

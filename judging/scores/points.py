@@ -92,11 +92,6 @@ class ModelScores:
     average: float | None
 
 
-def rescaled(mean_points: float) -> float:
-    """(mean - 75) x 4: 100 is perfect, 0 is 75 points, below it is negative. HelloBench, table 2."""
-    return (mean_points - PASS_MARK) * STRETCH
-
-
 def response_points(response: IntArray, answer: FloatArray, weight: FloatArray) -> Points:
     """100 x sum(w x)/sum(w) over the items of each response; arrays of shape (m,), one entry an applicable item.
 

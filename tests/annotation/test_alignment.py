@@ -13,7 +13,6 @@ from annotation.rules.alignment import (
     Work,
     align_sections,
     is_near_duplicate,
-    likeness,
     plain_heading,
     shared_words,
     word_diff,
@@ -51,7 +50,6 @@ def test_a_pairing_never_crosses():
 
 
 def test_headings_without_words_are_not_alike():
-    assert likeness("***", "---") == 0
     assert align_sections(["--"], ["--"]) == [(0, None), (None, 0)]
 
 

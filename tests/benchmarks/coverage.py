@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
 from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out, outer_leave_one_out
-from calibration.statistics.agreement.proportions import clustered_proportion, plain_proportion
+from calibration.statistics.agreement.proportions import clustered_proportions, plain_proportion
 from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
 from calibration.statistics.judges.calibration import soft_verdicts
 from calibration.statistics.judges.comparison import correlate
@@ -336,12 +336,17 @@ def repeats_design(repeats: int):
     return draw
 
 
+def proportion_of(hit, clusters):
+    """The proportion of all entries together."""
+    return clustered_proportions(hit, np.zeros(len(hit), dtype=np.int64), clusters)[0]
+
+
 def boundary_design(items: int):
     def draw(rng, resamples, clustered):
         chance = rng.beta(4 * 0.97, 4 * 0.03, size=items)
         hit = rng.uniform(size=(items, 5)) < chance[:, None]
         clusters = np.repeat(np.arange(items), 5) if clustered else np.arange(items * 5)
-        found = clustered_proportion(hit.ravel(), clusters)
+        found = proportion_of(hit.ravel(), clusters)
         return {"accuracy near 1": held(found.low, found.high, 0.97)}
 
     return draw

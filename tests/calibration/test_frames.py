@@ -3,8 +3,8 @@ import pytest
 
 from annotation.models import Assignment, Criterion, Score
 from calibration.data.frames import EVERY_KIND, NothingToRead, data_hash
-from calibration.data.labels import checklist_rows, unit_labels
-from calibration.data.scores import score_frame, unscored_counts
+from calibration.data.labels import checklist_rows
+from calibration.data.scores import score_frame
 from generation.models import Category, GenerationRun, Instruction, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 
@@ -77,8 +77,6 @@ def test_people_and_judges_are_told_apart(study):
     assert len(score_frame(kinds=EVERY_KIND, study=study, people=False)) == 4
     assert score_frame(kinds=EVERY_KIND, study=study).is_judge.sum() == 4
     assert len(score_frame(kinds=EVERY_KIND, study=study, judges=False)) == 40
-    category = tasks[1].response_a.instruction.category_id
-    assert unscored_counts(study=study) == {judge.pk: {(category, tasks[1].response_a.model_id): 1}}
 
 
 def test_a_benchmarks_experiments_are_read_apart(study):
@@ -110,13 +108,6 @@ def test_the_hash_follows_categories_on_which_fits_rest(study):
     assert data_hash(score_frame(kinds=EVERY_KIND, study=study)) != before
     moved.update(category=own)
     assert data_hash(score_frame(kinds=EVERY_KIND, study=study)) == before
-
-
-def test_labels_of_one_criterion(study):
-    labels = unit_labels(score_frame(kinds=EVERY_KIND, study=study), "overall")
-    assert len(labels.values) == 10
-    with pytest.raises(NothingToRead, match="no criterion 'style'"):
-        unit_labels(score_frame(kinds=EVERY_KIND, study=study), "style")
 
 
 def test_levels_of_one_value_are_labels_of_their_own(study):

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_rel
-from statsmodels.stats.power import TTestPower
 
-from calibration.statistics.errors import ConstantScores, MissingCells, TooFewRatings
-from calibration.statistics.ranking.power import NeverSeparates, labels_to_separate, paired_p, power_curve, shared_ranks
+from calibration.statistics.errors import MissingCells, TooFewRatings
+from calibration.statistics.ranking.power import paired_p, power_curve, shared_ranks
 
 
 def planted(tasks=600, gaps=(0.0, 0.15, 0.4, 0.9), seed=0):
@@ -127,34 +126,6 @@ def test_shared_ranks_descend_and_start_at_one(scores):
     assert (result.rank <= np.arange(1, 6)).all()
     # A rank is the place of its leader.
     assert all(result.leader_p[rank - 1] == 1 for rank in result.rank)
-
-
-def test_labels_needed_equal_statsmodels():
-    rng = np.random.default_rng(1)
-    differences = rng.normal(0.2, 1, 60)
-    effect = abs(differences.mean() / differences.std(ddof=1))
-    for power in (0.8, 0.9):
-        result = labels_to_separate(differences, power=power)
-        expected = TTestPower().solve_power(effect, power=power, alpha=0.05, alternative="two-sided")
-        assert result.needed == int(np.ceil(expected))
-        assert result.more == max(result.needed - 60, 0)
-        assert result.effect == pytest.approx(effect)
-    # Power by simulation at the needed number.
-    needed = labels_to_separate(differences).needed
-    samples = rng.normal(effect, 1, size=(4000, needed))
-    t = samples.mean(axis=1) / samples.std(axis=1, ddof=1) * np.sqrt(needed)
-    assert (np.abs(t) > 1.98).mean() == pytest.approx(0.8, abs=0.03)
-
-
-def test_labels_that_separate_nothing():
-    with pytest.raises(NeverSeparates):
-        labels_to_separate(np.array([1.0, -1.0]))
-    with pytest.raises(ConstantScores):
-        labels_to_separate(np.ones(4))
-    with pytest.raises(TooFewRatings):
-        labels_to_separate(np.ones(1))
-    with pytest.raises(ValueError, match="chance"):
-        labels_to_separate(np.arange(4.0), power=1)
 
 
 @pytest.mark.parametrize(

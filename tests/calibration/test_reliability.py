@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import binomtest
 
-from calibration.statistics.agreement.proportions import clustered_proportion, clustered_proportions, plain_proportion
+from calibration.statistics.agreement.proportions import clustered_proportions, plain_proportion
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.raters.reliability import accuracy_within_sigma, shrink_shares, summarise_groups
 
@@ -135,10 +135,15 @@ def test_wilson_is_scipys():
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
+def proportion_of(hit, clusters):
+    """The proportion of all entries together."""
+    return clustered_proportions(hit, np.zeros(len(hit), dtype=np.int64), clusters)[0]
+
+
 def test_repeating_every_answer_does_not_narrow_a_clustered_interval():
     hit = np.random.default_rng(1).uniform(size=60) < 0.7
-    plain = clustered_proportion(hit, np.arange(60))
-    doubled = clustered_proportion(np.repeat(hit, 5), np.repeat(np.arange(60), 5))
+    plain = proportion_of(hit, np.arange(60))
+    doubled = proportion_of(np.repeat(hit, 5), np.repeat(np.arange(60), 5))
     assert doubled.effective_n == pytest.approx(59)
     assert doubled.high - doubled.low > plain.high - plain.low
     assert doubled.interval_kind == "wilson95"
@@ -146,10 +151,10 @@ def test_repeating_every_answer_does_not_narrow_a_clustered_interval():
 
 def test_few_clusters_give_a_range_and_one_gives_none():
     # Clusters (1, 1), (1, 0), (0, 0): 3 of 6; without each: 1/4, 2/4, 3/4.
-    found = clustered_proportion(np.array([1, 1, 1, 0, 0, 0], dtype=bool), [1, 1, 2, 2, 3, 3])
+    found = proportion_of(np.array([1, 1, 1, 0, 0, 0], dtype=bool), [1, 1, 2, 2, 3, 3])
     assert (found.low, found.value, found.high) == (0.25, 0.5, 0.75)
     assert found.interval_kind == "leave_one_out_range"
-    assert clustered_proportion(np.array([True, False]), [1, 1]).interval_kind == "none"
+    assert proportion_of(np.array([True, False]), [1, 1]).interval_kind == "none"
 
 
 @settings(max_examples=80, deadline=None)

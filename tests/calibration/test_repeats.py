@@ -5,14 +5,8 @@ from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
 from calibration.statistics.agreement.proportions import wilson_ends
-from calibration.statistics.errors import ConstantScores, NoDisagreementPossible, OutOfRange, TooFewRatings
-from calibration.statistics.raters.behaviour import (
-    failed_controls,
-    reading_pace,
-    same_answers,
-    session_drift,
-    side_preference,
-)
+from calibration.statistics.errors import NoDisagreementPossible, OutOfRange, TooFewRatings
+from calibration.statistics.raters.behaviour import failed_controls, reading_pace, same_answers, side_preference
 from calibration.statistics.raters.repeats import consistency, pair_consistency, repeat_kappa
 
 
@@ -187,36 +181,3 @@ def test_failed_controls_by_hand():
     found = failed_controls(np.array([True, False, False, False, True]), list("AAAAB"))
     assert (found["A"].value, found["B"].value) == (0.25, 1)
     assert found["B"].low < 1
-
-
-def test_drift_by_hand_and_planted():
-    # The other scores every item 2; A gives 1, 2, 3 in turn: 2 points from first to last.
-    found = session_drift(
-        np.array([1.0, 2, 3, 2, 2, 2]),
-        np.array([10, 20, 30, 3, 2, 1]),
-        items=[1, 2, 3, 1, 2, 3],
-        raters=list("AAABBB"),
-        draws=0,
-    )
-    assert found["A"].change == pytest.approx(2)
-    # B against A goes the other way, in the order in which B worked: from A's 3 (-1) to A's 1 (+1).
-    assert found["B"].change == pytest.approx(2)
-
-
-def test_drift_interval_finds_a_planted_change_and_not_where_there_is_none():
-    rng = np.random.default_rng(6)
-    items = np.tile(np.arange(80), 5)
-    raters = np.repeat(np.arange(5), 80)
-    place = np.concatenate([rng.permutation(80) for _ in range(5)])
-    scores = rng.normal(size=80)[items] + rng.normal(scale=0.5, size=400) + (raters == 0) * 1.5 * place / 79
-    found = session_drift(scores, place, items=items, raters=raters, draws=400)
-    assert found[0].low < 1.5 < found[0].high
-    assert found[0].low > 0.5
-    assert found[0].interval_kind == "bootstrap95"
-
-
-def test_drift_of_constant_scores_or_lonely_raters_is_named():
-    with pytest.raises(ConstantScores):
-        session_drift(np.ones(6), np.arange(6), items=[1, 2, 3] * 2, raters=list("AAABBB"))
-    with pytest.raises(TooFewRatings):
-        session_drift(np.arange(6.0), np.arange(6), items=np.arange(6), raters=list("AAABBB"))

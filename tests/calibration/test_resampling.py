@@ -10,7 +10,6 @@ from calibration.statistics.resampling import (
     bootstrap_counts,
     cluster_codes,
     cluster_intervals,
-    grouped_folds,
     percentile_ends,
     sign_flip_p,
 )
@@ -104,21 +103,6 @@ def test_draws_without_the_quantity_are_dropped_and_counted():
 def test_a_quantity_undefined_on_the_data_has_no_interval():
     with pytest.raises(NoStatistic, match="undefined"):
         cluster_intervals(lambda c: (np.zeros((len(c), 1)), np.zeros(len(c), dtype=bool)), 30, draws=10, seed=0)
-
-
-@given(st.lists(st.integers(0, 8), min_size=10, max_size=60), st.integers(2, 4), st.integers(0, 5))
-def test_folds_keep_groups_whole_and_even(labels, folds, seed):
-    codes, k = cluster_codes(labels)
-    if k < folds:
-        with pytest.raises(TooFewRatings):
-            grouped_folds(codes, folds, seed=seed)
-        return
-    dealt = grouped_folds(codes, folds, seed=seed)
-    of_group = [set(dealt[codes == group]) for group in range(k)]
-    assert all(len(one) == 1 for one in of_group)
-    sizes = np.bincount([one.pop() for one in of_group], minlength=folds)
-    assert sizes.max() - sizes.min() <= 1
-    assert sizes.min() >= 1
 
 
 def test_sign_flips_by_hand():

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from calibration.statistics.agreement.proportions import clustered_proportion, wilson_ends_of_clusters
+from calibration.statistics.agreement.proportions import clustered_proportions, wilson_ends_of_clusters
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.bias import position_bias, score_gaps, swap_agreement
 from calibration.statistics.shares import mean_shares
+
+
+def proportion_of(hit, clusters):
+    """The proportion of all entries together."""
+    return clustered_proportions(hit, np.zeros(len(hit), dtype=np.int64), clusters)[0]
 
 
 def test_no_flip_in_forty_pairs_leaves_room_for_some():
@@ -47,7 +52,7 @@ def test_a_shares_ends_are_those_of_a_clustered_proportion(rows):
     hit = np.array([one for row in rows for one in row])
     clusters = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     (share,) = mean_shares([hit], clusters, draws=20, seed=0)
-    whole = clustered_proportion(hit, clusters)
+    whole = proportion_of(hit, clusters)
     assert (share.low, share.high) == pytest.approx((whole.low, whole.high))
     assert share.low <= share.value <= share.high
     (other,) = mean_shares([~hit], clusters, draws=20, seed=0)

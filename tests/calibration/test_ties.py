@@ -14,13 +14,12 @@ from calibration.statistics.agreement.rater_correlations import rater_matrix
 from calibration.statistics.agreement.rating_tables import level_codes
 from calibration.statistics.errors import ConstantScores
 from calibration.statistics.judges.comparison import correlate
-from calibration.statistics.ranking.power import shared_ranks as shared_over_tasks
+from calibration.statistics.ranking.power import shared_ranks
 from calibration.statistics.ranking.rank_intervals import ahead_chances, ranks
 from calibration.statistics.ranking.scores import mean_scores
 from calibration.statistics.resampling import sign_flip_p
 from calibration.statistics.ties import descending, level_places, settle_ties
 from judging.methods.pairs.composite import Agreement, choose
-from judging.scores.benchmark_scores import shared_ranks
 from judging.scores.points import model_scores
 
 GRADES = [Fraction(n, 5) for n in range(6)]
@@ -90,7 +89,7 @@ def test_noise_and_the_order_of_raters_move_no_rank_statistic(ratings, seed):
             descending(values).tolist(),
             mean_scores(values, models, clusters=clusters, draws=50, seed=1).rank.tolist(),
             ahead_chances(sample).tolist(),
-            shared_over_tasks(table, ["one", "two", "three"]).models,
+            shared_ranks(table, ["one", "two", "three"]).models,
             sign_flip_p(np.round(values - judge, 15), draws=64),
         ]
         try:
@@ -132,9 +131,8 @@ def test_two_models_with_equal_means_share_a_rank():
         category_keys={0: "all"},
     )
     assert [row.model for row in board] == ["alpha", "beta"]
-    outcomes = {"beta": np.array([0.1, 0.2, 0.3]), "alpha": np.array([0.3, 0.2, 0.1])}
-    assert shared_ranks(outcomes) == {"alpha": 1, "beta": 1}
-    assert list(shared_ranks(outcomes)) == ["alpha", "beta"]
+    ranked = shared_ranks(np.array([[0.3, 0.1], [0.2, 0.2], [0.1, 0.3]]), ["alpha", "beta"])
+    assert (ranked.models, ranked.rank.tolist()) == (("alpha", "beta"), [1, 1])
 
 
 def test_the_best_method_of_equals_is_the_first_by_name():

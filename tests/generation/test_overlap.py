@@ -8,7 +8,7 @@ from nltk.translate.bleu_score import corpus_bleu
 from nltk.translate.meteor_score import exact_match, stem_match
 
 from generation.text_metrics.overlap import NoPairs, bleu, mean_absolute_length_error, meteor, rouge_l, words
-from generation.text_metrics.refusals import OPENINGS, opens_with_refusal, refusal_rate
+from generation.text_metrics.refusals import OPENINGS, opens_with_refusal
 
 VOCABULARY = ["the", "cat", "cats", "sat", "on", "a", "mat", "while", "running", "runs", "ran"]
 TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=14)
@@ -135,8 +135,4 @@ def test_refusals_are_told_by_their_opening(text, refused):
 def test_the_list_of_openings_can_be_replaced():
     assert opens_with_refusal("Nope, not today", ("Nope",))
     assert not opens_with_refusal("I cannot", ("Nope",))
-    # 1 of 4
-    assert refusal_rate(["I cannot.", "Yes.", "Of course.", "Well."]) == 0.25
-    with pytest.raises(ValueError, match="at least one text"):
-        refusal_rate([])
     assert all(opening == opening.lower() for opening in OPENINGS)

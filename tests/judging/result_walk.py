@@ -86,7 +86,7 @@ def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[st
     return found
 
 
-def words_of(page: str) -> str:
+def metric_messages(page: str) -> str:
     """The words that a reader sees, a figure's included, without what changes from one look to the next."""
     main = re.search(r"<main.*?</main>", page, re.DOTALL)
     text = main[0] if main else page
@@ -110,7 +110,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
         answer = client.get(address)
         content = answer.content.decode() if not answer.streaming else ""
         is_page = "text/html" in answer["Content-Type"]
-        found[address] = answer.status_code, words_of(content) if is_page else content
+        found[address] = answer.status_code, metric_messages(content) if is_page else content
         if is_page and answer.status_code == 200 and not SAME_FILES.search(address):
             for file in files_on(address, content):
                 taken = client.get(file)

@@ -3,21 +3,21 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.ranking.power import shared_ranks
 from judging.scores.benchmark_scores import (
     InstructionCounts,
     NothingScored,
     NotOnScale,
-    expected_win_rate,
     instruction_completion,
     llmeval1_mean,
-    llmeval2_total,
-    shared_ranks,
     weighted_average,
     wildbench_mix,
-    wildbench_reward,
     wildbench_rewards,
-    wildbench_score,
+    win_shares,
 )
+from judging.scores.metrics import GRADED, METRICS, REWARD, STARS, WINS
+from judging.scores.points import model_scores
 from tests.conftest import shared_path
 
 FULL_MARKS = {
@@ -51,24 +51,49 @@ PRINTED_AVERAGES = {
 }
 
 
+def scored(metric, top, category=None, under=None):
+    """The score of one model as a leaderboard computes it, from one entry a verdict."""
+    names, codes = np.unique(np.full(len(top), "all") if category is None else category, return_inverse=True)
+    (found,) = model_scores(
+        model=np.zeros(len(top), dtype=np.int64),
+        category=codes.reshape(-1).astype(np.int64),
+        points=np.asarray(top, dtype=np.float64),
+        under=under,
+        unscored={},
+        model_names={0: "model"},
+        category_keys=dict(enumerate(map(str, names))),
+        rule=METRICS[metric].rule,
+    )
+    return found
+
+
+def categories_of(found):
+    return {key: cell.score for key, cell in found.categories.items()}
+
+
+def ranks_of(outcomes):
+    """Ranks by model, of the outcomes of each on the same comparisons."""
+    names = sorted(outcomes)
+    found = shared_ranks(np.column_stack([outcomes[name] for name in names]), names)
+    return dict(zip(found.models, found.rank.tolist(), strict=True))
+
+
 @pytest.mark.parametrize(("who", "total"), [("human", 89.4953), ("gpt4", 90.1743)])
 def test_gpt_4s_stars_in_six_subjects_give_its_total(who, total):
     rows = pd.read_csv(shared_path("llmeval2/stars.csv.gz"), dtype={"llm_name": str})
     own = rows[rows["llm_name"] == "GPT4"]
     full = own["criterion"].map(FULL_MARKS).to_numpy(dtype=float)
-    found = llmeval2_total(own["subject"].tolist(), own[who].to_numpy(dtype=float), full)
-    assert found.total == pytest.approx(total, abs=1e-4)
-    assert len(found.subjects) == 6
-    assert found.n == len(own)
+    found = scored(STARS, own[who].to_numpy(dtype=float), own["subject"].tolist(), full)
+    assert found.average == pytest.approx(total, abs=1e-4)
+    assert len(found.categories) == 6
+    assert sum(cell.n for cell in found.categories.values()) == len(own)
 
 
 def test_totals_weigh_subjects_alike_by_hand():
     # Law: (3 + 2)/5 = 100 %; Physics: (7 of 14, 14 of 14) = 21/28 = 75 %. The mean of the subjects is 87.5.
-    found = llmeval2_total(["Law", "Law", "Physics", "Physics"], np.array([3.0, 2, 7, 14]), np.array([3.0, 2, 14, 14]))
-    assert found.total == 87.5
-    assert found.subjects == {"Law": 100.0, "Physics": 75.0}
-    with pytest.raises(NotOnScale):
-        llmeval2_total(["Law"], np.array([4.0]), np.array([3.0]))
+    found = scored(STARS, [3.0, 2, 7, 14], ["Law", "Law", "Physics", "Physics"], np.array([3.0, 2, 14, 14]))
+    assert found.average == 87.5
+    assert categories_of(found) == {"Law": 100.0, "Physics": 75.0}
 
 
 def test_the_first_stages_mean_keeps_duplicates_by_hand():
@@ -81,7 +106,7 @@ def test_the_first_stages_mean_keeps_duplicates_by_hand():
 def test_wildbenchs_scores_of_two_models(model, score):
     rows = pd.read_csv(shared_path("wildbench/score.csv.gz"))
     own = rows.loc[rows["model"] == model, "score"].to_numpy(dtype=float)
-    assert wildbench_score(own) == pytest.approx(score, abs=0.005)
+    assert scored(GRADED, own).average == pytest.approx(score, abs=0.005)
 
 
 def test_wildbenchs_rewards_are_the_leaderboards():
@@ -92,7 +117,7 @@ def test_wildbenchs_rewards_are_the_leaderboards():
         # The file's totals hold comparisons that none of its columns counts; they weigh as nothing won or lost.
         counts[0] = row.total - sum(counts.values())
         grade = np.repeat(list(counts), list(counts.values()))
-        assert wildbench_reward(wildbench_rewards(grade)) == pytest.approx(100 * row.reward, abs=1e-9)
+        assert scored(REWARD, wildbench_rewards(grade)).average == pytest.approx(100 * row.reward, abs=1e-9)
 
 
 def test_a_longer_slight_winner_only_ties_by_hand():
@@ -119,18 +144,18 @@ def test_a_baseline_against_itself_counts_zero_in_the_mix():
 
 
 def test_a_tie_is_half_a_win_by_hand():
-    # Chat: win, tie: .75; QA: loss, loss, win: 1/3. Overall (1 + .5 + 1)/5 = .5.
-    found = expected_win_rate(["chat", "chat", "qa", "qa", "qa"], np.array([1, 0, -1, -1, 1]))
-    assert found.overall == 0.5
-    assert found.categories == pytest.approx({"chat": 0.75, "qa": 1 / 3})
-    with pytest.raises(NotOnScale):
-        expected_win_rate(["chat"], np.array([2]))
+    # Chat: win, tie: 75 %; QA: loss, loss, win: 1/3. Overall (1 + .5 + 1)/5 = 50 %.
+    shares = win_shares(np.array([1.0, 0, -1, -2, 2]))
+    assert shares.tolist() == [1.0, 0.5, 0.0, 0.0, 1.0]
+    found = scored(WINS, shares, ["chat", "chat", "qa", "qa", "qa"])
+    assert found.average == 50
+    assert categories_of(found) == pytest.approx({"chat": 75, "qa": 100 / 3})
 
 
 @given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=50))
 def test_swapping_the_sides_mirrors_the_win_rate(outcomes):
-    rate = expected_win_rate(["all"] * len(outcomes), np.array(outcomes)).overall
-    assert expected_win_rate(["all"] * len(outcomes), -np.array(outcomes)).overall == pytest.approx(1 - rate)
+    rate = scored(WINS, win_shares(np.array(outcomes))).average
+    assert scored(WINS, win_shares(-np.array(outcomes))).average == pytest.approx(100 - rate)
 
 
 def test_models_that_a_paired_test_cannot_tell_apart_share_a_rank():
@@ -139,10 +164,10 @@ def test_models_that_a_paired_test_cannot_tell_apart_share_a_rank():
     b, c = a.copy(), a.copy()
     b[0] = 0
     c[:20] = 0
-    assert shared_ranks({"d": np.zeros(40), "c": c, "b": b, "a": a}) == {"a": 1, "b": 1, "c": 3, "d": 4}
-    assert shared_ranks({"x": a, "y": a.copy()}) == {"x": 1, "y": 1}
-    with pytest.raises(NothingScored):
-        shared_ranks({"a": a, "b": b[:5]})
+    assert ranks_of({"d": np.zeros(40), "c": c, "b": b, "a": a}) == {"a": 1, "b": 1, "c": 3, "d": 4}
+    assert ranks_of({"x": a, "y": a.copy()}) == {"x": 1, "y": 1}
+    with pytest.raises(TooFewRatings):
+        ranks_of({"a": a[:1], "b": b[:1]})
 
 
 def test_instruction_completion_by_hand():
@@ -181,16 +206,6 @@ def test_longgenbenchs_weighted_averages():
     assert weighted_average(mini["CR"], mini["Ratio Yes/Checks"]) == pytest.approx(27.1, abs=0.05)
 
 
-def test_nothing_is_a_named_error():
-    none = np.array([])
-    for empty in (
-        lambda: llmeval2_total([], none, none),
-        lambda: llmeval1_mean([], none),
-        lambda: wildbench_score(none),
-        lambda: wildbench_reward(none),
-        lambda: expected_win_rate([], none.astype(int)),
-    ):
-        with pytest.raises(NothingScored):
-            empty()
-    with pytest.raises(NotOnScale):
-        wildbench_score(np.array([0.5]))
+def test_a_mean_of_no_stars_is_a_named_error():
+    with pytest.raises(NothingScored):
+        llmeval1_mean([], np.array([]))

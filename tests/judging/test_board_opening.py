@@ -6,8 +6,7 @@ from django.urls import reverse
 from annotation.models import Score
 from generation.models import Instruction
 from judging.leaderboards.table import leaderboard
-from judging.web.leaderboards.answer import board_opening, places
-from judging.web.leaderboards.messages import words_of
+from judging.web.leaderboards.messages import opening, ranks
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 from tests.markup import markup
 
@@ -31,7 +30,7 @@ def board_of(values, instructions=24, models=3):
 
 
 def opening_of(board):
-    return board_opening(board, words_of(board.measure.name))
+    return opening(board)
 
 
 def test_a_clear_leader_is_called_one():
@@ -52,7 +51,7 @@ def test_even_models_share_the_place_and_none_is_called_the_leader():
     said = opening_of(board)
     assert said.startswith("2 models share first place: model0, model1, each with average 0.0.")
     assert "leads" not in said and "model2 is next with −200.0" in said
-    assert places(board) == {"model0": 1, "model1": 1, "model2": 3}
+    assert ranks(board) == {"model0": 1, "model1": 1, "model2": 3}
 
 
 def test_all_even_models_have_no_next():

@@ -13,7 +13,7 @@ from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from judging.archive.export import export_study
 from judging.archive.recompute import recompute
-from judging.leaderboards.completion import completion_of
+from judging.leaderboards.sections import completion_of
 from judging.leaderboards.table import leaderboard
 from tests.factories import make_answer, make_judge_rater, make_user, make_workspace
 from tests.markup import markup
@@ -54,22 +54,26 @@ def checked():
     return study, judge
 
 
+def shares_of(found):
+    return found.completion_rate, found.stic_1, found.stic_2, found.weighted_average
+
+
 def test_by_hand(checked):
     study, judge = checked
     assert study.tasks.count() == 5 + 2
     board = leaderboard(study.benchmark, judge, "equal")
-    assert board.measure.name == "fulfilled"
+    assert board.metric.name == "fulfilled"
     # full: weeks 2, 4 and 1 of five. half: weeks 2 and 1; the three others are not there. none: nothing.
     assert {one.model: one.average for one in board.models} == {"full": 60.0, "half": 40.0, "none": 0.0}
     by_model = {name: [one for one in board.outputs if one.model == board.pks[name]] for name in board.pks}
     full, half = (completion_of(by_model[name]) for name in ("full", "half"))
     # completion rate, STIC-1, STIC-2, completion rate x STIC-2
-    assert full.shares == pytest.approx((100, 60, 60, 60))
-    assert half.shares == pytest.approx((50, 100, 40, 20))
+    assert shares_of(full) == pytest.approx((100, 60, 60, 60))
+    assert shares_of(half) == pytest.approx((50, 100, 40, 20))
     assert full.by_kind == {"single": 100.0, "range": 50.0, "periodic": 50.0}
     assert half.by_kind == {"single": 100.0, "range": 0.0, "periodic": 50.0}
     none = completion_of(by_model["none"])
-    assert none.shares == (0.0, None, 0.0, 0.0)
+    assert shares_of(none) == (0.0, None, 0.0, 0.0)
 
 
 def test_an_unusable_verdict_is_in_no_count(checked):
@@ -100,7 +104,7 @@ def test_an_instruction_that_no_output_answers_counts_as_unfulfilled_and_is_repo
     assert [one.checkable for one in board.outputs if one.counts.asked].count(False) == 1
     full = completion_of([one for one in board.outputs if one.model == board.pks["full"]])
     # Of 4 + 4 weeks 4 are there.
-    assert full.shares == pytest.approx((50, 60, 30, 15))
+    assert shares_of(full) == pytest.approx((50, 60, 30, 15))
     client.force_login(make_user("lead"))
     html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
     said = "1 instruction counts as fulfilled by no model: the parts to check are missing from every output"

@@ -55,26 +55,26 @@ def study():
 
 def test_points_and_means_by_hand(study):
     found = compare(study, judge_in(study, "gpt-4o"), EQUALLY)
-    assert (found["n"], found["unscored"], found["people"]) == (7, 1, 3)
+    assert (found.n, found.unscored, found.people) == (7, 1, 3)
     points = np.array([100 * np.mean(values) for values in JUDGED])
     means = np.array([np.mean([OVERALLS[who][n] for who in OVERALLS]) for n in range(7)])
-    assert [point["judge"] for point in found["points"]] == pytest.approx(points, abs=1e-4)
-    assert [point["people"] for point in found["points"]] == pytest.approx(means, abs=1e-4)
-    assert {point["raters"] for point in found["points"]} == {3}
+    assert [point.judge for point in found.points] == pytest.approx(points, abs=1e-4)
+    assert [point.people for point in found.points] == pytest.approx(means, abs=1e-4)
+    assert {point.raters for point in found.points} == {3}
     for name, function in (("spearman", spearmanr), ("kendall", kendalltau), ("pearson", pearsonr)):
         expected = function(points, means)
-        assert found["correlation"][name]["value"] == pytest.approx(expected.statistic)
-        assert found["correlation"][name]["p"] == pytest.approx(expected.pvalue)
-    assert found["correlation"]["interval_kind"] == "leave_one_out_range"
-    assert found["correlation"]["clusters"] == 4
+        assert getattr(found.correlation, name).value == pytest.approx(expected.statistic)
+        assert getattr(found.correlation, name).p == pytest.approx(expected.pvalue)
+    assert found.correlation.interval_kind == "leave_one_out_range"
+    assert found.correlation.clusters == 4
 
 
 def test_agreement_on_items_by_hand(study):
     # Everybody said 1, .5, 0 of every response. The judge said item0 = 1 on 2 of 7, item1 = .5 on 1, item2 = 0 on 2.
-    found = {item["key"]: item for item in compare(study, judge_in(study, "gpt-4o"), EQUALLY)["items"]}
-    assert [found[f"item{n}"]["loo"] for n in range(3)] == pytest.approx([2 / 7, 1 / 7, 2 / 7])
-    assert {item["people"] for item in found.values()} == {1.0}
-    assert {item["n"] for item in found.values()} == {7}
+    found = {item.key: item for item in compare(study, judge_in(study, "gpt-4o"), EQUALLY).items}
+    assert [found[f"item{n}"].loo for n in range(3)] == pytest.approx([2 / 7, 1 / 7, 2 / 7])
+    assert {item.people for item in found.values()} == {1.0}
+    assert {item.n for item in found.values()} == {7}
 
 
 def test_verdicts_given_in_another_study_count_and_those_given_here_go_first(study):
@@ -93,7 +93,7 @@ def test_verdicts_given_in_another_study_count_and_those_given_here_go_first(stu
     assert set(frame.value[frame.response == tasks[0].response_a_id]) == {1.0}
     assert set(frame.value[frame.response != tasks[0].response_a_id]) == {0.25}
     found = compare(study, judge, EQUALLY)
-    assert [point["judge"] for point in found["points"]] == [100, 25, 25, 25]
+    assert [point.judge for point in found.points] == [100, 25, 25, 25]
 
 
 def test_a_judge_that_never_varies_has_no_correlation_and_says_why(study):
@@ -101,8 +101,8 @@ def test_a_judge_that_never_varies_has_no_correlation_and_says_why(study):
     for task in study.tasks.all():
         make_answer(task, judge, items([0.5, 0.5, 0.5]))
     found = compare(study, judge, EQUALLY)
-    assert found["correlation"] is None
-    assert found["correlation_why"] == "ConstantScores"
+    assert found.correlation is None
+    assert found.correlation_why == "ConstantScores"
 
 
 def test_a_new_answer_makes_a_new_comparison(study):
@@ -111,8 +111,8 @@ def test_a_new_answer_makes_a_new_comparison(study):
     assert compare(study, judge, EQUALLY) == before
     make_answer(study.tasks.order_by("pk")[0], make_rater(study, label="dan"), {**items([1, 1, 1]), "overall": 0})
     after = compare(study, judge, EQUALLY)
-    assert after["points"][0]["raters"] == 4
-    assert after["points"][0]["people"] == pytest.approx(24 / 4)
+    assert after.points[0].raters == 4
+    assert after.points[0].people == pytest.approx(24 / 4)
 
 
 def test_nothing_in_common_and_no_such_judge_are_named(study):
@@ -192,8 +192,8 @@ def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client)
         [sum(map(Fraction, overalls), Fraction(0)) for overalls in RATED],
     )
     found = compare(study, judge, EQUALLY)
-    assert found["correlation"]["spearman"]["value"] == pytest.approx(rho, abs=1e-10)
-    assert found["correlation"]["kendall"]["value"] == pytest.approx(tau, abs=1e-10)
+    assert found.correlation.spearman.value == pytest.approx(rho, abs=1e-10)
+    assert found.correlation.kendall.value == pytest.approx(tau, abs=1e-10)
 
     client.force_login(make_user("lead"))
     address = reverse("judging:judges", args=[study.slug])
@@ -208,5 +208,5 @@ def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client)
         (pearsonr, "pearson", "Pearson's r"),
     ):
         recomputed = float(function(x, y).statistic)
-        assert recomputed == pytest.approx(found["correlation"][key]["value"], abs=1e-10)
+        assert recomputed == pytest.approx(getattr(found.correlation, key).value, abs=1e-10)
         assert f"{name} {recomputed:.3f}" in page

@@ -146,7 +146,7 @@ def test_leaderboard_and_judge_pages_count_the_same_and_list_most_first(study, s
     assert [judge.name for judge, _words in choices][-1] == "imported"
     for judge, _words in choices:
         board = see("judging:leaderboard", study.benchmark.slug, judge=judge.public_id).context["board"]
-        assert len(board.entries) == 2 * EXPECTED[judge.name]
+        assert len(board.observations) == 2 * EXPECTED[judge.name]
         assert board.unusable == int(judge.name != "imported")
     (benchmark,) = see("judging:leaderboards").context["benchmarks"]
     assert benchmark.judges == len(EXPECTED)

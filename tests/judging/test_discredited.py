@@ -17,8 +17,8 @@ from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
 from calibration.statistics.report_reasons import NeverReviewed
 from generation.models import Endpoint
 from judging.judges.making import create_judge
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.model_pairs import compared_item, model_pair
-from judging.leaderboards.query import BoardQuery
 from judging.leaderboards.table import leaderboard
 from judging.models import JudgeRun
 from judging.runs.life_cycle import retry_unscored, start_run
@@ -145,7 +145,7 @@ def test_verdicts_of_another_run_of_the_same_judge_still_count(client):
         make_answer(task, run.judge.rater, {"item0": 0.5, "item1": 0.5, "item2": 0.5})
     board = leaderboard(study.benchmark, run.judge.rater, "equal")
     assert board.discredited == 8 and board.ranked
-    assert len(board.entries) == 4
+    assert len(board.observations) == 4
     shown = page(client, study, "judging:leaderboard", study.benchmark.slug, judge=run.judge.rater.public_id)
     assert f"8 verdicts of gullible come from a run that {MARK}" in " ".join(shown.split())
 
@@ -330,7 +330,7 @@ def test_unusable_verdicts_of_a_failed_run_are_counted_only_where_it_is_looked_a
     judged_again(study, run.judge.rater)
     judge = run.judge.rater
     assert leaderboard(study.benchmark, judge, "equal").unusable == 0
-    assert leaderboard(study.benchmark, judge, "equal", query=BoardQuery(discredited=True)).unusable == 1
+    assert leaderboard(study.benchmark, judge, "equal", filters=Filters(discredited=True)).unusable == 1
 
 
 def test_what_people_found_of_discredited_verdicts_is_in_no_reasonable_rate():

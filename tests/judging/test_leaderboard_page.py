@@ -11,11 +11,10 @@ from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
-from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import leaderboard
 from judging.methods.pairs.base import SCORES
-from judging.web.leaderboards.answer import board_opening
-from judging.web.leaderboards.messages import words_of
+from judging.web.leaderboards.messages import opening
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
 
@@ -46,7 +45,7 @@ def judged():
 
 def board_of(study, judge, **asked):
     people = asked.pop("people", False)
-    return leaderboard(study.benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=people)
+    return leaderboard(study.benchmark, judge, "equal", filters=Filters(**asked), beside_people=people)
 
 
 def averages(board):
@@ -186,7 +185,7 @@ def test_pairs_by_hand():
     benchmark, judge, _study = pairs_benchmark()
 
     def board(**asked):
-        return leaderboard(benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=True)
+        return leaderboard(benchmark, judge, "equal", filters=Filters(**asked), beside_people=True)
 
     # Rewards over all: a (1 + .5)/2 = 75, b (0 - .5)/2 = -25, c (-1 + 0)/2 = -50.
     assert averages(board()) == {"a": 75.0, "b": -25.0, "c": -50.0}
@@ -221,8 +220,8 @@ def test_a_pair_and_a_verdict_on_it_count_once_whatever_is_shown(asked, judged, 
     LanguageModel.objects.filter(name="a").update(family="first")
     lost = Assignment.objects.filter(task__key__in=("p:0bc", "p:1ac"))
     lost.update(status="unscored", reason="prose")
-    board = leaderboard(benchmark, judge, "equal", query=BoardQuery(**asked), beside_people=True)
-    said = board_opening(board, words_of(board.measure.name))
+    board = leaderboard(benchmark, judge, "equal", filters=Filters(**asked), beside_people=True)
+    said = opening(board)
     assert f"pairs judge judged {judged} pairs." in said
     ending = "verdict could not be used and is" if unusable == 1 else "verdicts could not be used and are"
     assert f" {unusable} {ending} excluded." in said
@@ -232,9 +231,9 @@ def test_a_pair_and_a_verdict_on_it_count_once_whatever_is_shown(asked, judged, 
 def test_a_baseline_ties_with_itself_on_every_instruction_and_nobody_judged_that(client):
     """On one instruction alone it would decide which draws of instructions have a mean at all."""
     benchmark, judge, _study = pairs_benchmark()
-    board = leaderboard(benchmark, judge, "equal", query=BoardQuery(against=("b", "c")))
-    itself = board.entries.response == 0
-    assert sorted(board.entries.instruction[itself].tolist()) == sorted(
+    board = leaderboard(benchmark, judge, "equal", filters=Filters(against=("b", "c")))
+    itself = board.observations.response == 0
+    assert sorted(board.observations.instruction[itself].tolist()) == sorted(
         2 * list(Instruction.objects.values_list("pk", flat=True))
     )
     counts = {one.model: {key: cell.n for key, cell in one.categories.items()} for one in board.models}
@@ -280,7 +279,7 @@ def test_stars_are_shares_of_full_marks():
         make_answer(task, judge, {"item0": stars[0], "item1": stars[1]})
     board = leaderboard(study.benchmark, judge, "equal")
     # 10 of 16 stars.
-    assert board.measure.name == "stars"
+    assert board.metric.name == "stars"
     assert averages(board) == {"model0": pytest.approx(62.5)}
 
 

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from annotation.models import Assignment, Study, Task
 from calibration.models import CategoryFit, Fit, FittedWeight
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights
 from judging.published.tables import printed_beside
@@ -132,7 +133,7 @@ def test_other_experiments_stay_out_and_can_be_asked_for(board):
     run = GenerationRun.objects.create(benchmark=board.benchmark, name="long", experiment="length")
     board.judged(board.essay, 1, "ada", [0.0, 0.0], run=run)
     assert scores(leaderboard(board.benchmark, board.judge, "equal"))["ada"][0]["chat"] == (-25.0, 2, 0)
-    other = scores(leaderboard(board.benchmark, board.judge, "equal", experiment="length"))
+    other = scores(leaderboard(board.benchmark, board.judge, "equal", filters=Filters(experiment="length")))
     assert other == {"ada": ({"chat": (-300.0, 1, 0)}, -300.0)}
 
 

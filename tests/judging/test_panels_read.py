@@ -66,9 +66,9 @@ def test_a_jury_is_held_against_people_like_a_judge(jury):
         for number, task in enumerate(study.tasks.order_by("pk")):
             make_answer(task, person, {"item0": 0.75, "item1": 0.5, "item2": 0.75, "overall": number})
     found = compare(study, panel, Weighting(EQUAL))
-    assert found["n"] == 8
-    assert {point["judge"] for point in found["points"]} == {75.0}
-    assert [item["loo"] for item in found["items"]] == [1.0, 0.0, 1.0]
+    assert found.n == 8
+    assert {point.judge for point in found.points} == {75.0}
+    assert [item.loo for item in found.items] == [1.0, 0.0, 1.0]
     report = report_of(study, JUDGES, judges_settings(study))
     assert panel.name in {row["judge"] for row in report["judges"]}
 

@@ -15,11 +15,11 @@ from django.urls import reverse
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import Output
-from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import judge_named, leaderboard
 from judging.methods.pairs.base import SCORES
 from judging.models import Judge
-from judging.published.quantities import completion_as_printed
+from judging.published.columns import completion_as_printed
 from judging.published.tables import printed_beside
 from judging.scores.benchmark_scores import InstructionCounts
 from tests.annotation.tables import load, written
@@ -59,7 +59,7 @@ def library():
 def board_of(slug, judge, people=True, **asked):
     benchmark = Benchmark.objects.get(slug=slug)
     return leaderboard(
-        benchmark, judge_named(benchmark, judge), "equal", query=BoardQuery(**asked), beside_people=people
+        benchmark, judge_named(benchmark, judge), "equal", filters=Filters(**asked), beside_people=people
     )
 
 
@@ -231,7 +231,7 @@ def test_wildbenchs_mix_by_hand_and_its_length_margin(library):
     run = GenerationRun.objects.create(benchmark=benchmark, name="long", experiment="length")
     Response.objects.update(run=run)
     judge = judge_named(benchmark, gpt4t)
-    assert printed_beside(leaderboard(benchmark, judge, "equal", experiment="length")) is None
+    assert printed_beside(leaderboard(benchmark, judge, "equal", filters=Filters(experiment="length"))) is None
 
 
 def test_llmeval2_stands_beside_table_8_for_its_judge_and_its_people(client):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from judging.scores.points import (
+    HELLOBENCH,
     NoVerdicts,
     PointsRule,
     WithoutWeight,
     average_intervals,
     model_scores,
-    rescaled,
     response_points,
 )
 from tests.conftest import shared_path
@@ -41,9 +41,7 @@ def test_points_by_hand():
 
 
 def test_rescaling_by_hand():
-    assert rescaled(100) == 100
-    assert rescaled(75) == 0
-    assert rescaled(0) == -300
+    assert HELLOBENCH.scaled(np.array([100.0, 75.0, 0.0])).tolist() == [100, 0, -300]
 
 
 def test_scores_by_hand():
@@ -156,10 +154,10 @@ def test_an_average_lies_in_its_interval_and_few_instructions_state_no_95():
     means = [np.mean([points[(model == m) & (category == c)].mean() for c in range(3)]) for m in (0, 1)]
     assert (found.kind, found.clusters) == ("bootstrap95", 120)
     for m in (0, 1):
-        assert ends[m].low < rescaled(means[m]) < ends[m].high
+        assert ends[m].low < HELLOBENCH.scaled(means[m]) < ends[m].high
         for c in range(3):
             mean = points[(model == m) & (category == c)].mean()
-            assert found.cells[m, c].low < rescaled(mean) < found.cells[m, c].high
+            assert found.cells[m, c].low < HELLOBENCH.scaled(mean) < found.cells[m, c].high
         # Independent points of sd 6, 40 a category: the average's standard error is 4 x 6 / sqrt(120) = 2.19.
         assert (ends[m].high - ends[m].low) / 2 == pytest.approx(1.96 * 2.19, rel=0.25)
     few = instruction < 15

@@ -19,7 +19,6 @@ from core.web.row_choices import RowsField
 from generation.models import Category, LanguageModel
 
 Label = str | Promise
-LANGUAGES = ("en", "zh-hans")
 ORDERS = [
     ("spread", gettext_lazy("Spread: rate every task once before any task a second time")),
     ("finish", gettext_lazy("Finish early: collect all ratings of a task close together")),

@@ -80,11 +80,6 @@ def clustered_proportions(hit: BoolArray, groups: Labels, clusters: Labels) -> d
     }
 
 
-def clustered_proportion(hit: BoolArray, clusters: Labels) -> Proportion:
-    """The proportion of all entries together; see clustered_proportions."""
-    return clustered_proportions(hit, np.zeros(len(hit), dtype=np.int64), clusters)[0]
-
-
 def first_labels(labels: Labels, codes: IntArray, count: int) -> list[tuple[Hashable, int]]:
     """Each label with its code, as cluster_codes numbered them."""
     first = np.full(count, len(codes), dtype=np.int64)

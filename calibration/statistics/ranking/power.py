@@ -9,26 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr
-from scipy.stats import nct, t as student
+from scipy.stats import t as student
 
-from calibration.statistics.errors import ConstantScores, MissingCells, NoStatistic, TooFewRatings
+from calibration.statistics.errors import MissingCells, TooFewRatings
 from calibration.statistics.resampling import FloatArray, IntArray
 from calibration.statistics.ties import descending
 
 SIGNIFICANT = 0.05
 SHARES = (0.8, 0.9)
 LARGEST_N = 10**7
-
-
-class NeverSeparates(NoStatistic):
-    """No number of labels is enough, within reason."""
-
-    def __init__(self, effect: float) -> None:
-        self.effect = effect
-        super().__init__(
-            f"A mean difference of {effect:.2g} standard deviations would need over {LARGEST_N:,} tasks to be told "
-            "from none; treat the two models as equal."
-        )
 
 
 @dataclass(frozen=True)
@@ -70,18 +59,6 @@ class SharedRanks:
     rank: IntArray
     leader_p: FloatArray
     tasks: int
-    significant: float
-
-
-@dataclass(frozen=True)
-class PairLabelsNeeded:
-    """Tasks on which a paired t test finds the difference with the chance `power`; `more` beyond the `have` given."""
-
-    needed: int
-    have: int
-    more: int
-    effect: float
-    power: float
     significant: float
 
 
@@ -165,45 +142,6 @@ def shared_ranks(scores: FloatArray, models: Sequence[Hashable], *, significant:
     return SharedRanks(
         tuple(models[int(column)] for column in order), mean[order], rank, leader_p, len(table), significant
     )
-
-
-def labels_to_separate(
-    differences: FloatArray, *, power: float = 0.8, significant: float = SIGNIFICANT
-) -> PairLabelsNeeded:
-    """Tasks needed to tell two models apart with chance `power`, if their true effect is the one in `differences` (n,).
-
-    The effect is the mean difference over its standard deviation; power by the noncentral t distribution. Raises
-    TooFewRatings under two tasks, ConstantScores where the differences never vary, NeverSeparates.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if values.size < 2:
-        raise TooFewRatings(values.size, 2, "tasks with both models")
-    if not np.isfinite(values).all():
-        raise MissingCells(int((~np.isfinite(values)).sum()), values.size)
-    if not significant < power < 1:
-        raise ValueError(f"The chance of finding the difference must lie between {significant:g} and 1.")
-    if np.ptp(values) == 0:
-        raise ConstantScores("differences", float(values[0]))
-    effect = abs(float(values.mean() / values.std(ddof=1)))
-
-    def enough(n: int) -> bool:
-        reach = float(student.ppf(1 - significant / 2, n - 1))
-        shift = effect * np.sqrt(n)
-        if shift > reach + 10:
-            return True
-        return bool(nct.sf(reach, n - 1, shift) + nct.cdf(-reach, n - 1, shift) >= power)
-
-    if effect * np.sqrt(LARGEST_N) < 2:
-        raise NeverSeparates(effect)
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, 2 * high
-        if low > LARGEST_N:
-            raise NeverSeparates(effect)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return PairLabelsNeeded(high, values.size, max(high - values.size, 0), effect, power, significant)
 
 
 def _check_scores(scores: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How raters work: pace, straight-lining, sides, drift over the session, failed controls. PURE.
+"""How raters work: pace, straight-lining, sides, failed attention checks. PURE.
 
 One line per answer; `raters` labels it with the rater who gave it. These are signs that deserve a check, not
 verdicts on a person.
@@ -11,18 +11,8 @@ import numpy as np
 from scipy.special import bdtr
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels
-from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.errors import ConstantScores, OutOfRange, TooFewRatings
-from calibration.statistics.resampling import (
-    BoolArray,
-    CountedStatistic,
-    FloatArray,
-    IntArray,
-    IntervalKind,
-    Labels,
-    cluster_codes,
-    cluster_intervals,
-)
+from calibration.statistics.errors import OutOfRange
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 
 @dataclass(frozen=True)
@@ -58,21 +48,6 @@ class SidePreference:
     first: Proportion
     p: float
     ties: int
-
-
-@dataclass(frozen=True)
-class SessionDrift:
-    """Change of a rater's scores, compared with others' on the same items, from its first to its last answer.
-
-    `change` is in points of the scale, the slope over positions scaled to 0..1; the interval draws whole items.
-    """
-
-    change: float
-    low: float
-    high: float
-    interval_kind: IntervalKind
-    n: int
-    clusters: int
 
 
 def reading_pace(seconds: FloatArray, words: FloatArray, raters: Labels) -> dict[Hashable, Pace]:
@@ -144,58 +119,6 @@ def failed_controls(failed: BoolArray, raters: Labels, *, clusters: Labels | Non
     """Proportion of attention checks and gold items that each rater failed; failed (n,) has one line per check."""
     _same_length(len(failed), len(raters), len(raters))
     return clustered_proportions(failed, raters, np.arange(len(raters)) if clusters is None else clusters)
-
-
-def session_drift(
-    scores: FloatArray, positions: FloatArray, *, items: Labels, raters: Labels, draws: int = 1000, seed: int = 0
-) -> dict[Hashable, SessionDrift]:
-    """Least-squares slope of (score - mean of the others on that item) over the position in the session, per rater.
-
-    positions (n,) are any numbers that grow through a rater's session. Items that nobody else scored are left out, and
-    raters with fewer than three scores left or a single position are left out. Raises TooFewRatings where nobody is left,
-    ConstantScores where every score is the same.
-    """
-    values, when = np.asarray(scores, dtype=np.float64), np.asarray(positions, dtype=np.float64)
-    _same_length(values.size, when.size, len(raters))
-    if values.size and np.ptp(values) == 0:
-        raise ConstantScores("scores", float(values[0]))
-    item, k = cluster_codes(items)
-    owner, _ = cluster_codes(raters)
-    total, given = sum_by(item, k, values), sum_by(item, k, np.ones_like(values))
-    pair = np.unique(owner * max(k, 1) + item, return_inverse=True)[1].reshape(-1)
-    cells = int(pair.max(initial=-1)) + 1
-    own_total, own_n = sum_by(pair, cells, values)[pair], sum_by(pair, cells, np.ones_like(values))[pair]
-    others = given[item] - own_n
-    apart = values - (total[item] - own_total) / np.maximum(others, 1.0)
-    found = {}
-    for name, lines in _lines_of(raters):
-        own = lines[others[lines] > 0]
-        if own.size >= 3 and np.ptp(when[own]) > 0:
-            place = (when[own] - when[own].min()) / np.ptp(when[own])
-            found[name] = _drift(place, apart[own], item[own], draws, seed)
-    if not found:
-        raise TooFewRatings(0, 1, "raters with three scores on items that others scored")
-    return found
-
-
-def _drift(place: FloatArray, apart: FloatArray, item: IntArray, draws: int, seed: int) -> SessionDrift:
-    cluster, k = cluster_codes(item)
-    x, y = place - place.mean(), apart - apart.mean()
-    sums = sum_by(cluster, k, np.column_stack([np.ones_like(x), x, y, x * x, x * y]))
-    value, ends = cluster_intervals(_slope(sums), k, draws=draws, seed=seed)
-    return SessionDrift(float(value[0]), float(ends.low[0]), float(ends.high[0]), ends.kind, int(x.size), k)
-
-
-def _slope(sums: FloatArray) -> CountedStatistic:
-    """Slope from per-cluster sums of 1, x, y, xx, xy."""
-
-    def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
-        n, x, y, xx, xy = (drawn @ sums).T
-        spread = n * xx - x * x
-        usable = spread > 1e-9 * np.maximum(n * n, 1.0)
-        return ((n * xy - x * y) / np.where(usable, spread, 1.0))[:, None], usable
-
-    return statistic
 
 
 def _lines_of(raters: Labels) -> list[tuple[Hashable, IntArray]]:

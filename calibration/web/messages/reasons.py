@@ -31,7 +31,6 @@ def reason_of(part: Mapping[str, Any]) -> str:
             "These comparisons cannot separate the effect from the models' strengths. Show every model on both sides."
         ),
         "MissingCells": gettext("Not every model has an answer to every instruction that is compared."),
-        "NeverSeparates": gettext("The two models are so close that no reasonable number of labels separates them."),
         "NoDifference": gettext("The two models' means are equal; no number of labels separates them."),
         "TargetOutOfReach": gettext("None of the numbers of raters considered reaches this reliability."),
         "OutOfRange": gettext(

@@ -12,7 +12,14 @@ from rich.table import Table
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from annotation.models import Study
 from calibration.data.frames import NothingToRead
-from judging.comparison.judge_against_people import compare, judge_in, weighting_for
+from calibration.reports.codec import read_back
+from judging.comparison.judge_against_people import (
+    ItemAgreement,
+    JudgeComparison,
+    judge_in,
+    stored_comparison,
+    weighting_for,
+)
 from judging.leaderboards.table import UnknownJudge
 from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.points import NoVerdicts, WithoutWeight
@@ -43,13 +50,13 @@ class Command(BaseCommand):
             if study is None:
                 known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
                 raise CommandError(f"There is no study {options['study']!r}; there are: {known or 'none'}.")
-            result = compare(study, judge_in(study, options["judge"]), _weighting(study, options["weights"]))
+            report = stored_comparison(study, judge_in(study, options["judge"]), _weighting(study, options["weights"]))
         except USER_ERRORS as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(json.dumps({"study": study.slug, **result}, ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps({"study": study.slug, **report}, ensure_ascii=False, indent=2))
         else:
-            self.stdout.write(_as_tables(result), ending="")
+            self.stdout.write(_as_tables(read_back(JudgeComparison, report)), ending="")
 
 
 def _weighting(study: Study, name: str) -> Weighting:
@@ -62,34 +69,31 @@ def _weighting(study: Study, name: str) -> Weighting:
     return weighting_named(study.benchmark, name)
 
 
-def _as_tables(result: dict[str, Any]) -> str:
+def _as_tables(report: JudgeComparison) -> str:
     paper = io.StringIO()
     console = Console(file=paper, width=110)
     console.print(
-        f"{result['judge']} against {result['people']} people on {result['n']} responses, weights {result['weights']}"
-        f" ({result['unscored']} verdicts unusable)."
+        f"{report.judge} against {report.people} people on {report.n} responses, weights {report.weights}"
+        f" ({report.unscored} verdicts unusable)."
     )
     table = Table("", "weighted", "from", "to", "p", "equal weights")
+    weighted, equal = report.correlation, report.equal
     for key, name in NAMES.items():
-        own, equal = result["correlation"], result["equal"]
-        table.add_row(
-            name,
-            *([f"{own[key][part]:.3f}" for part in ("value", "low", "high")] if own else ["none"] * 3),
-            f"{own[key]['p']:.2g}" if own else "none",
-            f"{equal[key]['value']:.3f}" if equal else "none",
-        )
+        cells, plain = ["none"] * 4, "none"
+        if weighted:
+            found = getattr(weighted, key)
+            cells = [f"{found.value:.3f}", f"{found.low:.3f}", f"{found.high:.3f}", f"{found.p:.2g}"]
+        if equal:
+            plain = f"{getattr(equal, key).value:.3f}"
+        table.add_row(name, *cells, plain)
     console.print(table)
-    if result["correlation"]:
-        kind, clusters = result["correlation"]["interval_kind"], result["correlation"]["clusters"]
-        console.print(ENDS[kind].format(clusters=clusters))
+    if weighted:
+        console.print(ENDS[weighted.interval_kind].format(clusters=weighted.clusters))
     items = Table("item", "judge, outer leave-one-out", "people, leave-one-out", "n")
-    for item in result["items"]:
-        known = item["loo"] is not None
-        items.add_row(
-            item["key"],
-            f"{item['loo']:.3f}" if known else "none",
-            f"{item['people']:.3f}" if known else "none",
-            str(item["n"]) if known else "0",
-        )
+    for item in report.items:
+        if isinstance(item, ItemAgreement):
+            items.add_row(item.key, f"{item.loo:.3f}", f"{item.people:.3f}", str(item.n))
+        else:
+            items.add_row(item.key, "none", "none", "0")
     console.print(items)
     return paper.getvalue()

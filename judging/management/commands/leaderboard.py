@@ -11,18 +11,15 @@ from rich.table import Table
 
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from calibration.reports.codec import stored
-from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.leaderboards.query import BoardQuery
+from judging.leaderboards.filters import Filters
 from judging.leaderboards.reports import board_plain
-from judging.leaderboards.table import Leaderboard, UnknownJudge, judge_named, leaderboard
-from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
+from judging.leaderboards.table import NO_BOARD, Leaderboard, requested_board
+from judging.leaderboards.weighting import EQUAL
 from judging.published.tables import printed_beside
-from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
-from judging.scores.points import NoVerdicts, WithoutWeight
+from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
 from judging.web.leaderboards.sections import uncounted_notes
 
-USER_ERRORS = (UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic)
 SCORES = {
     POINTS: "(mean points - 75) x 4",
     STARS: "100 x stars/full marks",
@@ -34,14 +31,24 @@ SCORES = {
 }
 
 
-NARROWING = ("category", "language", "tag", "family", "smallest", "largest", "least", "margin")
+CHOICES = (
+    "judge",
+    "weights",
+    "experiment",
+    "category",
+    "language",
+    "tag",
+    "family",
+    "smallest",
+    "largest",
+    "least",
+    "margin",
+)
 
 
-def _query(options: dict[str, Any]) -> BoardQuery:
-    return BoardQuery(
-        measure=options["measure"] or "",
-        against=tuple(options["against"]),
-        **{name: options[name] for name in NARROWING},
+def _filters(options: dict[str, Any]) -> Filters:
+    return Filters(
+        measure=options["measure"] or "", against=tuple(options["against"]), **{name: options[name] for name in CHOICES}
     )
 
 
@@ -56,7 +63,7 @@ class Command(BaseCommand):
             "--weights", default=EQUAL, help="equal, published, or a fit: its id, its name, or its study's slug."
         )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
-        parser.add_argument("--measure", choices=sorted(MEASURES), help="Score to rank by, if not the judge's default.")
+        parser.add_argument("--measure", choices=sorted(METRICS), help="Score to rank by, if not the judge's default.")
         parser.add_argument("--category", default="", help="Only this category, split by subcategory.")
         parser.add_argument("--language", default="", help="Only instructions in this language.")
         parser.add_argument("--tag", default="", help="Only instructions with this tag.")
@@ -95,16 +102,8 @@ class Command(BaseCommand):
             if benchmark is None:
                 known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
                 raise CommandError(f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}.")
-            judge = judge_named(benchmark, options["judge"])
-            board = leaderboard(
-                benchmark,
-                judge,
-                options["weights"],
-                experiment=options["experiment"],
-                query=_query(options),
-                beside_people=True,
-            )
-        except USER_ERRORS as error:
+            board = requested_board(benchmark, _filters(options), beside_people=True)
+        except (UnknownWorkspace, *NO_BOARD) as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             shown = stored(board_plain(board)) if options["details"] else board.as_json()
@@ -140,7 +139,7 @@ class Command(BaseCommand):
         console = Console(file=paper, width=None if self.stdout.isatty() else 160)
         console.print(table)
         console.print(
-            f"Score: {SCORES[board.measure.name]}. A number in brackets counts verdicts that could not be used. Intervals "
+            f"Score: {SCORES[board.metric.name]}. A number in brackets counts verdicts that could not be used. Intervals "
             "are over whole instructions."
         )
         for note in uncounted_notes(board):

@@ -1,24 +1,52 @@
 """The contents of the page that compares a judge with people, in the reader's language."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import Criterion, Rater, Study
 from calibration.data.frames import NothingToRead
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
-from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.intervals import stated
+from calibration.statistics.judges.comparison import Coefficient
+from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.messages.statistics import criterion_words, interval_meaning, reason_words, with_interval
-from judging.comparison.judge_against_people import NothingShared, compare
+from judging.comparison.judge_against_people import (
+    ItemAgreement,
+    JudgeComparison,
+    NoItemAgreement,
+    NothingShared,
+    SharedResponse,
+    compare,
+)
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.scores.points import NoVerdicts, WithoutWeight
 
 POINTS_LISTED = 200
 GROUPS_SHOWN = 4
 COEFFICIENTS = (("spearman", "Spearman's ρ"), ("kendall", "Kendall's τ-b"), ("pearson", "Pearson's r"))
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """A correlation; its ends are None where no interval is stated, `equal` is its value with equal weights."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    p_text: str
+    equal: float | None
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """An item with the judge's agreement on it, or the reason why there is none."""
+
+    name: str
+    question: str
+    agreement: ItemAgreement | None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,20 +59,19 @@ class ComparisonPanel:
     figure: str = ""
     caption: str = ""
     weights: str = ""
-    own_weights: bool = False
-    result: Mapping[str, Any] = field(default_factory=dict)
-    coefficients: list[dict[str, Any]] = field(default_factory=list)
-    items: list[dict[str, Any]] = field(default_factory=list)
+    report: JudgeComparison | None = None
+    coefficients: Sequence[CoefficientRow] = ()
+    items: Sequence[ItemRow] = ()
     items_figure: str = ""
     items_caption: str = ""
-    points: list[Mapping[str, Any]] = field(default_factory=list)
+    points: Sequence[SharedResponse] = ()
     points_left_out: int = 0
 
 
 def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> ComparisonPanel:
     """Compute the panel, or take it from the cache if nothing has changed."""
     try:
-        result = compare(study, judge, weighting)
+        report = compare(study, judge, weighting)
     except MissingWeights:
         return comparison_panel(study, judge, Weighting(EQUAL))
     except NothingToRead as error:
@@ -52,20 +79,20 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
     except (NoVerdicts, WithoutWeight):
         return ComparisonPanel(judge, reason=gettext("This judge has no usable verdicts in this study."))
     names = _questions(study)
-    points = sorted(result["points"], key=lambda point: (point["instruction"], point["model"]))
-    items = [_item(item, names) for item in result["items"]]
+    points = sorted(report.points, key=lambda point: (point.instruction, point.model))
+    items = [_item(item, names.get(item.key, "")) for item in report.items]
+    known = [(row.name, row.agreement) for row in items if row.agreement]
     return ComparisonPanel(
         judge=judge,
-        opening=_opening(judge, result),
-        figure=_scatter(result),
-        caption=_caption(result),
-        weights=_weights_words(weighting),
-        own_weights=result["own_weights"],
-        result=result,
-        coefficients=_coefficients(result),
+        opening=_opening(judge, report),
+        figure=_scatter(report),
+        caption=_caption(report),
+        weights=_weights_text(weighting),
+        report=report,
+        coefficients=_coefficients(report),
         items=items,
-        items_figure=_items_figure(items),
-        items_caption=_items_caption(items),
+        items_figure=_items_figure(known) if known else "",
+        items_caption=_items_caption([agreement for _name, agreement in known]) if known else "",
         points=points[:POINTS_LISTED],
         points_left_out=max(0, len(points) - POINTS_LISTED),
     )
@@ -82,24 +109,25 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
     ]
     items = [
         Column(gettext("Item")),
-        Column(gettext("Judge"), 3),
-        Column(gettext("From"), 3),
-        Column(gettext("To"), 3),
+        *Column.interval(gettext("Judge"), 3),
         Column(gettext("People"), 3),
         Column(gettext("Chance"), 3),
         Column(gettext("Responses"), 0),
     ]
-    found = []
+    blocks = []
     for place, panel in enumerate(panels, start=1):
-        rows = [
-            [one["instruction"], one["model"], one["judge"], one["people"], one["raters"]]
-            for one in panel.result.get("points", [])
+        rows: list[list[object]] = [
+            [point.instruction, point.model, point.judge, point.people, point.raters]
+            for point in (panel.report.points if panel.report else ())
         ]
-        found.append(Block(f"points-{place}", "", figure=panel.figure, table=Table(points, rows)))
-        known = [one for one in panel.items if one["loo"] is not None]
-        rows = [[one["name"], one["loo"], *stated(one), one["people"], one["chance"], one["n"]] for one in known]
-        found.append(Block(f"items-{place}", "", figure=panel.items_figure, table=Table(items, rows)))
-    return found
+        blocks.append(Block(f"points-{place}", "", figure=panel.figure, table=Table(points, rows)))
+        rows = [
+            [row.name, *interval_cells(found.loo, found), found.people, found.chance, found.n]
+            for row in panel.items
+            if (found := row.agreement)
+        ]
+        blocks.append(Block(f"items-{place}", "", figure=panel.items_figure, table=Table(items, rows)))
+    return blocks
 
 
 def _reason(error: NothingToRead) -> str:
@@ -108,23 +136,22 @@ def _reason(error: NothingToRead) -> str:
     return gettext("This study has no overall scores from people, so the judge cannot be compared with them.")
 
 
-def _opening(judge: Rater, result: Mapping[str, Any]) -> str:
-    found = result["correlation"]
-    shared = ngettext("%(n)d response", "%(n)d responses", result["n"]) % {"n": result["n"]}
-    if found is None:
+def _opening(judge: Rater, report: JudgeComparison) -> str:
+    shared = ngettext("%(n)d response", "%(n)d responses", report.n) % {"n": report.n}
+    if report.correlation is None:
         return gettext("%(judge)s and people have %(responses)s in common; no correlation can be computed: %(why)s") % {
             "judge": judge.name,
             "responses": shared,
-            "why": reason_words(result["correlation_why"]),
+            "why": reason_words(report.correlation_why),
         }
-    rho = found["spearman"]
+    rho = report.correlation.spearman
     return gettext(
         "The points of %(judge)s and people's scores have a Spearman correlation of %(rho)s on %(responses)s, p %(p)s."
     ) % {
         "judge": judge.name,
         "responses": shared,
-        "rho": with_interval(rho["value"], rho["low"], rho["high"], found["interval_kind"]),
-        "p": p_text(rho["p"]),
+        "rho": with_interval(rho.value, rho.low, rho.high, report.correlation.interval_kind),
+        "p": p_text(rho.p),
     }
 
 
@@ -133,23 +160,20 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}" if p < 0.1 else f"= {p:.2f}"
 
 
-def _caption(result: Mapping[str, Any]) -> str:
-    said = gettext(
+def _caption(report: JudgeComparison) -> str:
+    axes = gettext(
         "Each point is a response, with the judge's points on the horizontal axis and the mean of people's overall"
         " scores on the vertical axis."
     )
-    found = result["correlation"]
+    found = report.correlation
     if found is None:
-        return said
-    return said + " " + interval_meaning(found["interval_kind"], found["clusters"], gettext("instructions"))
+        return axes
+    return axes + " " + interval_meaning(found.interval_kind, found.clusters, gettext("instructions"))
 
 
-def _scatter(result: Mapping[str, Any]) -> str:
-    models = sorted({point["model"] for point in result["points"]})
-    grouped = len(models) <= GROUPS_SHOWN
-    points = [
-        Point(point["judge"], point["people"], group=point["model"] if grouped else "") for point in result["points"]
-    ]
+def _scatter(report: JudgeComparison) -> str:
+    grouped = len({point.model for point in report.points}) <= GROUPS_SHOWN
+    points = [Point(point.judge, point.people, group=point.model if grouped else "") for point in report.points]
     return scatter(
         points,
         title=gettext("The judge's points against people's overall scores"),
@@ -158,20 +182,17 @@ def _scatter(result: Mapping[str, Any]) -> str:
     )
 
 
-def _coefficients(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found, equal = result["correlation"], result["equal"]
-    if found is None:
+def _coefficients(report: JudgeComparison) -> list[CoefficientRow]:
+    if report.correlation is None:
         return []
-    return [
-        {
-            "name": name,
-            **found[key],
-            "stated": found["interval_kind"] != "none",
-            "p_text": p_text(found[key]["p"]),
-            "equal": equal[key]["value"] if equal else None,
-        }
-        for key, name in COEFFICIENTS
-    ]
+    stated = report.correlation.interval_kind != "none"
+    rows = []
+    for key, name in COEFFICIENTS:
+        found: Coefficient = getattr(report.correlation, key)
+        equal: float | None = getattr(report.equal, key).value if report.equal else None
+        low, high = (found.low, found.high) if stated else (None, None)
+        rows.append(CoefficientRow(name, found.value, low, high, p_text(found.p), equal))
+    return rows
 
 
 def _questions(study: Study) -> dict[str, str]:
@@ -183,37 +204,31 @@ def _questions(study: Study) -> dict[str, str]:
     return found
 
 
-def _item(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    question = names.get(item["key"], "")
-    reason = reason_words(item["why"]) if item["loo"] is None else ""
-    return {**item, "name": criterion_words(item["key"]), "question": question, "reason": reason}
+def _item(item: ItemAgreement | NoItemAgreement, question: str) -> ItemRow:
+    name = criterion_words(item.key)
+    if isinstance(item, NoItemAgreement):
+        return ItemRow(name, question, None, reason_words(item.why))
+    return ItemRow(name, question, item)
 
 
-def _items_figure(items: list[dict[str, Any]]) -> str:
-    shown = [item for item in items if item["loo"] is not None]
-    if not shown:
-        return ""
+def _items_figure(known: Sequence[tuple[str, ItemAgreement]]) -> str:
     bars = [
-        Bar(item["name"], item["loo"], *((item["low"], item["high"]) if item["interval_kind"] != "none" else ()))
-        for item in shown
+        Bar(name, item.loo, *((item.low, item.high) if item.interval_kind != "none" else ())) for name, item in known
     ]
     return interval_bars(
         bars,
         title=gettext("Agreement of the judge with people, by item"),
         x_title=gettext("Share of matches with the most frequent label of all raters but one"),
-        reference=[Bar(item["name"], item["people"]) for item in shown],
+        reference=[Bar(name, item.people) for name, item in known],
         series=(gettext("judge"), gettext("people among themselves")),
     )
 
 
-def _items_caption(items: list[dict[str, Any]]) -> str:
+def _items_caption(known: Sequence[ItemAgreement]) -> str:
     """Items may be judged on different numbers of instructions and then have different kinds of interval."""
-    shown = [item for item in items if item["loo"] is not None]
-    if not shown:
-        return ""
-    fewest, most = min(item["clusters"] for item in shown), max(item["clusters"] for item in shown)
+    fewest, most = min(item.clusters for item in known), max(item.clusters for item in known)
     if fewest == most:
-        return interval_meaning(shown[0]["interval_kind"], most, gettext("instructions"))
+        return interval_meaning(known[0].interval_kind, most, gettext("instructions"))
     return gettext(
         "Each item was judged on %(fewest)d to %(most)d instructions. With 20 or more instructions, lines are 95 "
         "%% bootstrap intervals over them; with fewer, they show the range over leaving out one instruction at a "
@@ -221,7 +236,7 @@ def _items_caption(items: list[dict[str, Any]]) -> str:
     ) % {"fewest": fewest, "most": most}
 
 
-def _weights_words(weighting: Weighting) -> str:
+def _weights_text(weighting: Weighting) -> str:
     if weighting.fit is None:
         return gettext("equal weights")
     return gettext("the weights %(name)s") % {"name": weighting.name}

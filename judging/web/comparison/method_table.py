@@ -14,8 +14,8 @@ from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_meaning, ends_words, stated
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
-from judging.published.methods import printed_methods_block
-from judging.web.leaderboards.answer import EVEN, named
+from judging.web.comparison.printed_methods import printed_methods_block
+from judging.web.leaderboards.messages import EVEN, named
 
 SHOWN_IN_FIGURE = 30
 

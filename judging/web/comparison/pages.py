@@ -23,7 +23,7 @@ from calibration.web.judges.blocks import matches_blocks, matches_opening, reaso
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
 from calibration.web.pages import file_of, ready_report
 from core.background import send_after_commit
-from judging.comparison.judge_against_people import has_overall, known_comparison, weighting_for
+from judging.comparison.judge_against_people import has_overall, is_known, weighting_for
 from judging.web.comparison.blocks import ComparisonPanel, comparison_blocks, comparison_panel
 from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
 
@@ -109,7 +109,7 @@ def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], 
     weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
     panels, missing = [], False
     for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):
-        if slow and known_comparison(study, judge, weighting) is None:
+        if slow and not is_known(study, judge, weighting):
             missing = True
             continue
         panels.append(comparison_panel(study, judge, weighting))

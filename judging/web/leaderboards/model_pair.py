@@ -1,6 +1,6 @@
 """Pages that compare two models: their difference, instruction by instruction, and one instruction in full."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -8,25 +8,28 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Rater
 from annotation.texts.rendering import render_text
+from calibration.figures.drawing import number
+from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
-from calibration.web.blocks import Column, Table
+from calibration.web.blocks import Block, Column, Table
 from calibration.web.formats import as_csv
+from calibration.web.messages.statistics import interval_meaning
 from generation.library.access import benchmark_read_by
+from generation.models import Benchmark
+from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
-from judging.leaderboards.query import board_query
-from judging.leaderboards.table import verdicts_on
-from judging.web.leaderboards.choices import Menu, board_choices
-from judging.web.leaderboards.messages import words_of
-from judging.web.leaderboards.model_pair_blocks import pair_panel
-from judging.web.leaderboards.page import column_names, default_weights, weights_choices
-from judging.web.leaderboards.pages import board_or_why, board_provenance, chosen_judge
+from judging.leaderboards.table import Leaderboard, verdicts_on
+from judging.scores.paired_difference import Difference
+from judging.web.leaderboards.filters import Menu, board_choices, default_weights, weights_choices
+from judging.web.leaderboards.messages import metric_messages
+from judging.web.leaderboards.page import board_or_reason, board_provenance, chosen_judge, simulated_people
+from judging.web.leaderboards.table import column_names
 
 ON_A_PAGE = 50
 
@@ -58,7 +61,7 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
     place = ids.index(wanted)
     item = compared_item(pair, pair.rows[place])
     context |= {
-        "provenance": _with_people(context["provenance"], pair),
+        "provenance": sorted({*context["provenance"], *simulated_people(pair.board.benchmark)}),
         "item": item,
         "row": pair.rows[place],
         "instruction": render_text(item.instruction.text) if item.instruction.text else None,
@@ -71,17 +74,17 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """What both pages share; `pair` is None with a `reason` if the two cannot be compared."""
+    """Return what both pages share; `pair` is None with a `reason` if the two cannot be compared."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
-    query = replace(board_query(request.GET), discredited=False)
+    filters = replace(read_filters(request.GET), discredited=False)
     known = verdicts_on(benchmark)
-    judges, judge = [row.judge for row in known], chosen_judge(known, query.judge)
+    judges, judge = [row.judge for row in known], chosen_judge(known, filters.judge)
     if judge is None:
         raise Http404(gettext("No judge has rated this benchmark yet."))
-    weights = query.weights or default_weights(benchmark)
+    weights = filters.weights or default_weights(benchmark)
     sort = request.GET.get("order", GAP) if request.GET.get("order") in SORTS else GAP
-    board, why = board_or_why(benchmark, judge, weights, query, beside_people=False)
+    board, why = board_or_reason(benchmark, judge, weights, filters, beside_people=False)
     names = [one.model for one in board.models] if board else []
     first, second = _asked(request, names)
     pair, reason = None, why.get("reason", "")
@@ -92,8 +95,8 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
             reason = gettext("The two models have no judged instructions in common.")
     elif board is not None:
         reason = gettext("Choose two different models from the leaderboard.")
-    asked = query.address(judge=judge.public_id, weights=weights)
-    own = urlencode({"first": first, "second": second, **({"order": sort} if sort != GAP else {})})
+    address = filters.address(judge=judge.public_id, weights=weights)
+    choice = urlencode({"first": first, "second": second, **({"order": sort} if sort != GAP else {})})
     return {
         "benchmark": benchmark,
         "judge": judge,
@@ -109,40 +112,30 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
         "second": second,
         "order": sort,
         "orders": _orders(first, second),
-        "board_query": asked,
-        "query": f"{asked}&{own}",
-        "menus": _menus(benchmark, board, query),
+        "board_address": address,
+        "query": f"{address}&{choice}",
+        "menus": _menus(benchmark, board, filters),
         "provenance": board_provenance(board) if board else [judge.provenance] if judge.provenance else [],
-        "measure": words_of(board.measure.name) if board else None,
-        "asked": query,
+        "measure": metric_messages(board.metric.name) if board else None,
+        "asked": filters,
         "columns": column_names(board) if board else {},
     }
 
 
-def _with_people(provenance: list[str], pair: ModelPair) -> list[str]:
-    """Also simulated if people's ratings, which the page shows, are."""
-    simulated = Rater.objects.filter(
-        kind=Rater.Kind.PERSON,
-        provenance=Rater.Provenance.SIMULATED,
-        assignments__task__response_a__instruction__benchmark=pair.board.benchmark,
-    ).exists()
-    return sorted({*provenance, *([str(Rater.Provenance.SIMULATED)] if simulated else [])})
-
-
-def _menus(benchmark: Any, board: Any, query: Any) -> list[Menu]:
-    choices = board_choices(benchmark, board, query)
+def _menus(benchmark: Benchmark, board: Leaderboard | None, filters: Filters) -> list[Menu]:
+    choices = board_choices(benchmark, board, filters)
     return [*choices.main, *(menu for menu in choices.filters if menu.name in ("category", "language", "tag"))]
 
 
 def _asked(request: HttpRequest, names: list[str]) -> tuple[str, str]:
     """Return the requested models, by default the two best. 404 for a model that is not on the board."""
-    found = []
+    models = []
     for place, name in enumerate(("first", "second")):
         asked = request.GET.get(name, "")
         if asked and names and asked not in names:
             raise Http404(gettext("There is no model with this name on the leaderboard."))
-        found.append(asked or (names[place] if len(names) > place else ""))
-    return found[0], found[1]
+        models.append(asked or (names[place] if len(names) > place else ""))
+    return models[0], models[1]
 
 
 def _orders(first: str, second: str) -> list[tuple[str, str]]:
@@ -169,3 +162,98 @@ def _csv(pair: ModelPair) -> HttpResponse:
     stem = slugify(f"{pair.board.benchmark.slug}-{pair.first}-{pair.second}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.csv"'
     return response
+
+
+@dataclass(frozen=True)
+class PairPanel:
+    opening: str
+    block: Block
+
+
+def pair_panel(pair: ModelPair) -> PairPanel:
+    difference, names = pair.difference, column_names(pair.board)
+    parts = [(gettext("Overall"), difference.overall)]
+    if len(difference.columns) > 1:
+        parts += [
+            (names[key], difference.columns[code])
+            for code, key in pair.board.categories.items()
+            if code in difference.columns
+        ]
+    rows = [
+        [name, part.value, part.interval.low, part.interval.high, part.n, part.first, part.ties, part.second]
+        for name, part in parts
+    ]
+    figure = ranges(
+        [RangeRow(name, [Span(part.value, part.interval.low, part.interval.high)]) for name, part in parts],
+        title=gettext("%(first)s minus %(second)s, by category") % {"first": pair.first, "second": pair.second},
+        x_title=gettext("Above 0: %(first)s is better") % {"first": pair.first},
+        series=[gettext("difference")],
+        step=0.1,
+        rule=0.0,
+    )
+    columns = [
+        Column(gettext("Category")),
+        Column(gettext("Difference"), 2),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("Instructions"), 0),
+        Column(gettext("%(model)s better") % {"model": pair.first}, 0),
+        Column(gettext("Equal"), 0),
+        Column(gettext("%(model)s better") % {"model": pair.second}, 0),
+    ]
+    return PairPanel(
+        _opening(pair, difference.overall, difference.p),
+        Block(
+            "difference",
+            gettext("By category"),
+            figure=figure,
+            caption=interval_meaning(difference.kind, difference.clusters, gettext("instructions")),
+            table=Table(columns, rows),
+            notes=[
+                gettext(
+                    "Each instruction counts once, with the difference between the two models' values, so that the"
+                    " difficulty of an instruction cancels out. p is from randomly flipping the sign of each "
+                    "difference."
+                )
+            ],
+        ),
+    )
+
+
+def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
+    if overall.value == overall.interval.low == overall.interval.high == 0:
+        return ngettext(
+            "%(first)s and %(second)s are even on the %(n)d instruction that both answered.",
+            "%(first)s and %(second)s are even on all %(n)d instructions that both answered.",
+            overall.n,
+        ) % {"first": pair.first, "second": pair.second, "n": overall.n}
+    turned = overall.value < 0
+    low, high = overall.interval.low, overall.interval.high
+    shown = {
+        "first": pair.first,
+        "second": pair.second,
+        "p": _p(p),
+        "gap": number(abs(overall.value), 0.1),
+        "ahead": pair.second if turned else pair.first,
+        "behind": pair.first if turned else pair.second,
+        "low": number(-high if turned else low, 0.1),
+        "high": number(-low if turned else high, 0.1),
+    }
+    if overall.value == 0:
+        sentence = gettext(
+            "%(first)s and %(second)s are even on average: the difference is 0 (%(low)s to %(high)s; p %(p)s)"
+        )
+    elif low <= 0 <= high:
+        sentence = gettext(
+            "Neither model is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)"
+        )
+    else:
+        sentence = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
+    on_all = ngettext(
+        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", overall.n
+    )
+    return sentence % shown + on_all % {"n": overall.n}
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {number(p, 0.001)}"

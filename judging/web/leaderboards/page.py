@@ -1,256 +1,206 @@
-"""The contents of a leaderboard's page, in the reader's language."""
+"""Leaderboards: the list, and one benchmark's, whose address contains all choices."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, cast
 
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.text import slugify
 from django.utils.translation import gettext, ngettext
+from django.views.decorators.http import require_safe
 
-from calibration.figures.charts import Bar, interval_bars
-from calibration.models import Fit
-from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.statistics import interval_meaning
-from core.messages.localized import localized
-from generation.models import Benchmark, Category
-from judging.leaderboards.query import AVERAGE
-from judging.leaderboards.table import Leaderboard
-from judging.leaderboards.weighting import EQUAL, fit_name, fits_for, most_exact
-from judging.published.tables import PrintedTable, printed_beside
-from judging.scores.points import CategoryScore, Interval
-from judging.web.leaderboards.answer import board_opening, places
-from judging.web.leaderboards.messages import MeasureWords, words_of
-from judging.web.leaderboards.sections import completion_block, corrected_block, standings_block, words_block
+from accounts.models import User
+from accounts.permissions import results_page
+from annotation.models import Assignment, Rater
+from annotation.studies.provenance import provenance_of
+from calibration.data.verdicts import JudgesVerdicts
+from calibration.fits.store import versions
+from calibration.statistics.errors import NoStatistic
+from calibration.web.messages.reasons import reason_of
+from calibration.web.pages import file_of
+from core.messages.rendering import for_reader
+from generation.library.access import benchmark_read_by, benchmarks_read_by
+from generation.models import Benchmark
+from judging.leaderboards.filters import Filters, read_filters
+from judging.leaderboards.table import Leaderboard, discredited_on, leaderboard as compute_board, verdicts_on
+from judging.leaderboards.weighting import MissingWeights, UnknownWeights
+from judging.scores.benchmark_scores import NothingScored, NotOnScale
+from judging.scores.points import NoVerdicts, OnlyDiscredited, WithoutWeight
+from judging.web.leaderboards.filters import board_choices, default_weights, weights_choices
+from judging.web.leaderboards.table import LeaderboardPage, leaderboard_page
+from judging.web.monitoring.pages import changed_since
 
-
-@dataclass(frozen=True)
-class BoardRow:
-    """One model; a cell is None if it has no usable verdict in that category."""
-
-    place: int | None
-    model: str
-    cells: list[CategoryScore | None]
-    average: float | None
-    interval: Interval | None
-    words: float | None
-    judged: int
-    unscored: int
+FORMAT = "plumbline-leaderboard-1"
 
 
-@dataclass(frozen=True)
-class Head:
-    """A column head: its name, the address that sorts by it, and the current order ('' if it is not sorted)."""
-
-    name: str
-    address: str
-    order: str
-
-
-@dataclass(frozen=True)
-class BoardPanel:
-    """`printed` is the published table of the same models, if there is one; `scores` is the figure and its table."""
-
-    opening: str
-    scores: Block
-    heads: list[Head]
-    rows: list[BoardRow]
-    blocks: list[Block]
-    printed: PrintedTable | None
-    printed_opening: str
-    words: MeasureWords
-    categories: list[str]
-    left_out: int
-
-    @property
-    def alone(self) -> bool:
-        """Whether there is only one column, whose scores are the overall ones."""
-        return len(self.categories) == 1
-
-    @property
-    def unscored(self) -> int:
-        return sum(row.unscored for row in self.rows)
-
-
-def weights_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """(name in the address, label), published ones first."""
-    found = []
-    for fit in fits_for(benchmark):
-        if fit.kind == Fit.Kind.PUBLISHED:
-            found.append((fit_name(fit), gettext("published: %(name)s") % {"name": fit.published_name or fit.source}))
-        else:
-            made = fit.created_at.strftime("%Y-%m-%d %H:%M")
-            study = fit.study.name if fit.study else ""
-            name = f" · {fit.published_name}" if fit.published_name else ""
-            found.append(
-                (fit_name(fit), gettext("fitted: %(study)s, %(made)s") % {"study": study, "made": made} + name)
-            )
-    return [*found, (EQUAL, gettext("equal weights (AVG-C)"))]
-
-
-def default_weights(benchmark: Benchmark) -> str:
-    """The published weights if there are any, else the newest fit, else equal weights."""
-    fits = fits_for(benchmark)
-    published = most_exact([fit for fit in fits if fit.kind == Fit.Kind.PUBLISHED])
-    chosen = published or (fits[0] if fits else None)
-    return fit_name(chosen) if chosen else EQUAL
-
-
-def board_panel(board: Leaderboard) -> BoardPanel:
-    words = words_of(board.measure.name)
-    names = column_names(board)
-    printed = printed_beside(board)
-    rows = _rows(board)
-    intervals = board.intervals
-    blocks = [
-        standings_block(board) if board.ranked else None,
-        completion_block(board),
-        corrected_block(board, words) if board.ranked else None,
-        words_block(board, names, words) if board.ranked else None,
-    ]
-    return BoardPanel(
-        opening=board_opening(board, words),
-        scores=Block(
-            key="scores",
-            title=gettext("Scores"),
-            figure=_figure(rows, printed if printed and printed.comparable else None, words),
-            caption=interval_meaning(intervals.kind, intervals.clusters, gettext("instructions")),
-            table=_scores_table(board, rows, names, words),
-        ),
-        heads=_heads(board, names, words),
-        rows=rows,
-        blocks=[one for one in blocks if one is not None],
-        printed=printed,
-        printed_opening=_printed_opening(printed) if printed else "",
-        words=words,
-        categories=[names[key] for key in board.categories.values()],
-        left_out=board.left_out,
-    )
-
-
-def column_names(board: Leaderboard) -> dict[str, str]:
-    """Return the name of each column, by its key."""
-    names = {
-        row.key: localized(row.names) or row.key
-        for row in Category.objects.filter(benchmark=board.benchmark, pk__in=board.categories)
-    }
-    everything = {"all": gettext("All")}
-    return {key: names.get(key) or everything.get(key, key) for key in board.categories.values()}
-
-
-def _rows(board: Leaderboard) -> list[BoardRow]:
-    """In the board's order; a model's rank is by its overall score, however the rows are sorted."""
-    place = places(board)
-    return [
-        BoardRow(
-            place.get(one.model),
-            one.model,
-            [one.categories.get(key) for key in board.categories.values()],
-            one.average,
-            board.intervals.averages.get(board.pks[one.model]),
-            board.words.get((one.model, "")),
-            sum(cell.n for cell in one.categories.values()),
-            sum(one.unscored.values()),
-        )
-        for one in board.models
-    ]
-
-
-def _heads(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> list[Head]:
-    """The heads of the overall score, which a phone shows next to the model, and of the columns."""
-    query = board.query
-    sorted_by = query.sort if query.sort in board.categories.values() else AVERAGE
-    found = []
-    for key, name in [(AVERAGE, words.overall), *((key, names[key]) for key in board.categories.values())]:
-        current = key == sorted_by and query.sort in (sorted_by, AVERAGE)
-        order = ("ascending" if query.rising else "descending") if current else ""
-        found.append(Head(name, query.address(sort=key, rising=current and not query.rising), order))
-    return found
-
-
-def _scores_table(board: Leaderboard, rows: Sequence[BoardRow], names: dict[str, str], words: MeasureWords) -> Table:
-    """Return everything in the scores' table, with all digits and each category's interval."""
-    columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(words.overall, 2)]
-    columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
-    for key in board.categories.values():
-        columns += [
-            Column(names[key], 2),
-            Column(gettext("%(name)s: low") % {"name": names[key]}, 1),
-            Column(gettext("%(name)s: high") % {"name": names[key]}, 1),
-            Column(gettext("%(name)s: judged") % {"name": names[key]}, 0),
-        ]
-    columns += [Column(gettext("Words"), 0), Column(gettext("Judged"), 0), Column(gettext("Unscored"), 0)]
-    found: list[list[object]] = []
-    for row in rows:
-        ends = row.interval
-        line: list[object] = [row.model, row.place, row.average, *((ends.low, ends.high) if ends else (None, None))]
-        for (code, _key), cell in zip(board.categories.items(), row.cells, strict=True):
-            inner = board.intervals.cells.get((board.pks[row.model], code))
-            line += [
-                cell.score if cell else None,
-                *((inner.low, inner.high) if inner else (None, None)),
-                cell.n if cell else 0,
-            ]
-        found.append([*line, row.words, row.judged, row.unscored])
-    return Table(columns, found)
-
-
-def _figure(rows: list[BoardRow], printed: PrintedTable | None, words: MeasureWords) -> str:
-    """Draw the overall scores with intervals, the published ones as open markers; '' if no model has one."""
-    bars = [
-        Bar(row.model, row.average, *((row.interval.low, row.interval.high) if row.interval else ()))
-        for row in rows
-        if row.average is not None
-    ]
-    if not bars:
-        return ""
-    overall = {row.model: row.overall for row in printed.rows} if printed else {}
-    reference = [
-        Bar(model, cell.printed)
-        for model, cell in overall.items()
-        if cell and cell.ours is not None and cell.printed is not None
-    ]
-    return interval_bars(
-        bars,
-        title=gettext("Average score of each model"),
-        x_title=words.axis,
-        reference=reference,
-        series=(gettext("ours"), gettext("published")),
-    )
-
-
-def _printed_opening(table: PrintedTable) -> str:
-    equal = table.compared - table.differing
-    if not table.compared:
-        return gettext("No row of this table has been scored completely here, so only the published numbers are shown.")
-    if table.differing and not table.comparable:
-        return ngettext(
-            "%(equal)d of %(n)d score equals the published one up to rounding, with settings that differ from the "
-            "paper's.",
-            "%(equal)d of %(n)d scores equal the published ones up to rounding, with settings that differ from the"
-            " paper's.",
-            table.compared,
-        ) % {"equal": equal, "n": table.compared}
-    said = ngettext(
-        "%(equal)d of %(n)d score equals the published one up to rounding.",
-        "%(equal)d of %(n)d scores equal the published ones up to rounding.",
-        table.compared,
-    ) % {"equal": equal, "n": table.compared}
-    if table.partial:
-        said += " " + ngettext(
-            "%(n)d covers only part of the benchmark, so it need not be equal.",
-            "%(n)d cover only part of the benchmark, so they need not be equal.",
-            table.partial,
-        ) % {"n": table.partial}
-    if table.other_judge:
-        said += " " + ngettext(
-            "%(n)d was given by a different judge than the paper's, so it need not be equal.",
-            "%(n)d were given by a different judge than the paper's, so they need not be equal.",
-            table.other_judge,
-        ) % {"n": table.other_judge}
-    if table.known:
-        said += " " + ngettext("%(n)d differs for a known reason.", "%(n)d differ for a known reason.", table.known) % {
-            "n": table.known
+@require_safe
+@results_page
+def leaderboards(request: HttpRequest) -> HttpResponse:
+    """The benchmarks with verdicts of judges, and those without."""
+    answers = "instructions__responses__tasks_as_a__assignments"
+    judged = Q(
+        **{
+            f"{answers}__rater__kind": Rater.Kind.JUDGE,
+            f"{answers}__repeat": 0,
+            f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         }
-    if table.unexplained:
-        said += " " + ngettext(
-            "%(n)d differs for an unknown reason.", "%(n)d differ for an unknown reason.", table.unexplained
-        ) % {"n": table.unexplained}
-    return said
+    )
+    benchmarks = benchmarks_read_by(cast(User, request.user)).annotate(
+        judges=Count("instructions__responses__tasks_as_a__assignments__rater", filter=judged, distinct=True)
+    )
+    return render(request, "judging/leaderboards.html", {"benchmarks": benchmarks.order_by("slug")})
+
+
+@require_safe
+@results_page
+def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
+    """The board that the address asks for (see Filters), or with ?file= one of its files; errors are explained."""
+    benchmark = benchmark_read_by(cast(User, request.user), slug)
+    filters = read_filters(request.GET)
+    known = verdicts_on(benchmark)
+    judges = [row.judge for row in known]
+    judge = chosen_judge(known, filters.judge)
+    weights = filters.weights or default_weights(benchmark)
+    context: dict[str, Any] = {
+        "benchmark": benchmark,
+        "judges": judges,
+        "judge_choices": [(row.judge, choice_words(row)) for row in known],
+        "discredited": next((row.discredited for row in known if row.judge == judge), 0),
+        "look_anyway": filters.address(judge=judge.public_id, discredited=True) if judge else "",
+        "believed_only": filters.address(discredited=False),
+        "judge": judge,
+        "weights": weights,
+        "weights_choices": weights_choices(benchmark),
+        "query": filters.address(),
+        "files": f"{filters.address()}&" if filters.address() else "",
+        "asked": filters,
+        "path": request.path,
+        "provenance": [judge.provenance] if judge and judge.provenance else [],
+    }
+    if judge is not None:
+        board, why = board_or_reason(benchmark, judge, weights, filters)
+        context |= why
+        context["choices"] = board_choices(benchmark, board, filters)
+        context["changed"] = changed_since(judge)
+        if board is not None:
+            page = leaderboard_page(board)
+            if "file" in request.GET:
+                return _file_of(board, page, request.GET["file"])
+            context |= {"page": page, "board": board, "provenance": board_provenance(board)}
+    if "file" in request.GET:
+        raise Http404(gettext("This page has no such file."))
+    if not getattr(request, "htmx", False):
+        return render(request, "judging/leaderboard.html", context)
+    response = render(request, "judging/leaderboard.html#board", context)
+    response["HX-Push-Url"] = f"{request.path}?{filters.address()}"
+    return response
+
+
+def board_or_reason(
+    benchmark: Benchmark, judge: Rater, weights: str, filters: Filters, *, beside_people: bool = True
+) -> tuple[Leaderboard | None, dict[str, str]]:
+    """Return the board, with people's scores if wanted, or the reason why there is none: a sentence and its detail."""
+    off_scale = gettext("The verdicts are not on the scale that this score needs.")
+    try:
+        return compute_board(benchmark, judge, weights, filters=filters, beside_people=beside_people), {}
+    except OnlyDiscredited:
+        discredited = discredited_on(benchmark, judge)
+        reason = ngettext(
+            "Its %(n)d verdict here comes from a run that failed its canary texts, so no model is ranked by it.",
+            "All its %(n)d verdicts here come from a run that failed its canary texts, so no model is ranked by them.",
+            discredited,
+        )
+        return None, {"reason": reason % {"n": discredited}}
+    except (NoVerdicts, WithoutWeight):
+        return None, {"reason": gettext("This judge has no usable verdicts for this selection.")}
+    except MissingWeights as error:
+        reason = gettext("These weights do not cover every judged category.")
+        return None, {"reason": reason, "detail": for_reader(error)}
+    except UnknownWeights as error:
+        return None, {"reason": gettext("There are no such weights."), "detail": for_reader(error)}
+    except (NotOnScale, NothingScored) as error:
+        return None, {"reason": off_scale, "detail": for_reader(error)}
+    except NoStatistic as error:
+        return None, {"reason": off_scale, "detail": reason_of({"why": type(error).__name__})}
+
+
+def _file_of(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpResponse:
+    """Serve 'board.json', or a block's file; 404 if there is none."""
+    if name != "board.json":
+        return file_of(page, name, board.benchmark.slug)
+    content = json.dumps(board_json(board, page), ensure_ascii=False, indent=1)
+    response = HttpResponse(content, content_type="application/json")
+    stem = slugify(f"{board.benchmark.slug}-board")
+    response["Content-Disposition"] = f'attachment; filename="{stem}.json"'
+    return response
+
+
+def board_json(board: Leaderboard, page: LeaderboardPage) -> dict[str, Any]:
+    """Return everything on the page, with all digits, and what is needed to show it again."""
+    fit = board.weighting.fit
+    return {
+        "format": FORMAT,
+        "benchmark": board.benchmark.slug,
+        "judge": {"id": board.judge.public_id, "name": board.judge.name},
+        "weights": {"name": board.weighting.name, "fit": fit.public_id if fit else None},
+        "experiment": board.filters.run_experiment,
+        "measure": board.metric.name,
+        "query": board.filters.as_json(),
+        "address": board.filters.address(judge=board.judge.public_id, weights=board.weighting.name),
+        "data_hash": board.data_hash,
+        "versions": versions(),
+        **board.as_json(),
+        "tables": {
+            block.key: {
+                "columns": [column.label for column in block.table.columns],
+                "rows": [list(row) for row in block.table.rows],
+            }
+            for block in page.blocks
+            if block.table
+        },
+    }
+
+
+def board_provenance(board: Leaderboard) -> list[str]:
+    """Return what is simulated or scripted on a board: its judge, and the people behind its weights and scores."""
+    provenance = {board.judge.provenance}
+    fit = board.weighting.fit
+    if fit is not None and fit.study is not None:
+        # A scripted judge of the fit's study has no part in the weights.
+        provenance |= {kind for kind in provenance_of(fit.study) if kind == Rater.Provenance.SIMULATED}
+    if board.people is not None:
+        provenance |= simulated_people(board.benchmark)
+    return sorted(kind for kind in provenance if kind)
+
+
+def simulated_people(benchmark: Benchmark) -> set[str]:
+    """Return the provenance "simulated" if simulated people rated responses of the benchmark, else nothing."""
+    people = Rater.objects.filter(
+        kind=Rater.Kind.PERSON,
+        provenance=Rater.Provenance.SIMULATED,
+        assignments__task__response_a__instruction__benchmark=benchmark,
+    )
+    return {str(Rater.Provenance.SIMULATED)} if people.exists() else set()
+
+
+def choice_words(row: JudgesVerdicts) -> str:
+    """Return the text next to a judge's name: its number of verdicts, or why it is not ranked."""
+    if row.verdicts:
+        return ngettext("%(n)d verdict", "%(n)d verdicts", row.verdicts) % {"n": row.verdicts}
+    if row.discredited:
+        return gettext("failed its canary texts")
+    return gettext("no usable verdicts")
+
+
+def chosen_judge(known: Sequence[JudgesVerdicts], asked: str) -> Rater | None:
+    """Return the requested judge, else the one with most verdicts; a scripted one only if no other has any."""
+    judges = [row.judge for row in known]
+    if asked:
+        judge = next((judge for judge in judges if asked in (judge.public_id, judge.label)), None)
+        if judge is None:
+            raise Http404(gettext("This judge has not rated this benchmark."))
+        return judge
+    usable = [row.judge for row in known if row.verdicts] or judges
+    return next((judge for judge in usable if not judge.provenance), usable[0] if usable else None)

@@ -1,7 +1,6 @@
-"""The sections of a leaderboard: scores corrected by people, rankings of pairs, lengths in words."""
+"""The sections below a leaderboard's scores: standings of pairs, completion, corrected scores, lengths in words."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
@@ -11,20 +10,17 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import interval_meaning
-from judging.leaderboards.completion import KINDS, completion_of
-from judging.leaderboards.pairwise import Standing, standings
+from judging.leaderboards.sections import KINDS, Standing, completion_of, standings
 from judging.leaderboards.table import Leaderboard
-from judging.web.leaderboards.answer import EVEN, named
-from judging.web.leaderboards.messages import MeasureWords
+from judging.web.leaderboards.messages import EVEN, MetricMessages, named
 
 
-def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
-    """Raw and corrected scores side by side; None if people have scored nothing of it."""
+def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | None:
+    """Show raw and corrected scores side by side; None if people have scored nothing of it."""
     title = gettext("Scores corrected by people's ratings")
     if board.people is None:
         return None
-    found = board.corrected
-    if not found:
+    if not board.corrected:
         return Block(
             "corrected",
             title,
@@ -34,29 +30,30 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
             ),
         )
     rows, drawn = [], []
-    for one in board.models:
-        fixed = found.get(one.model)
-        if fixed is None:
+    gap = 0.0
+    for model in board.models:
+        score = board.corrected.get(model.model)
+        if score is None:
             continue
-        raw = board.intervals.averages.get(board.pks[one.model])
+        raw = board.intervals.averages.get(board.pks[model.model])
         rows.append(
             [
-                one.model,
-                one.average,
-                fixed.value,
-                fixed.low,
-                fixed.high,
-                fixed.people,
-                fixed.people_low,
-                fixed.people_high,
-                fixed.n,
-                fixed.effective_n,
-                fixed.power,
+                model.model,
+                model.average,
+                score.value,
+                score.low,
+                score.high,
+                score.people,
+                score.people_low,
+                score.people_high,
+                score.n,
+                score.effective_n,
+                score.power,
             ]
         )
-        span = Span(one.average, raw.low, raw.high) if raw and one.average is not None else None
-        drawn.append(RangeRow(one.model, [span, Span(fixed.value, fixed.low, fixed.high)]))
-    gap = sum(abs(fixed.value - (one.average or 0.0)) for one in board.models if (fixed := found.get(one.model)))
+        span = Span(model.average, raw.low, raw.high) if raw and model.average is not None else None
+        drawn.append(RangeRow(model.model, [span, Span(score.value, score.low, score.high)]))
+        gap += abs(score.value - (model.average or 0.0))
     columns = [
         Column(gettext("Model")),
         Column(gettext("Judge alone"), 2),
@@ -70,7 +67,26 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         Column(gettext("Effective sample size"), 0),
         Column(gettext("Weight of the judge"), 2),
     ]
-    kinds = {fixed.interval_kind for fixed in found.values()}
+    notes = [
+        gettext(
+            "The corrected score estimates what people would have given. It combines people's scores of some "
+            "responses with the judge's scores of all, shifted by the judge's error where both scored "
+            "(prediction-powered inference, arXiv 2311.01453). It is unbiased however wrong the judge is; a "
+            "good judge makes it more precise. The effective sample size is the number of people's scores that"
+            " alone would be equally precise."
+        )
+    ]
+    if not any(score.power for score in board.corrected.values()):
+        notes.append(
+            gettext("People scored everything that the judge scored, so the corrected score is people's score.")
+        )
+    if any(score.interval_kind == "leave_one_out_range" for score in board.corrected.values()):
+        notes.append(
+            gettext(
+                "With fewer than 20 instructions, the interval shows the range over leaving out one "
+                "instruction at a time."
+            )
+        )
     return Block(
         "corrected",
         title,
@@ -83,46 +99,23 @@ def corrected_block(board: Leaderboard, words: MeasureWords) -> Block | None:
         figure=ranges(
             drawn,
             title=gettext("Scores from the judge alone and corrected by people's ratings"),
-            x_title=words.axis,
+            x_title=messages.axis,
             series=[gettext("judge alone"), gettext("corrected")],
             step=0.1,
         ),
         caption=gettext("Bars are intervals over whole instructions."),
         table=Table(columns, rows),
-        notes=[
-            gettext(
-                "The corrected score estimates what people would have given. It combines people's scores of some "
-                "responses with the judge's scores of all, shifted by the judge's error where both scored "
-                "(prediction-powered inference, arXiv 2311.01453). It is unbiased however wrong the judge is; a "
-                "good judge makes it more precise. The effective sample size is the number of people's scores that"
-                " alone would be equally precise."
-            ),
-            *(
-                [gettext("People scored everything that the judge scored, so the corrected score is people's score.")]
-                if not any(fixed.power for fixed in found.values())
-                else []
-            ),
-            *(
-                [
-                    gettext(
-                        "With fewer than 20 instructions, the interval shows the range over leaving out one "
-                        "instruction at a time."
-                    )
-                ]
-                if "leave_one_out_range" in kinds
-                else []
-            ),
-        ],
+        notes=notes,
     )
 
 
 def standings_block(board: Leaderboard) -> Block | None:
-    """Points, Elo, Bradley-Terry and shared ranks of pairs; None for other measures."""
+    """Show points, Elo, Bradley-Terry and shared ranks of pairs; None for other metrics."""
     if board.wins is None or not len(board.wins):
         return None
     title = gettext("Pairwise comparisons")
     try:
-        found = standings(board.entries, board.wins, board.model_names)
+        table = standings(board.observations, board.wins, board.model_names)
     except NoStatistic as error:
         return Block("tournament", title, reason=reason_of({"why": type(error).__name__, "reason": str(error)}))
     columns = [
@@ -131,14 +124,12 @@ def standings_block(board: Leaderboard) -> Block | None:
         Column(gettext("Comparisons"), 0),
         Column(gettext("Points per comparison"), 3),
         Column("Elo", 0),
-        Column(gettext("Strength"), 0),
-        Column(gettext("From"), 0),
-        Column(gettext("To"), 0),
+        *Column.interval(gettext("Strength"), 0),
         Column(gettext("Shared rank"), 0),
     ]
     rows = [
-        [one.model, one.points, one.games, one.per_game, one.elo, one.strength, one.low, one.high, one.rank]
-        for one in found.rows
+        [row.model, row.points, row.comparisons, row.per_comparison, row.elo, row.strength, row.low, row.high, row.rank]
+        for row in table.rows
     ]
     notes = [
         gettext(
@@ -152,76 +143,77 @@ def standings_block(board: Leaderboard) -> Block | None:
             "have gives p ≥ .05 (HREF, table 3)."
         ),
     ]
-    if found.strengthless:
-        notes.append(reason_of({"why": found.strengthless, "reason": ""}))
+    if table.strengthless:
+        notes.append(reason_of({"why": table.strengthless, "reason": ""}))
     else:
-        notes.append(interval_meaning(found.interval_kind, found.clusters, gettext("instructions")))
-    return Block("tournament", title, answer=_most_points(found.rows), table=Table(columns, rows), notes=notes)
+        notes.append(interval_meaning(table.interval_kind, table.clusters, gettext("instructions")))
+    return Block("tournament", title, answer=_most_points(table.rows), table=Table(columns, rows), notes=notes)
 
 
 def _most_points(rows: Sequence[Standing]) -> str:
     """Name the model with the most points per comparison, models that tie with it, and those that share its rank."""
     leader = rows[0]
-    level = [one for one in rows if leader.per_game - one.per_game <= EVEN]
+    level = [row for row in rows if leader.per_comparison - row.per_comparison <= EVEN]
     if len(level) > 1:
         return gettext("%(n)d models tie for the most points per comparison, %(points)s: %(models)s.") % {
             "n": len(level),
-            "points": number(leader.per_game, 0.001),
-            "models": named(one.model for one in level),
+            "points": number(leader.per_comparison, 0.001),
+            "models": named(row.model for row in level),
         }
-    said = gettext("%(model)s has the most points per comparison: %(points)s in %(games)s comparisons.") % {
+    sentence = gettext("%(model)s has the most points per comparison: %(points)s in %(games)s comparisons.") % {
         "model": leader.model,
-        "points": number(leader.per_game, 0.001),
-        "games": leader.games,
+        "points": number(leader.per_comparison, 0.001),
+        "games": leader.comparisons,
     }
-    sharing = [one.model for one in rows[1:] if one.rank is not None and one.rank == leader.rank == 1]
+    sharing = [row.model for row in rows[1:] if row.rank == leader.rank == 1]
     if sharing:
-        said += " " + gettext("By the t test, %(models)s are not significantly different from it.") % {
+        sentence += " " + gettext("By the t test, %(models)s are not significantly different from it.") % {
             "models": named(sharing)
         }
-    return said
+    return sentence
 
 
 def completion_block(board: Leaderboard) -> Block | None:
-    """LongGenBench's shares of each model, with the weighted average's interval; None for other measures."""
+    """Show LongGenBench's shares of each model, with the weighted average's interval; None for other metrics."""
     if not board.outputs:
         return None
-    rows: list[list[Any]] = []
-    for one in board.models:
-        own = {output.response: output for output in board.outputs if output.model == board.pks[one.model]}
-        found = completion_of(list(own.values()))
-        if found is None:
+    rows: list[tuple[float, list[object]]] = []
+    for model in board.models:
+        by_response = {output.response: output for output in board.outputs if output.model == board.pks[model.model]}
+        outputs = list(by_response.values())
+        shares = completion_of(outputs)
+        if shares is None:
             continue
         complete = [
             output.words
-            for output in own.values()
+            for output in outputs
             if output.counts.asked and output.counts.present >= 0.8 * output.counts.asked
         ]
-        rows.append(
-            [
-                one.model,
-                *found.shares,
-                found.low,
-                found.high,
-                found.counts.present,
-                found.counts.asked,
-                found.counts.fulfilled,
-                found.counts.instructions,
-                len(own),
-                len(complete),
-                sum(complete) / len(complete) if complete else None,
-                *(found.by_kind.get(kind) for kind in KINDS),
-            ]
-        )
-    rows.sort(key=lambda row: -float(row[4]))
+        cells: list[object] = [
+            model.model,
+            shares.completion_rate,
+            shares.stic_1,
+            shares.stic_2,
+            shares.weighted_average,
+            shares.low,
+            shares.high,
+            shares.counts.present,
+            shares.counts.asked,
+            shares.counts.fulfilled,
+            shares.counts.instructions,
+            len(outputs),
+            len(complete),
+            sum(complete) / len(complete) if complete else None,
+            *(shares.by_kind.get(kind) for kind in KINDS),
+        ]
+        rows.append((shares.weighted_average, cells))
+    rows.sort(key=lambda row: -row[0])
     columns = [
         Column(gettext("Model")),
         Column(gettext("Completion rate"), 1),
         Column("STIC-1", 1),
         Column("STIC-2", 1),
-        Column(gettext("Weighted average"), 1),
-        Column(gettext("From"), 1),
-        Column(gettext("To"), 1),
+        *Column.interval(gettext("Weighted average"), 1),
         Column(gettext("Parts present"), 0),
         Column(gettext("Parts asked for"), 0),
         Column(gettext("Fulfilled"), 0),
@@ -236,7 +228,7 @@ def completion_block(board: Leaderboard) -> Block | None:
     return Block(
         "completion",
         gettext("Completion and instructions"),
-        table=Table(columns, rows),
+        table=Table(columns, [cells for _average, cells in rows]),
         notes=[
             gettext(
                 "Shares are in percent. The last three columns show STIC-2 for instructions on single parts, on "
@@ -288,15 +280,15 @@ def uncounted_notes(board: Leaderboard) -> list[str]:
     return notes
 
 
-def words_block(board: Leaderboard, names: dict[str, str], words: MeasureWords) -> Block | None:
-    """Mean words of the judged responses, by category; None if no length is known."""
+def words_block(board: Leaderboard, names: dict[str, str]) -> Block | None:
+    """Show mean words of the judged responses, by category; None if no length is known."""
     if not board.words:
         return None
     keys = list(board.categories.values())
     columns = [Column(gettext("Model")), *(Column(names[key], 0) for key in keys), Column(gettext("Mean"), 0)]
     rows = [
-        [one.model, *(board.words.get((one.model, key)) for key in keys), board.words.get((one.model, ""))]
-        for one in board.models
+        [model.model, *(board.words.get((model.model, key)) for key in keys), board.words.get((model.model, ""))]
+        for model in board.models
     ]
     return Block(
         "words",

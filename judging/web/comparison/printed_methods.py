@@ -1,4 +1,4 @@
-"""HREF's printed table of ways of judging beside those of a study, where the study is of HREF's responses."""
+"""HREF's printed table of judging methods beside the judges of a study, if the study is of HREF's responses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ PEOPLE = "Human"
 
 
 def printed_methods_block(study: Study, report: Plain) -> Block | None:
-    """The printed rates in percent by category, and over everything ours beside them; None without such a table.
+    """Show the printed rates in percent by category, and ours over everything beside them; None without such a table.
 
     HREF (arXiv 2412.15524), table 1.
     """
