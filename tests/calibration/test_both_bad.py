@@ -76,5 +76,5 @@ def test_consensus_and_repeats_have_both_labels():
 
 def test_points_count_both_bad_as_a_tie():
     study = half_bad()
-    tied = report_of(study, RANKINGS, ranking_settings())["points"]
-    assert dict(zip(tied["models"], tied["total"], strict=True)) == {"model0": 80 + 40, "model1": 40}
+    tied = report_of(study, RANKINGS, ranking_settings()).parts.points
+    assert dict(zip(tied.models, tied.total.tolist(), strict=True)) == {"model0": 80 + 40, "model1": 40}

@@ -378,7 +378,7 @@ def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block
     key, found = f"correlations-{place}", one["correlations"]
     if missing(found):
         return Block(key, title, reason=reason_of(found))
-    categories = category_names([row for row in found if row["by"] == "category"])
+    categories = category_names({row["category_pk"]: row["category"] for row in found if row["by"] == "category"})
     rows, bars, notes = [], [], []
     for row in found:
         name = _group_name(study, row, categories)

@@ -31,7 +31,7 @@ def raters_page(study: Study, report: Plain) -> ResultPage:
         title=raters_title(),
         opening=_opening(report),
         about=_about(report),
-        choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
+        choices=criterion_choice(study, report["criteria"], report["criterion"]),
         blocks=[
             _groups_block(report),
             _accuracy_block(report, cluster_words(study)),
