@@ -3,7 +3,8 @@
 A report is a frozen dataclass. Its fields are numbers, texts, other dataclasses, arrays, and lists and mappings of these;
 the JSON object of a dataclass has the names of its fields as keys. Mappings may have integers as keys. A part of a report
 that could not be computed is a `Missing`, so its field has the type `Part | Missing`. A field with `metadata=INLINED` adds
-the keys of its own object to those of the dataclass, in place of one key with its name.
+the keys of its own object to those of the dataclass, in place of one key with its name. The underscore at the end of a
+field's name (`with_`) is not part of its key.
 """
 
 import json
@@ -58,7 +59,7 @@ def plain(value: Any) -> Any:
         found: dict[str, Any] = {}
         for each in fields(value):
             values = plain(getattr(value, each.name))
-            found |= values if each.metadata.get("inlined") else {each.name: values}
+            found |= values if each.metadata.get("inlined") else {each.name.rstrip("_"): values}
         return found
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
@@ -93,7 +94,7 @@ def _converter() -> Converter:
     converter.register_structure_hook_func(_has_missing, lambda value, shape: _part_or_missing(converter, value, shape))
     converter.register_structure_hook_func(lambda shape: shape in (Any, object, Hashable), lambda value, _: value)
     converter.register_structure_hook_func(_is_scalar_union, lambda value, _: value)
-    converter.register_structure_hook_func(_has_inlined, lambda value, shape: _with_inlined(converter, value, shape))
+    converter.register_structure_hook_func(_has_special_keys, lambda value, shape: _by_keys(converter, value, shape))
     return converter
 
 
@@ -127,13 +128,17 @@ def _is_scalar_union(shape: Any) -> bool:
     return len(members) > 1 and all(member in SCALARS or get_origin(member) is Literal for member in members)
 
 
-def _has_inlined(shape: Any) -> bool:
-    return is_dataclass(shape) and any(each.metadata.get("inlined") for each in fields(shape))
+def _has_special_keys(shape: Any) -> bool:
+    return is_dataclass(shape) and any(
+        each.metadata.get("inlined") or each.name.endswith("_") for each in fields(shape)
+    )
 
 
-def _with_inlined(converter: Converter, value: Mapping[str, Any], shape: Any) -> Any:
+def _by_keys(converter: Converter, value: Mapping[str, Any], shape: Any) -> Any:
     """Build a dataclass whose inlined fields are made of the keys that belong to no other field."""
     types = get_type_hints(shape)
-    inlined = {each.name for each in fields(shape) if each.metadata.get("inlined")}
-    rest = {key: item for key, item in value.items() if key not in types.keys() - inlined}
-    return shape(**{name: converter.structure(rest if name in inlined else value[name], types[name]) for name in types})
+    keys = {each.name: each.name.rstrip("_") for each in fields(shape) if not each.metadata.get("inlined")}
+    rest = {key: item for key, item in value.items() if key not in keys.values()}
+    return shape(
+        **{name: converter.structure(value[keys[name]] if name in keys else rest, types[name]) for name in types}
+    )

@@ -75,15 +75,15 @@ def test_what_json_cannot_carry_is_refused():
 class Row:
     """A part whose keys stand beside those of its row."""
 
-    rater: str
+    with_: str
     share: Estimate | Missing = field(metadata=INLINED)
 
 
 def test_a_part_may_stand_among_the_keys_of_its_row():
     rows = [Row("ann", Estimate(0.5, None)), Row("bob", Missing("NothingToRead", "nobody has answered"))]
     values = stored(rows)
-    assert values[0] == {"rater": "ann", "value": 0.5, "low": None}
-    assert values[1] == {"rater": "bob", "why": "NothingToRead", "reason": "nobody has answered"}
+    assert values[0] == {"with": "ann", "value": 0.5, "low": None}
+    assert values[1] == {"with": "bob", "why": "NothingToRead", "reason": "nobody has answered"}
     assert read_back(list[Row], values) == rows
 
 
