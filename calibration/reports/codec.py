@@ -2,16 +2,18 @@
 
 A report is a frozen dataclass. Its fields are numbers, texts, other dataclasses, arrays, and lists and mappings of these;
 the JSON object of a dataclass has the names of its fields as keys. Mappings may have integers as keys. A part of a report
-that could not be computed is a `Missing`, so its field has the type `Part | Missing`.
+that could not be computed is a `Missing`, so its field has the type `Part | Missing`. A field with `metadata=INLINED` adds
+the keys of its own object to those of the dataclass, in place of one key with its name. The underscore at the end of a
+field's name (`with_`) is not part of its key.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from math import isinf
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from cattrs import Converter
@@ -20,6 +22,8 @@ from calibration.data.frames import NothingToRead
 from calibration.statistics.errors import NoStatistic
 
 T = TypeVar("T")
+INLINED: Mapping[str, bool] = {"inlined": True}
+SCALARS = (int, str, bool, type(None))
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,11 @@ def plain(value: Any) -> Any:
     if value is None or type(value) in (str, int, bool):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        found: dict[str, Any] = {}
+        for each in fields(value):
+            values = plain(getattr(value, each.name))
+            found |= values if each.metadata.get("inlined") else {each.name.rstrip("_"): values}
+        return found
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, np.generic):
@@ -84,8 +92,9 @@ def _converter() -> Converter:
     converter = Converter(detailed_validation=False)
     converter.register_structure_hook_func(_is_array, _array)
     converter.register_structure_hook_func(_has_missing, lambda value, shape: _part_or_missing(converter, value, shape))
-    converter.register_structure_hook_func(lambda shape: shape is Any or shape is object, lambda value, _: value)
+    converter.register_structure_hook_func(lambda shape: shape in (Any, object, Hashable), lambda value, _: value)
     converter.register_structure_hook_func(_is_scalar_union, lambda value, _: value)
+    converter.register_structure_hook_func(_has_special_keys, lambda value, shape: _by_keys(converter, value, shape))
     return converter
 
 
@@ -112,8 +121,24 @@ def _part_or_missing(converter: Converter, value: Any, shape: Any) -> Any:
 
 
 def _is_scalar_union(shape: Any) -> bool:
-    """Whether the type is a union of JSON's own scalars (`int | str | None`), whose values stay as they were stored."""
+    """Whether the type is a union of JSON's own scalars or literals (`int | str | None`); values stay as stored."""
     members = get_args(shape)
     if get_origin(shape) not in (Union, UnionType) or float in members:
         return False
-    return len(members) > 1 and set(members) <= {int, str, bool, type(None)}
+    return len(members) > 1 and all(member in SCALARS or get_origin(member) is Literal for member in members)
+
+
+def _has_special_keys(shape: Any) -> bool:
+    return is_dataclass(shape) and any(
+        each.metadata.get("inlined") or each.name.endswith("_") for each in fields(shape)
+    )
+
+
+def _by_keys(converter: Converter, value: Mapping[str, Any], shape: Any) -> Any:
+    """Build a dataclass whose inlined fields are made of the keys that belong to no other field."""
+    types = get_type_hints(shape)
+    keys = {each.name: each.name.rstrip("_") for each in fields(shape) if not each.metadata.get("inlined")}
+    rest = {key: item for key, item in value.items() if key not in keys.values()}
+    return shape(
+        **{name: converter.structure(value[keys[name]] if name in keys else rest, types[name]) for name in types}
+    )

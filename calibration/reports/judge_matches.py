@@ -1,20 +1,68 @@
 """A judge's answers compared with people's: matching preferences, correlations and graded shares."""
 
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
-from calibration.reports.codec import plain, plain_part
-from calibration.reports.registry import Plain
-from calibration.statistics.agreement.coefficients import outer_leave_one_out
-from calibration.statistics.judges.calibration import soft_verdicts
-from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, correlate, majority_labels
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.statistics.agreement.coefficients import OuterLeaveOneOut, outer_leave_one_out
+from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
+from calibration.statistics.judges.comparison import (
+    Confusion,
+    Correlation,
+    MajorityAccuracy,
+    accuracy_against_majority,
+    confusion,
+    correlate,
+    majority_labels,
+)
 from calibration.statistics.report_reasons import TooFewModelMeans
 
 SIDES = ("b", "tie", "a", "both_bad")
 """Labels of a preference; a level of the value 0 beside the tie is "both bad"."""
+
+
+@dataclass(frozen=True)
+class PairMatches:
+    """A judge's preferences beside people's; the counts (4, 4) of the confusion are in the order of SIDES."""
+
+    accuracy: MajorityAccuracy | Missing
+    leave_one_out: OuterLeaveOneOut | Missing
+    confusion: Confusion | Missing
+
+
+@dataclass(frozen=True)
+class GroupCorrelation:
+    """A judge's correlation with people on the criterion `group`, or over models' means (`group` is then '')."""
+
+    by: Literal["criterion", "models"]
+    group: str
+    correlation: Correlation | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class CategoryCorrelation:
+    """A judge's correlation with people in one category."""
+
+    by: Literal["category"]
+    group: str
+    category: str
+    category_pk: int
+    correlation: Correlation | Missing = field(metadata=INLINED)
+
+
+Correlations: TypeAlias = list[GroupCorrelation | CategoryCorrelation]
+
+
+class Drawn(TypedDict):
+    """What the interval of a statistic is drawn from: the labels (n,) of the clusters, the draws, the seed."""
+
+    draws: int
+    seed: int
+    clusters: Ints
 
 
 def preferences(frame: ScoreFrame) -> ScoreFrame:
@@ -41,8 +89,8 @@ def shares_of(frame: ScoreFrame) -> Floats:
     return np.clip((frame.value - frame.low) / width, 0.0, 1.0)
 
 
-def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Accuracy against people's majority, outer leave-one-out and confusions, on the pairs that both answered."""
+def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> PairMatches:
+    """Compute accuracy against people's majority, outer leave-one-out and confusions, on the pairs that both answered."""
     theirs, own = preferences(people), preferences(judge)
     tasks, place = np.unique(theirs.task, return_inverse=True)
     own = own.select(np.isin(own.task, tasks))
@@ -51,30 +99,30 @@ def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -
     place, labels = place.reshape(-1).astype(np.int64), side_labels(theirs)
     verdict = np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, own.task)] = side_labels(own)
-    shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
-    return {
-        "accuracy": plain_part(partial(accuracy_against_majority, verdict, place, labels, **shared)),
-        "leave_one_out": plain_part(partial(outer_leave_one_out, place, labels, verdict, **shared)),
-        "confusion": plain_part(lambda: _confusion(verdict, majority_labels(place, labels))),
-    }
+    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
+    return PairMatches(
+        accuracy=part(partial(accuracy_against_majority, verdict, place, labels, **drawn)),
+        leave_one_out=part(partial(outer_leave_one_out, place, labels, verdict, **drawn)),
+        confusion=part(lambda: _confusion(verdict, majority_labels(place, labels))),
+    )
 
 
-def _confusion(verdict: Ints, majority: Ints) -> Plain:
-    """Counts by side: people in rows, judge in columns, in the order of SIDES."""
+def _confusion(verdict: Ints, majority: Ints) -> Confusion:
+    """Count by side: people in rows, judge in columns, in the order of SIDES."""
     found = confusion(verdict, majority)
     counts = np.zeros((len(SIDES), len(SIDES)), dtype=np.int64)
     counts[: found.counts.shape[0], : found.counts.shape[1]] = found.counts
-    return {**plain(found), "counts": counts.tolist()}
+    return replace(found, counts=counts)
 
 
-def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Graded preferences for response A, compared with the mean of people's, by task."""
+def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
+    """Compare graded preferences for response A with the mean of people's, by task."""
     theirs, own = preferences(people), preferences(judge)
     return _soft(theirs.task, shares_of(theirs), own.task, shares_of(own), own.instruction, draws, seed)
 
 
-def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
-    """Graded answers to items (or overall scores) compared with the mean of people's, by response and item."""
+def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
+    """Compare graded answers to items (or overall scores) with the mean of people's, by response and item."""
     for role in ("item", "overall"):
         theirs, own = _single(people, role), _single(judge, role)
         if len(theirs) and len(own):
@@ -99,8 +147,10 @@ def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
     return frame.select(mask)
 
 
-def _soft(asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int) -> Any:
-    """By question: the judge's share (the mean where it was asked twice) against the mean of people's."""
+def _soft(
+    asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int
+) -> SoftVerdicts:
+    """Compare by question: the judge's share (the mean where it was asked twice) against the mean of people's."""
     questions, mean = _means(asked, people)
     own, first = np.unique(judged, return_index=True)
     _, said = _means(judged, verdict)
@@ -116,17 +166,17 @@ def _means(codes: Ints, values: Floats) -> tuple[Ints, Floats]:
     return known, np.bincount(place, weights=values) / np.maximum(np.bincount(place), 1)
 
 
-def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> list[Plain]:
-    """Rows {"by", "group", **Correlation}: by criterion and (of the overall, else mean item) category and model means.
+def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Correlations:
+    """Correlate by criterion, and (on the overall score, else the mean item) by category and over model means.
 
     A response's score of a criterion is the mean of its raters'; the rows by category and of models take shares of
     the overall criterion's scale. Raises NothingToRead.
     """
-    rows: list[Plain] = []
+    rows: Correlations = []
     for key in judge.criterion_keys:
         if key in people.criterion_keys:
-            one, other = _one_criterion(judge, key), _one_criterion(people, key)
-            rows.append({"by": "criterion", "group": key, **_row(one, other, draws, seed)})
+            parts = _one_criterion(judge, key), _one_criterion(people, key)
+            rows.append(GroupCorrelation("criterion", key, part(partial(_responses, *parts, draws, seed))))
     if not rows:
         raise NothingToRead("people and this judge have no criterion in common")
     own, theirs = _summary(judge), _summary(people)
@@ -135,10 +185,9 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: 
         for pk in categories.tolist():
             name = people.category_names.get(pk, "all")
             parts = own.select(own.category == pk), theirs.select(theirs.category == pk)
-            about = {"by": "category", "group": name, "category": name, "category_pk": pk}
-            rows.append({**about, **_row(*parts, draws, seed)})
-    rows.append({"by": "models", "group": "", **plain_part(lambda: _models(own, theirs, draws, seed))})
-    return rows
+            found = part(partial(_responses, *parts, draws, seed))
+            rows.append(CategoryCorrelation("category", name, name, pk, found))
+    return [*rows, GroupCorrelation("models", "", part(lambda: _models(own, theirs, draws, seed)))]
 
 
 def _one_criterion(frame: ScoreFrame, key: str) -> ScoreFrame:
@@ -151,19 +200,16 @@ def _summary(frame: ScoreFrame) -> ScoreFrame:
     return overall if len(overall) else _single(frame, "item")
 
 
-def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
-    def found() -> Any:
-        responses, mean = _means(people.response, shares_of(people))
-        own, said = _means(judge.response, shares_of(judge))
-        first = np.unique(people.response, return_index=True)[1]
-        _, left, right = np.intersect1d(own, responses, return_indices=True)
-        return correlate(said[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed)
-
-    row: Plain = plain_part(found)
-    return row
+def _responses(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Correlation:
+    """Correlate the mean scores of the responses that both scored; instructions are the clusters."""
+    responses, mean = _means(people.response, shares_of(people))
+    own, verdict = _means(judge.response, shares_of(judge))
+    first = np.unique(people.response, return_index=True)[1]
+    _, left, right = np.intersect1d(own, responses, return_indices=True)
+    return correlate(verdict[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed)
 
 
-def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Any:
+def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Correlation:
     """Correlate models' mean scores on the responses that both scored; models are their own clusters."""
     shared = np.intersect1d(judge.response, people.response)
     own, theirs = (judge.select(np.isin(judge.response, shared)), people.select(np.isin(people.response, shared)))

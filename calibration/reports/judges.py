@@ -1,41 +1,151 @@
 """The detailed report on a study's judges: biases, gaps to people's scores, prediction-powered estimates, findings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.data.circumstances import circumstances
 from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
-from calibration.reports.codec import plain, plain_part, stored
-from calibration.reports.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.reports.judge_matches import (
+    Correlations,
+    PairMatches,
+    item_shares,
+    pair_matches,
+    pair_shares,
+    score_correlations,
+)
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
-from calibration.reports.registry import Plain, ReportKind, Settings, register
-from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
+from calibration.reports.registry import ReportKind, Settings, register
+from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
 from calibration.reports.swapped_verdicts import swap_part
-from calibration.statistics.judges.bias import score_gaps, self_preference
+from calibration.statistics.judges.bias import (
+    LengthBias,
+    PositionBias,
+    ScoreGaps,
+    SelfPreference,
+    SwapAgreement,
+    score_gaps,
+    self_preference,
+)
+from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.prediction_powered import (
+    Estimate,
+    LabelsNeeded,
     ModelScores,
+    PredictionPowered,
     labels_to_separate,
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from calibration.statistics.report_reasons import NoFamily, NoJudge, NoPairs, TooFewModels
+from calibration.statistics.report_reasons import NoFamily, NoFurtherVerdicts, NoJudge, NoPairs, TooFewModels
 from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 
 DRAWS = 1000
 
 
-def judges_settings(study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None) -> Plain:
-    """Settings: two models to separate, by name ('' for the two with the closest means); judges' families by public id.
+@dataclass(frozen=True)
+class Sways:
+    """What sways the `n` preferences of people or of one judge."""
 
+    n: int
+    position: PositionBias | Missing
+    swap: SwapAgreement | Missing
+    length: list[LengthBias | Missing] | Missing
+
+
+@dataclass(frozen=True)
+class PairJudge:
+    """A judge's preferences beside people's."""
+
+    judge: str
+    sways: Sways = field(metadata=INLINED)
+    matches: PairMatches | Missing
+    soft: SoftVerdicts | Missing
+    own_family: SelfPreference | Missing
+
+
+@dataclass(frozen=True)
+class ModelEstimate:
+    """The mean score (0 to 10) of one model, estimated from people's and the judge's scores."""
+
+    model: str
+    estimate: PredictionPowered | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class Separation(LabelsNeeded):
+    """The labels that separate two models, and the prediction-powered difference of their means."""
+
+    one: str
+    other: str
+    powered: Estimate
+
+
+@dataclass(frozen=True)
+class ScoreJudge:
+    """A judge's scores beside people's."""
+
+    judge: str
+    correlations: Correlations | Missing
+    soft: SoftVerdicts | Missing
+    gaps: list[ScoreGaps] | Missing
+    powered: list[ModelEstimate] | Missing
+    separate: Separation | Missing
+
+
+@dataclass(frozen=True)
+class JudgeReport:
+    """What every report on judges has: `one` and `other` are the models to separate, by name."""
+
+    study: str
+    one: str
+    other: str
+    reasonable: list[ReasonableRate] | Missing
+
+
+@dataclass(frozen=True)
+class ReviewReport(JudgeReport):
+    """The report on a study that reviews verdicts."""
+
+    kind: Literal["reviews"]
+
+
+@dataclass(frozen=True)
+class PairJudgeReport(JudgeReport):
+    """The report on judges of pairs, and on people."""
+
+    kind: Literal["pairs"]
+    people: Sways
+    judges: list[PairJudge]
+
+
+@dataclass(frozen=True)
+class ScoreJudgeReport(JudgeReport):
+    """The report on judges of single responses."""
+
+    kind: Literal["scores"]
+    judges: list[ScoreJudge]
+
+
+JudgesInDepth: TypeAlias = ReviewReport | PairJudgeReport | ScoreJudgeReport | Missing
+
+
+def judges_settings(
+    study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None
+) -> Settings:
+    """Return the settings: `one` and `other` to separate, by name ('' for the two models with the closest means).
+
+    `families` maps judges' public ids to their families;
     `beside` is the state of the judges' answers elsewhere on the benchmark, which prediction-powered estimates use;
     `reviews` is the state of people's findings on these judges' verdicts.
     """
@@ -50,7 +160,7 @@ def judges_settings(study: Study, one: str = "", other: str = "", families: Mapp
     }
 
 
-def judges_beside(study: Study) -> Any:
+def judges_beside(study: Study) -> QuerySet[Assignment]:
     """Select what this study's judges answered anywhere on its benchmark, one answer per task."""
     here = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE)
     judges = set(here.values_list("rater", flat=True)) | set(judged_elsewhere(study).values_list("rater", flat=True))
@@ -66,27 +176,29 @@ def _state_beside(study: Study) -> dict[str, int]:
     return {name: value or 0 for name, value in found.items()}
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
     people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(people)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    pairs = kind_asked(study) == "pairs"
-    judges = [one.judge for one in judges_by_verdicts(study, elsewhere=not pairs) if one.verdicts]
+    kind = kind_asked(study)
+    judges = [row.judge for row in judges_by_verdicts(study, elsewhere=kind != "pairs") if row.verdicts]
     if not judges and study.kind != Study.Kind.REVIEW:
-        return hashed, {"why": "NoJudge", "reason": str(NoJudge("no judge has judged responses of this study"))}
-    report: Plain = {
-        "study": study.slug,
-        "kind": kind_asked(study),
-        "one": settings["one"],
-        "other": settings["other"],
-        "reasonable": plain_part(lambda: reasonable_rates(study, draws, seed)),
-    }
-    if report["kind"] == "pairs":
-        report["people"] = _sways(study, None, draws, seed)
-        report["judges"] = [_on_pairs(study, people, judge, settings) for judge in judges]
-    elif report["kind"] == "scores":
-        report["judges"] = [_on_scores(study, people, judge, settings) for judge in judges]
-    return hashed, stored(report)
+        return hashed, Missing.because(NoJudge("no judge has judged responses of this study"))
+    common = JudgeReport(
+        study=study.slug,
+        one=settings["one"],
+        other=settings["other"],
+        reasonable=part(lambda: reasonable_rates(study, draws, seed)),
+    )
+    if kind == "pairs":
+        rows = [_on_pairs(study, people, judge, settings) for judge in judges]
+        return hashed, PairJudgeReport(
+            **vars(common), kind="pairs", people=_sways(study, None, draws, seed), judges=rows
+        )
+    if kind == "scores":
+        scored = [_on_scores(study, people, judge, settings) for judge in judges]
+        return hashed, ScoreJudgeReport(**vars(common), kind="scores", judges=scored)
+    return hashed, ReviewReport(**vars(common), kind="reviews")
 
 
 def kind_asked(study: Study) -> str:
@@ -100,25 +212,26 @@ def kind_asked(study: Study) -> str:
     return "pairs" if pairs else "scores"
 
 
-JUDGES = register(ReportKind("judges in depth", _compute, slow_from=60_000))
+JUDGES: ReportKind[JudgesInDepth] = register(
+    ReportKind("judges in depth", _compute, slow_from=60_000, shape=JudgesInDepth)
+)
 
 
-def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
+def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> PairJudge:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = score_frame(kinds=[Task.Kind.PAIR], study=study, raters=[judge.pk], people=False)
-    return {
-        "judge": judge.name,
-        **_sways(study, judge, draws, seed),
-        "matches": plain_part(lambda: pair_matches(people, frame, draws, seed)),
-        "soft": plain_part(lambda: pair_shares(people, frame, draws, seed)),
-        "own_family": plain_part(
-            _own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)
-        ),
-    }
+    family = settings["families"].get(judge.public_id, "")
+    return PairJudge(
+        judge=judge.name,
+        sways=_sways(study, judge, draws, seed),
+        matches=part(lambda: pair_matches(people, frame, draws, seed)),
+        soft=part(lambda: pair_shares(people, frame, draws, seed)),
+        own_family=part(lambda: _own_family(people, frame, family, draws, seed)),
+    )
 
 
-def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
-    """Position and length bias of people or one judge on this study's pairs; swapped pairs count in both orders."""
+def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Sways:
+    """Compute what sways people or one judge on this study's pairs; swapped pairs count in both orders."""
     kinds = [Task.Kind.PAIR]
     frame = score_frame(
         kinds=kinds, study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
@@ -126,48 +239,47 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
     twice = score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
 
     def games(of: ScoreFrame) -> PlayedGames:
-        own = of.select((of.role == ROLES.index("preference")) & of.applicable)
-        if not len(own):
+        preferred = _preferences(of)
+        if not len(preferred):
             raise NoPairs("There are no pairs.")
-        return played_games(own, circumstances(study))
+        return played_games(preferred, circumstances(study))
 
-    return {
-        "n": int(((frame.role == ROLES.index("preference")) & frame.applicable).sum()),
-        "position": plain_part(lambda: position_part(games(twice), draws, seed)),
-        "swap": plain_part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
-        "length": plain_part(lambda: length_parts(games(frame), draws, seed)),
-    }
+    return Sways(
+        n=len(_preferences(frame)),
+        position=part(lambda: position_part(games(twice), draws, seed)),
+        swap=part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
+        length=part(lambda: length_parts(games(frame), draws, seed)),
+    )
 
 
-def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> Callable[[], Any]:
+def _preferences(frame: ScoreFrame) -> ScoreFrame:
+    return frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
+
+
+def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> SelfPreference:
     """Compute the judge's lift for models of its own family over people's mean preference on the same pairs."""
-
-    def found() -> Any:
-        if not family:
-            raise NoFamily("The judge's own family is not known.")
-        own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
-        if not len(own):
-            raise NoPairs("The judge has judged no pair.")
-        known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))
-        theirs = people.select((people.role == ROLES.index("preference")) & people.applicable)
-        tasks, place = np.unique(theirs.task, return_inverse=True)
-        mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(place.reshape(-1))
-        own = own.select(np.isin(own.task, tasks))
-        mine = [np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)]
-        return self_preference(
-            mine[0],
-            mine[1],
-            (1 + np.sign(own.value)) / 2,
-            mean[np.searchsorted(tasks, own.task)],
-            clusters=own.instruction,
-            draws=draws,
-            seed=seed,
-        )
-
-    return found
+    if not family:
+        raise NoFamily("The judge's own family is not known.")
+    own, theirs = _preferences(frame), _preferences(people)
+    if not len(own):
+        raise NoPairs("The judge has judged no pair.")
+    known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))
+    tasks, place = np.unique(theirs.task, return_inverse=True)
+    mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(place.reshape(-1))
+    own = own.select(np.isin(own.task, tasks))
+    related = [np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)]
+    return self_preference(
+        related[0],
+        related[1],
+        (1 + np.sign(own.value)) / 2,
+        mean[np.searchsorted(tasks, own.task)],
+        clusters=own.instruction,
+        draws=draws,
+        seed=seed,
+    )
 
 
-def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> Plain:
+def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> ScoreJudge:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = (
         score_frame(
@@ -176,16 +288,18 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
         if study.benchmark
         else score_frame(kinds=[study.task_kind], study=study, raters=[judge.pk], people=False)
     )
-    return {
-        "judge": judge.name,
-        "correlations": plain_part(lambda: score_correlations(people, frame, draws, seed)),
-        "soft": plain_part(lambda: item_shares(people, frame, draws, seed)),
-        "gaps": plain_part(lambda: _gaps(people, frame, draws, seed)),
-        **_powered(people, frame, str(settings["one"]), str(settings["other"])),
-    }
+    powered, separate = _powered(people, frame, str(settings["one"]), str(settings["other"]))
+    return ScoreJudge(
+        judge=judge.name,
+        correlations=part(lambda: score_correlations(people, frame, draws, seed)),
+        soft=part(lambda: item_shares(people, frame, draws, seed)),
+        gaps=part(lambda: list(_gaps(people, frame, draws, seed))),
+        powered=powered,
+        separate=separate,
+    )
 
 
-def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
+def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tuple[ScoreGaps, ...]:
     """Compare the judge's score of each response and criterion with the mean of people's."""
     ours, theirs, names, clusters = [], [], [], []
     for key in judge.criterion_keys:
@@ -207,7 +321,7 @@ def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Any:
 
 
 def _by_response(frame: ScoreFrame, key: str) -> dict[int, tuple[float, int]]:
-    """Mean value and instruction of each response that has one."""
+    """Return the mean value and the instruction of each response that has a value."""
     mask = (frame.criterion == frame.criterion_keys.index(key)) & frame.applicable & (frame.response_b == 0)
     return _means(frame.select(mask), frame.value[mask])
 
@@ -236,7 +350,7 @@ def _points(frame: ScoreFrame) -> dict[int, tuple[float, int]]:
 
 
 def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScores]:
-    """Each model's human and judge scores on 0..10, and the judge's scores of responses that no person scored."""
+    """Collect each model's human and judge scores on 0..10, and the judge's scores of responses that no person scored."""
     human, machine = _points(people), _points(judge)
     model = dict(zip(judge.response.tolist(), judge.model.tolist(), strict=True))
     found: dict[str, ModelScores] = {}
@@ -255,20 +369,21 @@ def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScore
     return found
 
 
-def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Plain:
-    """Prediction-powered and plain means of all models, and the labels that would separate two models."""
-    scores: Any = plain_part(lambda: {"n": len(_model_scores(people, judge))})
-    if "why" in scores:
-        return {"powered": scores, "separate": scores}
-    by_model = _model_scores(people, judge)
-    if not any(len(own.judge_only) for own in by_model.values()):
-        why = {"why": "NoFurtherVerdicts", "reason": "people scored every response that the judge did"}
-        return {"powered": why, "separate": why}
-    rows = [{"model": name, **plain_part(partial(prediction_powered_mean, own))} for name, own in by_model.items()]
-    return {"powered": rows, "separate": plain_part(lambda: _separate(by_model, one, other))}
+def _powered(
+    people: ScoreFrame, judge: ScoreFrame, one: str, other: str
+) -> tuple[list[ModelEstimate] | Missing, Separation | Missing]:
+    """Estimate all models' means with and without the judge, and the labels that would separate two models."""
+    by_model = part(lambda: _model_scores(people, judge))
+    if isinstance(by_model, Missing):
+        return by_model, by_model
+    if not any(len(scores.judge_only) for scores in by_model.values()):
+        why = Missing.because(NoFurtherVerdicts("people scored every response that the judge did"))
+        return why, why
+    rows = [ModelEstimate(name, part(partial(prediction_powered_mean, scores))) for name, scores in by_model.items()]
+    return rows, part(lambda: _separate(by_model, one, other))
 
 
-def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:
+def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Separation:
     """Compare two models: those requested, else the two whose human means are closest."""
     if one not in by_model or other not in by_model or one == other:
         names = list(by_model)
@@ -281,4 +396,4 @@ def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plai
         one, other = order[place], order[place + 1]
     found = labels_to_separate(by_model[one], by_model[other])
     difference = prediction_powered_difference(by_model[one], by_model[other])
-    return {"one": one, "other": other, **plain(found), "powered": plain(difference.powered)}
+    return Separation(**vars(found), one=one, other=other, powered=difference.powered)

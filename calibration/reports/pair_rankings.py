@@ -1,27 +1,157 @@
 """Rankings from pairs: points, Elo and its instability, Bradley-Terry, Davidson, and what sways the choices."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from calibration.data.circumstances import Circumstances, response_characters
 from calibration.data.frames import Bools, Floats, Ints, ScoreFrame
-from calibration.reports.codec import plain, plain_part
-from calibration.reports.registry import Plain
-from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, length_bias, position_bias
-from calibration.statistics.ranking.bradley_terry import ELO_POINTS, bradley_terry_intervals, on_elo_scale
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, LengthBias, PositionBias, length_bias, position_bias
+from calibration.statistics.ranking.bradley_terry import (
+    ELO_POINTS,
+    BradleyTerryIntervals,
+    bradley_terry_intervals,
+    on_elo_scale,
+)
 from calibration.statistics.ranking.comparisons import Games, as_games
 from calibration.statistics.ranking.davidson import davidson
 from calibration.statistics.ranking.elo import elo, elo_orders
-from calibration.statistics.ranking.paired_effects import length_contrast, paired_effects
-from calibration.statistics.ranking.pairs import points
+from calibration.statistics.ranking.paired_effects import PairedEffects, length_contrast, paired_effects
+from calibration.statistics.ranking.pairs import Points, points
 from calibration.statistics.report_reasons import NoLengths, NoPairs, NoPositions
+from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
 
+T = TypeVar("T")
 ORDERS = 200
+
+
+@dataclass(frozen=True)
+class ModelStrength:
+    """A model's Bradley-Terry strength in Elo points with its ends, and the rank with the ends of the true rank."""
+
+    model: str
+    strength: float
+    low: float
+    high: float
+    rank: int
+    rank_low: int
+    rank_high: int
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How many Elo points the first model is ahead of the second."""
+
+    value: float
+    low: float
+    high: float
+    interval_kind: IntervalKind
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Bradley-Terry strengths of k models, the strongest first.
+
+    `ahead` (k, k) is the probability that the row's model is truly ahead of the column's, `beats` (k, k) that it is
+    preferred in one comparison.
+    """
+
+    models: list[ModelStrength]
+    interval_kind: IntervalKind
+    clusters: int
+    draws: int
+    ahead: list[list[float | None]] | Missing
+    beats: FloatArray
+    lead: Lead
+
+
+@dataclass(frozen=True)
+class TieStrengths:
+    """Davidson's model: `strength`, `low`, `high` (k,) in Elo points; the rest is that of the statistic."""
+
+    models: list[str]
+    strength: FloatArray
+    low: FloatArray
+    high: FloatArray
+    rank: IntArray
+    tie_parameter: float
+    tie_low: float
+    tie_high: float
+    equal_tie: float
+    loglikelihood: float
+    games: int
+    interval_kind: IntervalKind
+    clusters: int
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class ModelElo:
+    """A model's Elo rating and rank after all comparisons, over the last of them, and over shuffled orders."""
+
+    model: str
+    rating: float
+    rank: int
+    last_low: float
+    last_high: float
+    last_rank_low: int
+    last_rank_high: int
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    rank_low: int
+    rank_high: int
+
+
+@dataclass(frozen=True)
+class EloRatings:
+    """Elo ratings, the highest first, over `orders` shuffled orders and the `last_games` last comparisons."""
+
+    models: list[ModelElo]
+    orders: int
+    last_games: int
+    start: float
+    k: float
+
+
+@dataclass(frozen=True)
+class Effects(PairedEffects):
+    """Effects of position and length, from the `n_used` comparisons for which they are known."""
+
+    n_used: int
+
+
+@dataclass(frozen=True)
+class CategoryPoints:
+    """The points of models in the `n` comparisons of one category."""
+
+    category: str
+    category_pk: int
+    n: int
+    points: Points | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class PairParts:
+    """Every part of a ranking from `n_games` comparisons; `n_left_out` compare no two different models."""
+
+    n_games: int
+    n_left_out: int
+    points: Points | Missing
+    strength: Strengths | Missing
+    davidson: TieStrengths | Missing
+    elo: EloRatings | Missing
+    effects: Effects | Missing
+    position: PositionBias | Missing
+    length: list[LengthBias | Missing] | Missing
+    by_category: list[CategoryPoints]
 
 
 @dataclass(frozen=True)
@@ -87,111 +217,89 @@ def played_games(frame: ScoreFrame, around: Circumstances) -> PlayedGames:
     )
 
 
-def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) -> Plain:
-    """Every part of the report on pairs; each says why where it has no answer."""
+def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) -> PairParts:
+    """Compute every part of the report on pairs."""
     try:
         played = played_games(frame, around)
     except NoPairs as error:
-        reason = {"why": "NoPairs", "reason": str(error)}
-        parts = ("points", "strength", "davidson", "elo", "effects", "position", "length")
-        return {"n_games": 0, "n_left_out": len(frame), "by_category": [], **dict.fromkeys(parts, reason)}
-    return {
-        "n_games": len(played.games),
-        "n_left_out": len(frame) - len(played.games),
-        "points": plain_part(lambda: _points(played, played.games, draws, seed)),
-        "strength": plain_part(lambda: _strength(played, draws, seed)),
-        "davidson": plain_part(lambda: _davidson(played, draws, seed)),
-        "elo": plain_part(lambda: _elo(played, seed)),
-        "effects": plain_part(lambda: _effects(played)),
-        "position": plain_part(lambda: position_part(played, draws, seed)),
-        "length": length_parts(played, draws, seed),
-        "by_category": _by_category(played, draws, seed),
-    }
+        why = Missing.because(error)
+        return PairParts(0, len(frame), why, why, why, why, why, why, why, by_category=[])
+    return PairParts(
+        n_games=len(played.games),
+        n_left_out=len(frame) - len(played.games),
+        points=part(lambda: _points(played, played.games, draws, seed)),
+        strength=part(lambda: _strength(played, draws, seed)),
+        davidson=part(lambda: _davidson(played, draws, seed)),
+        elo=part(lambda: _elo(played, seed)),
+        effects=part(lambda: _effects(played)),
+        position=part(lambda: position_part(played, draws, seed)),
+        length=length_parts(played, draws, seed),
+        by_category=_by_category(played, draws, seed),
+    )
 
 
-def _named(played: PlayedGames, models: Any) -> list[str]:
+def _named(played: PlayedGames, models: Iterable[Hashable]) -> list[str]:
     return [played.names[int(str(pk))] for pk in models]
 
 
-def _points(played: PlayedGames, games: Games, draws: int, seed: int) -> Plain:
+def _points(played: PlayedGames, games: Games, draws: int, seed: int) -> Points:
     found = points(games, draws=draws, seed=seed)
-    return {**plain(found), "models": _named(played, found.models)}
+    return replace(found, models=tuple(_named(played, found.models)))
 
 
-def _strength(played: PlayedGames, draws: int, seed: int) -> Plain:
-    """Bradley-Terry on the scale of Elo's points, the strongest first."""
+def _strength(played: PlayedGames, draws: int, seed: int) -> Strengths:
+    """Fit Bradley-Terry on the scale of Elo points, the strongest first."""
     found = bradley_terry_intervals(played.games, draws=draws, seed=seed)
     order = descending(found.fit.strength)
-    names = _named(played, found.fit.models)
-    value, low, high = (on_elo_scale(one) for one in (found.fit.strength, found.low, found.high))
-    ahead = plain_part(found.ahead)
-    return {
-        "models": [
-            {
-                "model": names[place],
-                "strength": value[place],
-                "low": low[place],
-                "high": high[place],
-                "rank": found.fit.rank[place],
-                "rank_low": found.rank_low[place],
-                "rank_high": found.rank_high[place],
-            }
-            for place in order
-        ],
-        "interval_kind": found.interval_kind,
-        "clusters": found.clusters,
-        "draws": found.draws,
-        "ahead": [[ahead[int(i)][int(j)] for j in order] for i in order] if isinstance(ahead, list) else ahead,
-        "beats": [[found.fit.beats[i, j] for j in order] for i in order],
-        "lead": _lead(found, order),
-    }
+    strength, low, high = (on_elo_scale(values) for values in (found.fit.strength, found.low, found.high))
+    columns = (_named(played, found.fit.models), strength, low, high, found.fit.rank, found.rank_low, found.rank_high)
+    ahead = part(found.ahead)
+    return Strengths(
+        models=rows_in_order(ModelStrength, order, columns),
+        interval_kind=found.interval_kind,
+        clusters=found.clusters,
+        draws=found.draws,
+        ahead=ahead if isinstance(ahead, Missing) else ahead[np.ix_(order, order)].tolist(),
+        beats=found.fit.beats[np.ix_(order, order)],
+        lead=_lead(found, order),
+    )
 
 
-def _lead(found: Any, order: Ints) -> Plain:
-    """How far the first is ahead of the second, in Elo's points."""
-    one, two = int(order[0]), int(order[1])
-    return {
-        "value": ELO_POINTS * (found.fit.strength[one] - found.fit.strength[two]),
-        "low": ELO_POINTS * found.difference_low[one, two],
-        "high": ELO_POINTS * found.difference_high[one, two],
-        "interval_kind": found.interval_kind,
-    }
+def rows_in_order(row: Callable[..., T], order: Ints, columns: Sequence[Sequence[object] | np.ndarray]) -> list[T]:
+    """Build a row for each place in `order` from columns (k,), in the order of the row's fields."""
+    return [row(*values) for values in zip(*(np.asarray(column)[order].tolist() for column in columns), strict=True)]
 
 
-def _davidson(played: PlayedGames, draws: int, seed: int) -> Plain:
+def _lead(found: BradleyTerryIntervals, order: Ints) -> Lead:
+    first, second = int(order[0]), int(order[1])
+    return Lead(
+        value=ELO_POINTS * (found.fit.strength[first] - found.fit.strength[second]),
+        low=ELO_POINTS * found.difference_low[first, second],
+        high=ELO_POINTS * found.difference_high[first, second],
+        interval_kind=found.interval_kind,
+    )
+
+
+def _davidson(played: PlayedGames, draws: int, seed: int) -> TieStrengths:
     found = davidson(played.games, draws=draws, seed=seed)
-    kept = {name: value for name, value in plain(found).items() if name not in ("wins", "ties")}
-    value, low, high = (on_elo_scale(one) for one in (found.strength, found.low, found.high))
-    return {**kept, "models": _named(played, found.models), "strength": value, "low": low, "high": high}
+    values = {each.name: getattr(found, each.name) for each in fields(TieStrengths)}
+    values |= {name: on_elo_scale(values[name]) for name in ("strength", "low", "high")}
+    return TieStrengths(**{**values, "models": _named(played, found.models)})
 
 
-def _elo(played: PlayedGames, seed: int) -> Plain:
+def _elo(played: PlayedGames, seed: int) -> EloRatings:
     once, shuffled = elo(played.games), elo_orders(played.games, orders=ORDERS, seed=seed)
-    names = _named(played, once.models)
-    order = descending(once.rating)
-    rows = [
-        {
-            "model": names[place],
-            "rating": once.rating[place],
-            "rank": once.rank[place],
-            "last_low": once.last_low[place],
-            "last_high": once.last_high[place],
-            "last_rank_low": once.last_rank_low[place],
-            "last_rank_high": once.last_rank_high[place],
-            "mean": shuffled.mean[place],
-            "deviation": shuffled.deviation[place],
-            "low": shuffled.low[place],
-            "high": shuffled.high[place],
-            "rank_low": shuffled.rank_low[place],
-            "rank_high": shuffled.rank_high[place],
-        }
-        for place in order
-    ]
-    return {"models": rows, "orders": shuffled.orders, "last_games": once.last_games, "start": once.start, "k": once.k}
+    columns = (
+        *(_named(played, once.models), once.rating, once.rank),
+        *(once.last_low, once.last_high, once.last_rank_low, once.last_rank_high),
+        *(shuffled.mean, shuffled.deviation, shuffled.low, shuffled.high, shuffled.rank_low, shuffled.rank_high),
+    )
+    rows = rows_in_order(ModelElo, descending(once.rating), columns)
+    return EloRatings(rows, shuffled.orders, once.last_games, once.start, once.k)
 
 
-def _effects(played: PlayedGames) -> Plain:
-    """Position and length as covariates of Bradley-Terry, as far as they are known."""
+def _effects(played: PlayedGames) -> Effects:
+    """Fit position and length as covariates of Bradley-Terry, as far as they are known."""
     side, length = bool(played.known_side.any()), bool(played.known_length.any())
     if not side and not length:
         raise NoPositions("Neither the side shown first nor the lengths are known.")
@@ -201,45 +309,41 @@ def _effects(played: PlayedGames) -> Plain:
     if length:
         covariates["length"] = length_contrast(played.first_chars[mask], played.second_chars[mask])
     found = paired_effects(games, covariates, position=side)
-    return {**plain(found), "models": _named(played, found.models), "n_used": len(games)}
+    return Effects(**{**vars(found), "models": tuple(_named(played, found.models))}, n_used=len(games))
 
 
-def position_part(played: PlayedGames, draws: int, seed: int) -> Any:
-    """Position bias over the games whose sides are known. Raises NoPositions, TooFewRatings."""
+def position_part(played: PlayedGames, draws: int, seed: int) -> PositionBias:
+    """Compute position bias over the games whose sides are known. Raises NoPositions, TooFewRatings."""
     mask = played.known_side
     if not mask.any():
         raise NoPositions("It is not recorded which side was shown first.")
     return position_bias(played.games.score[mask], clusters=played.instruction[mask], draws=draws, seed=seed)
 
 
-def length_parts(played: PlayedGames, draws: int, seed: int) -> list[Any]:
-    """Length bias at every threshold, or why there is none."""
-    return [plain_part(_length_at(played, threshold, draws, seed)) for threshold in (1, *LENGTH_THRESHOLDS)]
+def length_parts(played: PlayedGames, draws: int, seed: int) -> list[LengthBias | Missing]:
+    """Compute length bias at every threshold."""
+    return [part(partial(_length_at, played, threshold, draws, seed)) for threshold in (1, *LENGTH_THRESHOLDS)]
 
 
-def _length_at(played: PlayedGames, threshold: int, draws: int, seed: int) -> Callable[[], Any]:
-    def found() -> Any:
-        mask = played.known_length
-        if not mask.any():
-            raise NoLengths("The texts are not stored.")
-        return length_bias(
-            played.first_chars[mask].astype(np.float64),
-            played.second_chars[mask].astype(np.float64),
-            played.games.score[mask],
-            threshold=threshold,
-            clusters=played.instruction[mask],
-            draws=draws,
-            seed=seed,
-        )
-
-    return found
+def _length_at(played: PlayedGames, threshold: int, draws: int, seed: int) -> LengthBias:
+    mask = played.known_length
+    if not mask.any():
+        raise NoLengths("The texts are not stored.")
+    return length_bias(
+        played.first_chars[mask].astype(np.float64),
+        played.second_chars[mask].astype(np.float64),
+        played.games.score[mask],
+        threshold=threshold,
+        clusters=played.instruction[mask],
+        draws=draws,
+        seed=seed,
+    )
 
 
-def _by_category(played: PlayedGames, draws: int, seed: int) -> list[Plain]:
+def _by_category(played: PlayedGames, draws: int, seed: int) -> list[CategoryPoints]:
     rows = []
     for category in np.unique(played.category).tolist():
         mask = played.category == category
-        own = plain_part(partial(_points, played, played.subset(mask), draws, seed))
-        name = played.category_names.get(category, "all")
-        rows.append({"category": name, "category_pk": category, "n": int(mask.sum()), **own})
+        found = part(partial(_points, played, played.subset(mask), draws, seed))
+        rows.append(CategoryPoints(played.category_names.get(category, "all"), category, int(mask.sum()), found))
     return rows if len(rows) > 1 else []

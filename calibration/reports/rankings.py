@@ -1,8 +1,9 @@
 """Which model is better: rankings of a study from pairs, or from mean scores, with how sure each of them is."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from calibration.data.frames import (
     ABOUT_RESPONSES,
     EVERY_KIND,
     ROLES,
+    Bools,
     Floats,
     Ints,
     NothingToRead,
@@ -21,13 +23,14 @@ from calibration.data.frames import (
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
-from calibration.reports.codec import plain, plain_part, stored
-from calibration.reports.pair_rankings import pair_parts
-from calibration.reports.registry import Plain, ReportKind, Settings, register
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.reports.pair_rankings import PairParts, pair_parts, rows_in_order
+from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.ranking.power import power_curve, shared_ranks
+from calibration.statistics.ranking.power import PowerCurve, SharedRanks, power_curve, shared_ranks
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
 from calibration.statistics.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels
+from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.ties import descending
 
 DRAWS = 1000
@@ -36,21 +39,104 @@ ALL = "all criteria"
 REPEATS = 20
 
 
-def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Plain:
-    """`by`: PEOPLE or a judge's public id. `criterion`: a key, ALL for the mean of all, '' for the default.
+@dataclass(frozen=True)
+class ModelMean:
+    """A model's mean of `n` scores with its ends over `clusters`, and its rank with the ends of the true rank."""
+
+    model: str
+    mean: float
+    low: float
+    high: float
+    rank: int
+    rank_low: int
+    rank_high: int
+    n: int
+    interval_kind: IntervalKind
+    clusters: int
+
+
+@dataclass(frozen=True)
+class ModelMeans:
+    """The mean scores of models, the highest first."""
+
+    models: list[ModelMean]
+
+
+@dataclass(frozen=True)
+class RankedMeans(ModelMeans):
+    """Mean scores with the probability (k, k) that the row's model is truly ahead of the column's.
+
+    The probability is None where one of the two models has no 95 % interval.
+    """
+
+    ahead: list[list[float | None]] | Missing
+
+
+@dataclass(frozen=True)
+class CategoryMeans:
+    """The mean scores of models in one category."""
+
+    category: str
+    category_pk: int
+    means: ModelMeans | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class ScoreParts:
+    """Every part of a ranking from scores, which lie on `scale` (lowest, highest)."""
+
+    scale: list[float]
+    scores: RankedMeans | Missing
+    by_category: list[CategoryMeans]
+    shared: SharedRanks | Missing
+    power: PowerCurve | Missing
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A ranking of a study's models on one criterion, by people or one of the `judges` (public id and name)."""
+
+    study: str
+    by: str
+    judges: list[tuple[str, str]]
+    n_raters: int
+    n_answers: int
+    criterion: str
+    criteria: list[str]
+
+
+@dataclass(frozen=True)
+class PairRanking(Ranking):
+    """A ranking from comparisons of two responses."""
+
+    kind: Literal["pairs"]
+    parts: PairParts = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class ScoreRanking(Ranking):
+    """A ranking from mean scores."""
+
+    kind: Literal["scores"]
+    parts: ScoreParts = field(metadata=INLINED)
+
+
+Rankings: TypeAlias = PairRanking | ScoreRanking | Missing
+
+
+def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Settings:
+    """Settings: `by` is PEOPLE or a judge's public id; `criterion` a key, ALL for the mean of all, '' for the default.
 
     `clusters` keeps apart what was stored when one model with few clusters decided for all.
     """
     return {"criterion": criterion, "by": by or PEOPLE, "draws": DRAWS, "seed": 0, "clusters": "each model's own"}
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+def _compute(study: Study, settings: Settings) -> tuple[str, Rankings]:
     by = str(settings["by"])
     if study.kind == Study.Kind.REVIEW:
-        return data_hash(score_frame(kinds=EVERY_KIND, study=study)), {
-            "why": "AboutVerdicts",
-            "reason": str(AboutVerdicts("what reviewers answer is about verdicts")),
-        }
+        why = AboutVerdicts("what reviewers answer is about verdicts")
+        return data_hash(score_frame(kinds=EVERY_KIND, study=study)), Missing.because(why)
     judges = judges_here(study)
     asked = next((pk for public, pk, _ in judges if public == by), None)
     frame = score_frame(
@@ -62,60 +148,57 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     )
     hashed = data_hash(frame)
     if not len(frame):
-        return hashed, {"why": "NothingToRead", "reason": "nobody has rated anything in this study yet"}
-    draws, seed = int(settings["draws"]), int(settings["seed"])
-    common = {
-        "study": study.slug,
-        "by": by,
-        "judges": [[public, name] for public, _, name in judges],
-        "n_raters": len(np.unique(frame.rater)),
-        "n_answers": len(np.unique(frame.assignment)),
-    }
-    if (frame.response_b > 0).any():
-        return hashed, stored({**common, **_pairs(study, frame, str(settings["criterion"]), draws, seed)})
+        return hashed, Missing.because(NothingToRead("nobody has rated anything in this study yet"))
+    draws, seed, key = int(settings["draws"]), int(settings["seed"]), str(settings["criterion"])
+    paired = bool((frame.response_b > 0).any())
+    role = frame.keys_of_role("preference" if paired else "overall")
+    if paired:
+        key = key if key in role else role[0]
+    key = key or (role[0] if role else ALL)
+    common = Ranking(
+        study=study.slug,
+        by=by,
+        judges=[(public, name) for public, _, name in judges],
+        n_raters=len(np.unique(frame.rater)),
+        n_answers=len(np.unique(frame.assignment)),
+        criterion=key,
+        criteria=role if paired else [*ordered_keys(frame), ALL],
+    )
+    if paired:
+        parts = pair_parts(frame.of_criterion(key), circumstances(study), draws, seed)
+        return hashed, PairRanking(**vars(common), kind="pairs", parts=parts)
     try:
-        found = _scores(frame, str(settings["criterion"]), draws, seed)
+        return hashed, ScoreRanking(**vars(common), kind="scores", parts=_scores(frame, key, draws, seed))
     except (NothingToRead, TooFewModels) as error:
-        return hashed, {"why": type(error).__name__, "reason": str(error)}
-    return hashed, stored({**common, "kind": "scores", **found})
+        return hashed, Missing.because(error)
 
 
-RANKINGS = register(ReportKind("rankings", _compute, slow_from=60_000))
-
-
-def _pairs(study: Study, frame: ScoreFrame, asked: str, draws: int, seed: int) -> Plain:
-    keys = frame.keys_of_role("preference")
-    key = asked if asked in keys else keys[0]
-    parts = pair_parts(frame.of_criterion(key), circumstances(study), draws, seed)
-    return {"kind": "pairs", "criterion": key, "criteria": keys, **parts}
+RANKINGS: ReportKind[Rankings] = register(ReportKind("rankings", _compute, slow_from=60_000, shape=Rankings))
 
 
 def judges_here(study: Study) -> list[tuple[str, int, str]]:
-    """Public id, pk and name of the judges with verdicts in this study, who gave most of them first."""
-    found = [one.judge for one in judges_by_verdicts(study, elsewhere=False) if one.verdicts]
+    """List public id, pk and name of the judges with verdicts in this study, those with the most of them first."""
+    found = [row.judge for row in judges_by_verdicts(study, elsewhere=False) if row.verdicts]
     return [(row.public_id, row.pk, row.name) for row in found]
 
 
-def _scores(frame: ScoreFrame, asked: str, draws: int, seed: int) -> Plain:
-    overall = frame.keys_of_role("overall")
-    key = asked or (overall[0] if overall else ALL)
+def _scores(frame: ScoreFrame, key: str, draws: int, seed: int) -> ScoreParts:
     value, rows, scale = _one_score(frame, key)
     named = rows.model > 0
     value, rows = value[named], rows.select(named)
-    models = sorted(np.unique(rows.model).tolist(), key=lambda pk: rows.model_names[pk])
-    found: Plain = {"criterion": key, "criteria": [*ordered_keys(frame), ALL], "scale": scale}
-    if len(models) < 2:
+    if len(np.unique(rows.model)) < 2:
         raise TooFewModels("Fewer than two models have been rated.")
-    names = rows.model_names
-    found["scores"] = plain_part(lambda: _means(value, rows, names, draws, seed))
-    found["by_category"] = _by_category(value, rows, draws, seed)
-    found["shared"] = plain_part(lambda: _shared(value, rows))
-    found["power"] = plain_part(lambda: _power(value, rows, seed))
-    return found
+    return ScoreParts(
+        scale=scale,
+        scores=part(lambda: _ranked_means(value, rows, draws, seed)),
+        by_category=_by_category(value, rows, draws, seed),
+        shared=part(lambda: _shared(value, rows)),
+        power=part(lambda: _power(value, rows, seed)),
+    )
 
 
 def _one_score(frame: ScoreFrame, key: str) -> tuple[Floats, ScoreFrame, list[float]]:
-    """A value for each answer, the answers' first entries, and the ends of the scale the values are on."""
+    """Return a value for each answer, the answers' first entries, and the ends of the scale of the values."""
     if key != ALL:
         rows = frame.of_criterion(key)
         return rows.value, rows, [float(rows.low.min()), float(rows.high.max())]
@@ -134,53 +217,49 @@ def _one_score(frame: ScoreFrame, key: str) -> tuple[Floats, ScoreFrame, list[fl
     return mean, items.select(mask), ends
 
 
-def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int, seed: int) -> Plain:
+def _ranked_means(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> RankedMeans:
+    found = _mean_scores(value, rows, draws, seed)
+    order = descending(found.mean)
+    return RankedMeans(_models(found, order, rows.model_names), part(lambda: _ahead(found, order)))
+
+
+def _mean_scores(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> MeanScores:
     try:
-        found = mean_scores(value, rows.model, clusters=rows.instruction, draws=draws, seed=seed)
+        return mean_scores(value, rows.model, clusters=rows.instruction, draws=draws, seed=seed)
     except TooFewRatings as error:
         raise TooFewModels(str(error)) from error
-    order = descending(found.mean)
-    return {
-        "models": [
-            {
-                "model": names[int(str(found.models[place]))],
-                "mean": found.mean[place],
-                "low": found.low[place],
-                "high": found.high[place],
-                "rank": found.rank[place],
-                "rank_low": found.rank_low[place],
-                "rank_high": found.rank_high[place],
-                "n": found.n[place],
-                "interval_kind": found.kinds[place],
-                "clusters": found.clusters[place],
-            }
-            for place in order
-        ],
-        "ahead": plain_part(lambda: _ahead(found, order)),
-    }
+
+
+def _models(found: MeanScores, order: Ints, names: Mapping[int, str]) -> list[ModelMean]:
+    columns = (
+        *([names[int(str(pk))] for pk in found.models], found.mean, found.low, found.high),
+        *(found.rank, found.rank_low, found.rank_high, found.n, found.kinds, found.clusters),
+    )
+    return rows_in_order(ModelMean, order, columns)
 
 
 def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
-    """Probabilities in the order of the page; None where one of the two has no 95 % interval."""
+    """Order the probabilities as the page does; None where one of the two has no 95 % interval."""
     places, chance = found.ahead()
     column = {int(place): at for at, place in enumerate(places)}
     at = [column.get(int(place)) for place in order]
     return [[None if line is None or other is None else float(chance[line, other]) for other in at] for line in at]
 
 
-def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[Plain]:
-    found = []
+def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[CategoryMeans]:
+    def means(mask: Bools) -> ModelMeans:
+        found = _mean_scores(value[mask], rows.select(mask), draws, seed)
+        return ModelMeans(_models(found, descending(found.mean), rows.model_names))
+
     parents = np.where(rows.parent > 0, rows.parent, rows.category)
-    for category in np.unique(parents).tolist():
-        mask = parents == category
-        own = plain_part(partial(_means, value[mask], rows.select(mask), rows.model_names, draws, seed))
-        if "models" in own:
-            own.pop("ahead")
-        found.append({"category": rows.category_names.get(category, "all"), "category_pk": category, **own})
+    found = [
+        CategoryMeans(rows.category_names.get(category, "all"), category, part(partial(means, parents == category)))
+        for category in np.unique(parents).tolist()
+    ]
     return found if len(found) > 1 else []
 
 
-def _shared(value: Floats, rows: ScoreFrame) -> Any:
+def _shared(value: Floats, rows: ScoreFrame) -> SharedRanks:
     table, models = _complete(value, rows)
     return shared_ranks(table, [rows.model_names[int(pk)] for pk in models])
 
@@ -193,7 +272,5 @@ def _complete(value: Floats, rows: ScoreFrame) -> tuple[Floats, Ints]:
     return table, models
 
 
-def _power(value: Floats, rows: ScoreFrame, seed: int) -> Plain:
-    table, _ = _complete(value, rows)
-    found: Plain = plain(power_curve(table, repeats=REPEATS, seed=seed))
-    return found
+def _power(value: Floats, rows: ScoreFrame, seed: int) -> PowerCurve:
+    return power_curve(_complete(value, rows)[0], repeats=REPEATS, seed=seed)

@@ -1,20 +1,19 @@
 """Model-based statistics of raters: severity and drift, sources of variance, consensus labels."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import ROLES, NothingToRead, ScoreFrame
-from calibration.reports.codec import plain
-from calibration.reports.registry import Plain
-from calibration.statistics.errors import NoStatistic
+from calibration.reports.codec import Missing, part
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
-from calibration.statistics.raters.decision import DecisionStudy, TargetOutOfReach, cheapest_design, decide
-from calibration.statistics.raters.severity import fit_severity
+from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
+from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
 from calibration.statistics.report_reasons import NoCategories, OnlySlots
+from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
 MOST_LABELS = 4
@@ -24,7 +23,87 @@ SIMULATED_SCORES = 4_000_000
 MOST_DRAWS = 200
 
 
-def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Plain:
+@dataclass(frozen=True)
+class NamedSeverity(RaterSeverity):
+    """A rater's severity and drift."""
+
+    rater: str
+
+
+@dataclass(frozen=True)
+class Severities:
+    """Raters' severities and the variances behind them (see SeverityFit) on `scale` (lowest, highest value).
+
+    `drifting` says that the positions of all answers in their sessions are known, so that drift was estimated.
+    """
+
+    rater_variance: float
+    drift_variance: float
+    item_variance: float
+    error_variance: float
+    mean: float
+    common_drift: float
+    common_drift_low: float
+    common_drift_high: float
+    estimator: Estimator
+    n: int
+    raters: list[NamedSeverity]
+    drifting: bool
+    scale: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Designs:
+    """Designs of one or two answers from one to ten raters, and the best for `budget` answers per response.
+
+    `gain_of_rater` and `gain_of_repeat` are the increases of reliability by a second rater and a repeat. `targets` maps a
+    reliability to the cheapest design that reaches it, None if none does.
+    """
+
+    best: Design
+    budget: float
+    gain_of_rater: float
+    gain_of_repeat: float
+    targets: Mapping[str, Design | None]
+    designs: list[Design]
+
+
+@dataclass(frozen=True)
+class Variances(VarianceSplit):
+    """The variance of the scores by source, and the designs that follow from it."""
+
+    design: Designs | Missing
+
+
+@dataclass(frozen=True)
+class RaterAccuracy:
+    """The probability (0 to 1) that a rater gives the true label."""
+
+    rater: str
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Labels of `items` tasks: `prevalence` of each by Dawid and Skene (0 to 1), `majority` counts of tasks.
+
+    `tied` tasks have no most frequent label, `alone` have one rating. `same_as_majority` is the share of the other tasks
+    on which both methods agree (None without any), `certain` the share of labels with a probability of 0.95 or more.
+    """
+
+    labels: list[float]
+    prevalence: FloatArray
+    majority: list[int]
+    items: int
+    tied: int
+    alone: int
+    same_as_majority: float | None
+    certain: float
+    iterations: int
+    raters: list[RaterAccuracy]
+
+
+def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Severities:
     """Compute severity and drift of every person; positions in the session are used if all are known."""
     if slots and set(np.unique(frame.rater).tolist()) <= slots:
         raise OnlySlots("The raters are positions in a data set.")
@@ -32,12 +111,13 @@ def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, 
     timed = bool(np.isfinite(places).all()) and _several(frame, places)
     found = fit_severity(frame.value, items=frame.task, raters=frame.rater, positions=places if timed else None)
     rows = [
-        {"rater": names[int(str(pk))], **plain(one)} for pk, one in found.raters.items() if int(str(pk)) not in slots
+        NamedSeverity(**vars(severity), rater=names[int(str(pk))])
+        for pk, severity in found.raters.items()
+        if int(str(pk)) not in slots
     ]
-    rows.sort(key=lambda row: (-abs(row["severity"]), row["rater"]))
-    low, high = float(frame.low.min()), float(frame.high.max())
-    kept = {name: value for name, value in plain(found).items() if name != "raters"}
-    return {**kept, "raters": rows, "drifting": timed, "scale": [low, high]}
+    rows.sort(key=lambda row: (-abs(row.severity), row.rater))
+    scale = float(frame.low.min()), float(frame.high.max())
+    return Severities(**{**vars(found), "raters": rows}, drifting=timed, scale=scale)
 
 
 def _several(frame: ScoreFrame, places: np.ndarray) -> bool:
@@ -45,7 +125,7 @@ def _several(frame: ScoreFrame, places: np.ndarray) -> bool:
     return all(np.ptp(places[frame.rater == rater]) > 0 for rater in np.unique(frame.rater))
 
 
-def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
+def variance_part(frame: ScoreFrame, around: Circumstances) -> Variances:
     """Split the variance by source and derive the recommended designs; instructions are the items."""
     if not len(frame):
         raise NothingToRead("No person has rated anything.")
@@ -59,37 +139,31 @@ def variance_part(frame: ScoreFrame, around: Circumstances) -> Plain:
     except ConfoundedEffects:
         # If every instruction has one model, or the like, only the response as a whole can be distinguished.
         found = split_ratings(frame.value, items=frame.task, raters=frame.rater, draws=draws)
-    return {**plain(found), "design": _design(found)}
+    return Variances(**vars(found), design=part(lambda: _designs(found)))
 
 
-def _design(found: VarianceSplit) -> Any:
-    variances = {name: one.variance for name, one in found.components.items()}
+def _designs(found: VarianceSplit) -> Designs:
+    variances = {name: component.variance for name, component in found.components.items()}
+    study = decide(variances, budget=BUDGET)
+    shown = [design for design in study.designs if design.repeats <= 2 and design.raters <= 10]
+    return Designs(
+        best=study.best,
+        budget=BUDGET,
+        gain_of_rater=study.gain_of_rater,
+        gain_of_repeat=study.gain_of_repeat,
+        targets={str(target): _cheapest(study, target) for target in TARGETS},
+        designs=sorted(shown, key=lambda design: (design.repeats, design.raters)),
+    )
+
+
+def _cheapest(study: DecisionStudy, target: float) -> Design | None:
     try:
-        study = decide(variances, budget=BUDGET)
-    except NoStatistic as error:
-        return {"why": type(error).__name__, "reason": str(error)}
-    targets = {str(target): _cheapest(study, target) for target in TARGETS}
-    shown = [one for one in study.designs if one.repeats <= 2 and one.raters <= 10]
-    shown.sort(key=lambda one: (one.repeats, one.raters))
-    return {
-        "best": plain(study.best),
-        "budget": BUDGET,
-        "gain_of_rater": study.gain_of_rater,
-        "gain_of_repeat": study.gain_of_repeat,
-        "targets": targets,
-        "designs": plain(shown),
-    }
-
-
-def _cheapest(study: DecisionStudy, target: float) -> Plain | None:
-    try:
-        found: Plain = plain(cheapest_design(study, target))
+        return cheapest_design(study, target)
     except TargetOutOfReach:
         return None
-    return found
 
 
-def consensus_part(frame: ScoreFrame, slots: set[int]) -> Plain:
+def consensus_part(frame: ScoreFrame, slots: set[int]) -> Consensus:
     """Compute majority and Dawid-Skene labels of unordered choices. Raises NoCategories for an ordered scale."""
     if not len(frame):
         raise NothingToRead("No person has rated anything.")
@@ -101,22 +175,20 @@ def consensus_part(frame: ScoreFrame, slots: set[int]) -> Plain:
     found = dawid_skene(frame.task, frame.label_values, frame.rater)
     same = [found.chosen[item] == label for item, label in majority.labels.items()]
     certain = found.posterior.max(axis=1)
-    return {
-        "labels": [float(str(label)) for label in found.labels],
-        "prevalence": plain(found.prevalence),
-        "majority": [sum(one == label for one in majority.labels.values()) for label in found.labels],
-        "items": len(found.items),
-        "tied": len(majority.tied),
-        "alone": majority.alone,
-        "same_as_majority": float(np.mean(same)) if same else None,
-        "certain": float((certain >= 0.95).mean()),
-        "iterations": found.iterations,
-        "raters": sorted(
-            (
-                {"rater": frame.rater_names[int(str(pk))], "accuracy": float(value)}
-                for pk, value in found.accuracy.items()
-                if int(str(pk)) not in slots
-            ),
-            key=lambda row: (row["accuracy"], row["rater"]),
-        ),
-    }
+    accuracies = [
+        RaterAccuracy(frame.rater_names[int(str(pk))], float(value))
+        for pk, value in found.accuracy.items()
+        if int(str(pk)) not in slots
+    ]
+    return Consensus(
+        labels=[float(str(label)) for label in found.labels],
+        prevalence=found.prevalence,
+        majority=[sum(chosen == label for chosen in majority.labels.values()) for label in found.labels],
+        items=len(found.items),
+        tied=len(majority.tied),
+        alone=majority.alone,
+        same_as_majority=float(np.mean(same)) if same else None,
+        certain=float((certain >= 0.95).mean()),
+        iterations=found.iterations,
+        raters=sorted(accuracies, key=lambda row: (row.accuracy, row.rater)),
+    )

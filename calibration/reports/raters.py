@@ -6,10 +6,11 @@ people only in the accuracy table, as a kind of their own, compared with people'
 Positions in a data set are not persons: nothing is ever reported about a single position.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -18,21 +19,32 @@ from calibration.data.circumstances import Circumstances, circumstances
 from calibration.data.frames import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
-from calibration.reports.codec import plain, plain_part, stored
-from calibration.reports.rater_behaviour import habits_part
-from calibration.reports.rater_effects import consensus_part, severity_part, variance_part
-from calibration.reports.registry import Plain, ReportKind, Settings, missing, register
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.reports.rater_behaviour import Habits, habits_part
+from calibration.reports.rater_effects import (
+    Consensus,
+    Severities,
+    Variances,
+    consensus_part,
+    severity_part,
+    variance_part,
+)
+from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.agreement.kappas import Kappa
 from calibration.statistics.agreement.proportions import Proportion
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.raters.reliability import (
     Accuracy,
     GroupSummary,
+    ShrunkShare,
     accuracy_within_sigma,
     shrink_shares,
     summarise_groups,
 )
-from calibration.statistics.raters.repeats import Consistency, consistency, pair_consistency, repeat_kappa
+from calibration.statistics.raters.repeats import Consistency, RepeatRate, consistency, pair_consistency, repeat_kappa
 from calibration.statistics.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers
+from calibration.statistics.resampling import IntervalKind
+from calibration.statistics.shares import ShareInterval
 
 DRAWS = 1000
 
@@ -51,7 +63,125 @@ class Who:
         return {pk for pk, kind in self.kinds.items() if kind == Rater.Kind.SLOT}
 
 
-def rater_settings(criterion: str = "") -> Plain:
+@dataclass(frozen=True)
+class RaterRate:
+    """A rater's accuracy (0 to 1) over `n` scores, and the same shrunk toward the mean of its kind."""
+
+    rater: str
+    kind: str
+    cohort: str
+    value: float
+    low: float
+    high: float
+    n: int
+    interval_kind: ShareInterval
+    clusters: int
+    shrunk: ShrunkShare | None
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """The accuracy of the `n` raters of a kind or cohort: mean with its ends, minimum (of rater `lowest`), median.
+
+    `too_few` more raters have too few answers for a rate. `rates` (n,) ascend.
+    """
+
+    by: Literal["kind", "cohort"]
+    group: str
+    n: int
+    too_few: int
+    mean: float
+    low: float
+    high: float
+    interval_kind: IntervalKind
+    minimum: float
+    lowest: str
+    median: float
+    rates: list[float]
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """LLMEval's accuracy: of all people (`overall`), of each rater, and by kind and cohort; see the statistic Accuracy.
+
+    `too_few` persons have answered fewer than `min_answers` tasks; `sigma` is by criterion.
+    """
+
+    overall: Proportion
+    rates: list[RaterRate]
+    groups: list[GroupRates]
+    too_few: int
+    min_answers: int
+    sigma: Mapping[str, float]
+    alone: int
+    no_mean: int
+
+
+@dataclass(frozen=True)
+class KindConsistency:
+    """The consistency of the `n` raters of a kind: mean and minimum of theirs, and that of all their answers."""
+
+    group: str
+    n: int
+    mean: float
+    minimum: float
+    overall: RepeatRate = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class RaterConsistency:
+    """A rater's consistency over `units` repeated tasks, and how often the second answer equals the first."""
+
+    rater: str
+    value: float
+    low: float
+    high: float
+    interval_kind: ShareInterval
+    units: int
+    asked: int
+    first_repeat: Proportion
+
+
+@dataclass(frozen=True)
+class Consistencies:
+    """Answers to repeated tasks: of all, by kind, by rater (the least consistent first), and by sides of a pair."""
+
+    overall: RepeatRate
+    first_repeat: Proportion
+    groups: list[KindConsistency]
+    raters: list[RaterConsistency]
+    sides: Mapping[str, Proportion] | Missing
+
+
+@dataclass(frozen=True)
+class RatersReport:
+    """What is known about a study's raters. `criterion` is that of severity, variance and consensus.
+
+    `kinds` counts raters by kind; `n_judged` answers are judges'; with `slots`, raters are positions in a data set.
+    """
+
+    study: str
+    criterion: str
+    criteria: list[str]
+    n_scores: int
+    n_answers: int
+    n_raters: int
+    n_judged: int
+    kinds: Mapping[str, int]
+    slots: bool
+    accuracy: Accuracies | Missing
+    consistency: Consistencies | Missing
+    kappa: Kappa | Missing
+    severity: Severities | Missing
+    variance: Variances | Missing
+    consensus: Consensus | Missing
+    habits: Habits = field(metadata=INLINED)
+
+
+Raters: TypeAlias = RatersReport | Missing
+
+
+def rater_settings(criterion: str = "") -> Settings:
     return {"criterion": criterion, "draws": DRAWS, "seed": 0}
 
 
@@ -77,77 +207,65 @@ def who_rated(frame: ScoreFrame) -> Who:
     )
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
     everybody = score_frame(kinds=EVERY_KIND, study=study, repeats=True)
     hashed = data_hash(everybody)
     frame = everybody.select(~everybody.is_judge)
     if len(everybody) and not len(frame):
-        return hashed, _why(OnlyJudges("Only judges have answered in this study."))
+        return hashed, Missing.because(OnlyJudges("Only judges have answered in this study."))
     try:
         key = main_criterion(frame, str(settings["criterion"]))
         main = frame.of_criterion(key)
     except NothingToRead as error:
-        return hashed, _why(error)
+        return hashed, Missing.because(error)
     who = who_rated(everybody)
     people = set(np.unique(frame.rater).tolist())
     around = circumstances(study, judges=False)
     first = everybody.select((everybody.repeat == 0) & everybody.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    steady = plain_part(lambda: _consistency(frame, who, around, draws, seed))
-    parts = {
-        "study": study.slug,
-        "criterion": key,
-        "criteria": ordered_keys(frame),
-        "n_scores": int((frame.repeat == 0).sum()),
-        "n_answers": len(np.unique(frame.assignment[frame.repeat == 0])),
-        "n_raters": len(people),
-        "n_judged": len(np.unique(everybody.assignment[everybody.is_judge & (everybody.repeat == 0)])),
-        "kinds": _counted(door for pk, door in who.doors.items() if pk in people),
-        "slots": bool(who.slots),
-        "accuracy": plain_part(lambda: _accuracy(first, who, draws, seed)),
-        "consistency": steady,
-        "kappa": plain_part(lambda: _kappa(main, draws, seed)) if not missing(steady) else steady,
-        "severity": plain_part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
-        "variance": plain_part(lambda: variance_part(main, around)),
-        "consensus": plain_part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
-        **habits_part(study, frame, main, around, who.names, who.slots),
-    }
-    return hashed, stored(parts)
+    steady = part(lambda: _consistency(frame, who, around, draws, seed))
+    return hashed, RatersReport(
+        study=study.slug,
+        criterion=key,
+        criteria=ordered_keys(frame),
+        n_scores=int((frame.repeat == 0).sum()),
+        n_answers=len(np.unique(frame.assignment[frame.repeat == 0])),
+        n_raters=len(people),
+        n_judged=len(np.unique(everybody.assignment[everybody.is_judge & (everybody.repeat == 0)])),
+        kinds=Counter(door for pk, door in who.doors.items() if pk in people),
+        slots=bool(who.slots),
+        accuracy=part(lambda: _accuracy(first, who, draws, seed)),
+        consistency=steady,
+        kappa=steady if isinstance(steady, Missing) else part(lambda: _kappa(main, draws, seed)),
+        severity=part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
+        variance=part(lambda: variance_part(main, around)),
+        consensus=part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
+        habits=habits_part(study, frame, main, around, who.names, who.slots),
+    )
 
 
-RATERS = register(ReportKind("raters", _compute, slow_from=4_000))
+RATERS: ReportKind[Raters] = register(ReportKind("raters", _compute, slow_from=4_000, shape=Raters))
 
 
-def _counted(labels: Any) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for label in labels:
-        counts[label] = counts.get(label, 0) + 1
-    return counts
-
-
-def _why(error: Exception) -> Plain:
-    return {"why": type(error).__name__, "reason": str(error)}
-
-
-def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Plain:
+def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
     """Compute LLMEval's accuracy of people; judges are also compared with people's means but enter no total."""
     of_people = _within_sigma(first.select(~first.is_judge))
     found = _within_sigma(first)
     known = {pk: rate for pk, rate in found.raters.items() if pk not in who.slots}
     judges = set(np.unique(first.rater[first.is_judge]).tolist())
-    return {
-        "overall": plain(of_people.overall),
-        "rates": _rate_rows(known, who),
-        "groups": [
+    return Accuracies(
+        overall=of_people.overall,
+        rates=_rate_rows(known, who),
+        groups=[
             *_groups("kind", known, found, who, who.doors, draws, seed),
             *_groups("cohort", known, found, who, who.cohorts, draws, seed),
         ],
-        "too_few": sum(pk not in who.slots | judges for pk in found.too_few),
-        "min_answers": found.min_answers,
-        "sigma": {first.criterion_keys[int(str(code))]: value for code, value in found.sigma.items()},
-        "alone": of_people.alone,
-        "no_mean": found.no_mean,
-    }
+        too_few=sum(pk not in who.slots | judges for pk in found.too_few),
+        min_answers=found.min_answers,
+        sigma={first.criterion_keys[int(str(code))]: value for code, value in found.sigma.items()},
+        alone=of_people.alone,
+        no_mean=found.no_mean,
+    )
 
 
 def _within_sigma(first: ScoreFrame) -> Accuracy:
@@ -166,96 +284,99 @@ def _within_sigma(first: ScoreFrame) -> Accuracy:
         raise TooFewAnswers(str(error)) from error
 
 
-def _rate_rows(rates: Mapping[Hashable, Proportion], who: Who) -> list[Plain]:
+def _rate_rows(rates: Mapping[Hashable, Proportion], who: Who) -> list[RaterRate]:
     """List a row per rater, lowest first, shrunk toward the mean of its kind if the kind has three raters."""
-    shrunk: dict[Hashable, Any] = {}
+    shrunk: dict[Hashable, ShrunkShare] = {}
     for door in sorted(set(who.doors.values())):
-        own = {pk: rate for pk, rate in rates.items() if who.doors[int(str(pk))] == door}
-        if len(own) >= 3:
-            shrunk |= shrink_shares(own).raters
-    rows = []
-    for pk, rate in sorted(rates.items(), key=lambda pair: (pair[1].value, who.names[int(str(pair[0]))])):
-        code = int(str(pk))
-        rows.append(
-            {
-                "rater": who.names[code],
-                "kind": who.doors[code],
-                "cohort": who.cohorts.get(code, ""),
-                "value": rate.value,
-                "low": rate.low,
-                "high": rate.high,
-                "n": rate.n,
-                "interval_kind": rate.interval_kind,
-                "clusters": rate.clusters,
-                "shrunk": plain(shrunk[pk]) if pk in shrunk else None,
-            }
+        alike = {pk: rate for pk, rate in rates.items() if who.doors[int(str(pk))] == door}
+        if len(alike) >= 3:
+            shrunk |= shrink_shares(alike).raters
+    rows = [
+        RaterRate(
+            rater=who.names[code],
+            kind=who.doors[code],
+            cohort=who.cohorts.get(code, ""),
+            value=rate.value,
+            low=rate.low,
+            high=rate.high,
+            n=rate.n,
+            interval_kind=rate.interval_kind,
+            clusters=rate.clusters,
+            shrunk=shrunk.get(pk),
         )
-    return rows
+        for pk, rate in rates.items()
+        for code in [int(str(pk))]
+    ]
+    return sorted(rows, key=lambda row: (row.value, row.rater))
 
 
 def _groups(
-    by: str,
+    by: Literal["kind", "cohort"],
     rates: Mapping[Hashable, Proportion],
     found: Accuracy,
     who: Who,
     groups: Mapping[int, str],
     draws: int,
     seed: int,
-) -> list[Plain]:
-    own = {pk: rate for pk, rate in rates.items() if pk in groups}
+) -> list[GroupRates]:
+    grouped = {pk: rate for pk, rate in rates.items() if pk in groups}
     few = {pk: n for pk, n in found.too_few.items() if pk in groups and pk not in who.slots}
-    if not own:
+    if not grouped:
         return []
     by_rater: dict[Hashable, Hashable] = dict(groups.items())
-    summaries = summarise_groups(own, by_rater, too_few=few, draws=draws, seed=seed)
-    rows = [_group_row(by, one, who) for one in summaries.values()]
-    return sorted(rows, key=lambda row: str(row["group"]))
+    summaries = summarise_groups(grouped, by_rater, too_few=few, draws=draws, seed=seed)
+    return sorted((_group_row(by, summary, who) for summary in summaries.values()), key=lambda row: row.group)
 
 
-def _group_row(by: str, one: GroupSummary, who: Who) -> Plain:
-    return {
-        "by": by,
-        "group": one.group,
-        "n": one.n,
-        "too_few": one.too_few,
-        "mean": one.mean,
-        "low": one.low,
-        "high": one.high,
-        "interval_kind": one.interval_kind,
-        "minimum": one.minimum,
-        "lowest": who.names[int(str(one.lowest))],
-        "median": one.median,
-        "rates": list(one.rates),
-    }
+def _group_row(by: Literal["kind", "cohort"], summary: GroupSummary, who: Who) -> GroupRates:
+    return GroupRates(
+        by=by,
+        group=str(summary.group),
+        n=summary.n,
+        too_few=summary.too_few,
+        mean=summary.mean,
+        low=summary.low,
+        high=summary.high,
+        interval_kind=summary.interval_kind,
+        minimum=summary.minimum,
+        lowest=who.names[int(str(summary.lowest))],
+        median=summary.median,
+        rates=list(summary.rates),
+    )
 
 
-def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int, seed: int) -> Plain:
+def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int, seed: int) -> Consistencies:
     """Compute consistency on every task that a rater answered twice, over all criteria; nothing for single positions."""
     rows = _repeated(frame)
     if not len(rows):
         raise NeverRepeated("Nobody was asked the same task twice.")
-    unit = rows.task * len(rows.criterion_keys) + rows.criterion
-    found = consistency(
+    found = _repeat_rates(rows, draws, seed)
+    kinds = []
+    for door in sorted(set(who.doors.values())):
+        alike = rows.select(np.isin(rows.rater, [pk for pk, kind in who.doors.items() if kind == door]))
+        if len(alike):
+            of_kind = _repeat_rates(alike, draws, seed)
+            rates = [rate.value for rate in of_kind.raters.values()]
+            kinds.append(KindConsistency(door, len(rates), float(np.mean(rates)), min(rates), of_kind.overall))
+    return Consistencies(
+        overall=found.overall,
+        first_repeat=found.first_repeat_overall,
+        groups=kinds,
+        raters=_steady_rows(found, who),
+        sides=part(lambda: _sides(rows, around)),
+    )
+
+
+def _repeat_rates(rows: ScoreFrame, draws: int, seed: int) -> Consistency:
+    return consistency(
         rows.label_values,
-        units=unit,
+        units=rows.task * len(rows.criterion_keys) + rows.criterion,
         raters=rows.rater,
         order=rows.repeat,
         clusters=rows.instruction,
         draws=draws,
         seed=seed,
     )
-    kinds: list[Plain] = []
-    for door in sorted(set(who.doors.values())):
-        own = rows.select(np.isin(rows.rater, [pk for pk, one in who.doors.items() if one == door]))
-        if len(own):
-            kinds.append({"group": door, **_steadiness(own, draws, seed)})
-    return {
-        "overall": plain(found.overall),
-        "first_repeat": plain(found.first_repeat_overall),
-        "groups": kinds,
-        "raters": _steady_rows(found, who),
-        "sides": plain_part(lambda: _sides(rows, around)),
-    }
 
 
 def _repeated(frame: ScoreFrame) -> ScoreFrame:
@@ -267,44 +388,26 @@ def _repeated(frame: ScoreFrame) -> ScoreFrame:
     return usable.select(np.isin(cell, np.unique(cell[again])))
 
 
-def _steadiness(own: ScoreFrame, draws: int, seed: int) -> Plain:
-    unit = own.task * len(own.criterion_keys) + own.criterion
-    one = consistency(
-        own.label_values,
-        units=unit,
-        raters=own.rater,
-        order=own.repeat,
-        clusters=own.instruction,
-        draws=draws,
-        seed=seed,
-    )
-    rates = [rate.value for rate in one.raters.values()]
-    return {"n": len(rates), "mean": float(np.mean(rates)), "minimum": min(rates), **plain(one.overall)}
+def _steady_rows(found: Consistency, who: Who) -> list[RaterConsistency]:
+    rows = [
+        RaterConsistency(
+            rater=who.names[int(str(pk))],
+            value=rate.value,
+            low=rate.low,
+            high=rate.high,
+            interval_kind=rate.interval_kind,
+            units=rate.units,
+            asked=rate.asked,
+            first_repeat=found.first_repeat[pk],
+        )
+        for pk, rate in found.raters.items()
+        if int(str(pk)) not in who.slots
+    ]
+    return sorted(rows, key=lambda row: (row.value, row.rater))
 
 
-def _steady_rows(found: Consistency, who: Who) -> list[Plain]:
-    rows = []
-    for pk, rate in found.raters.items():
-        code = int(str(pk))
-        if code not in who.slots:
-            again = found.first_repeat[pk]
-            rows.append(
-                {
-                    "rater": who.names[code],
-                    "value": rate.value,
-                    "low": rate.low,
-                    "high": rate.high,
-                    "interval_kind": rate.interval_kind,
-                    "units": rate.units,
-                    "asked": rate.asked,
-                    "first_repeat": plain(again),
-                }
-            )
-    return sorted(rows, key=lambda row: (row["value"], row["rater"]))
-
-
-def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
-    """Agreement of the first two answers to a pair, with the same sides and with swapped sides."""
+def _sides(rows: ScoreFrame, around: Circumstances) -> Mapping[str, Proportion]:
+    """Compute agreement of the first two answers to a pair, with the same sides and with swapped sides."""
     if not (rows.response_b > 0).any():
         raise NeverRepeated("Only pairs have sides.")
     pairs = rows.select((rows.response_b > 0) & (rows.repeat <= 1))
@@ -312,28 +415,28 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> dict[str, Any]:
     same = (
         (np.diff(pairs.rater[order]) == 0) & (np.diff(pairs.task[order]) == 0) & (np.diff(pairs.criterion[order]) == 0)
     )
-    one, two = order[:-1][same], order[1:][same]
+    once, again = order[:-1][same], order[1:][same]
     first = around.first[around.rows(pairs.assignment)]
-    known = (first[one] > 0) & (first[two] > 0)
+    known = (first[once] > 0) & (first[again] > 0)
     if not known.any():
         raise NeverRepeated("It is not recorded which side was shown first.")
-    one, two = one[known], two[known]
-    found: dict[str, Any] = plain(
-        pair_consistency(
-            pairs.label_values[one],
-            pairs.label_values[two],
-            swapped=first[one] != first[two],
-            clusters=pairs.instruction[one],
-        )
-    )
-    return found
+    once, again = once[known], again[known]
+    return {
+        str(sides): share
+        for sides, share in pair_consistency(
+            pairs.label_values[once],
+            pairs.label_values[again],
+            swapped=first[once] != first[again],
+            clusters=pairs.instruction[once],
+        ).items()
+    }
 
 
-def _kappa(main: ScoreFrame, draws: int, seed: int) -> Any:
+def _kappa(main: ScoreFrame, draws: int, seed: int) -> Kappa:
     rows = _repeated(main)
     if not len(rows):
         raise NeverRepeated("Nobody was asked the same task twice.")
-    weights: Any = None if main.response_b.any() else "quadratic"
+    weights: Literal["quadratic"] | None = None if main.response_b.any() else "quadratic"
     return repeat_kappa(
         rows.value if weights else rows.label_values,
         units=rows.task,

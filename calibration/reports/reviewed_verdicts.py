@@ -9,10 +9,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from annotation.models import Assignment, Rater, Score, Study
 from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
-from calibration.reports.codec import plain
-from calibration.reports.registry import Plain
 from calibration.statistics.report_reasons import NeverReviewed
-from calibration.statistics.shares import mean_shares
+from calibration.statistics.shares import Share, mean_shares
 
 REVIEWED = "task__reviews"
 
@@ -39,6 +37,21 @@ def review_state(study: Study) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
+class ReasonableRate:
+    """The share of `n` findings by `raters` reviewers that call a judge's answers reasonable, over whole instructions.
+
+    `criterion` is '' for all criteria together; `verdicts` answers of the judge were reviewed.
+    """
+
+    judge: str
+    criterion: str
+    n: int
+    rate: Share
+    verdicts: int
+    raters: int
+
+
+@dataclass(frozen=True)
 class _Findings:
     """Current findings as arrays (n,): the judge's pk, the verdict (an assignment), its instruction, the share."""
 
@@ -49,11 +62,10 @@ class _Findings:
     criterion: list[str]
 
 
-def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
-    """List a row per judge and criterion, sorted by judge, the judge's total first (criterion "").
+def reasonable_rates(study: Study, draws: int, seed: int) -> list[ReasonableRate]:
+    """Compute the rate of each judge and criterion, sorted by judge, the judge's total first.
 
-    {"judge", "criterion", "n" findings, "verdicts" (answers of the judge that were reviewed), "raters", "rate": a
-    Share over whole instructions}. Verdicts of runs that failed their canary texts are left out. Raises NeverReviewed.
+    Verdicts of runs that failed their canary texts are left out. Raises NeverReviewed.
     """
     believed = review_scores(study).exclude(**{f"assignment__{REVIEWED}__discredited": True})
     found, raters = _findings(believed)
@@ -61,21 +73,21 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[Plain]:
         raise NeverReviewed("Nobody has reviewed a verdict of this study's judges.")
     names = {row.pk: row.name for row in Rater.objects.filter(pk__in=np.unique(found.judge).tolist())}
     keys = np.array(found.criterion)
-    rows: list[Plain] = []
+    rows = []
     for pk, name in sorted(names.items(), key=lambda pair: (pair[1], pair[0])):
         own = found.judge == pk
         for key in ["", *dict.fromkeys(keys[own].tolist())]:
             mask = own & (keys == key) if key else own
             (rate,) = mean_shares([_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed)
             rows.append(
-                {
-                    "judge": name,
-                    "criterion": key,
-                    "n": int(mask.sum()),
-                    "rate": plain(rate),
-                    "verdicts": len(np.unique(found.verdict[mask])),
-                    "raters": len(np.unique(raters[mask])),
-                }
+                ReasonableRate(
+                    judge=name,
+                    criterion=key,
+                    n=int(mask.sum()),
+                    rate=rate,
+                    verdicts=len(np.unique(found.verdict[mask])),
+                    raters=len(np.unique(raters[mask])),
+                )
             )
     return rows
 

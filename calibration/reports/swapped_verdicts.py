@@ -1,18 +1,16 @@
 """Pairs of a study that one rater judged twice, with the sides swapped."""
 
-from typing import Any
-
 import numpy as np
 
 from annotation.models import Study, Task
 from calibration.data.circumstances import circumstances
-from calibration.data.frames import ROLES, Floats, Ints
+from calibration.data.frames import ROLES, Bools, Floats, Ints
 from calibration.data.scores import score_frame
-from calibration.statistics.judges.bias import swap_agreement
+from calibration.statistics.judges.bias import SwapAgreement, swap_agreement
 from calibration.statistics.report_reasons import NeverSwapped
 
 
-def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> Any:
+def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreement:
     """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders.
 
     Of several answers in one order, the first counts. Raises NeverSwapped if nobody saw a pair in both orders.
@@ -48,7 +46,7 @@ def _points(points: Floats, places: Ints) -> Floats:
     return np.asarray(points[places], dtype=np.float64)
 
 
-def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Any) -> tuple[Ints, Ints]:
+def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bools) -> tuple[Ints, Ints]:
     """Return a sorted key for each (rater, task, criterion) in `mask`, and the index of its earliest answer."""
     places = np.flatnonzero(mask)
     if not places.size:

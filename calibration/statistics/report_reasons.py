@@ -71,6 +71,10 @@ class NoJudge(NoStatistic):
     """No judge has rated."""
 
 
+class NoFurtherVerdicts(NoStatistic):
+    """People scored every response that the judge scored, so the judge adds nothing to their scores."""
+
+
 class NeverSwapped(NoStatistic):
     """No pair was shown to the same rater from both sides."""
 

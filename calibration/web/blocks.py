@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from django.utils.translation import gettext
 
 from calibration.figures.drawing import decimals
+from calibration.figures.spreads import Span
 
 MOST_ROWS = 200
 
@@ -54,11 +55,24 @@ class Ends(Protocol):
     def interval_kind(self) -> str: ...
 
 
-def interval_cells(value: float | None, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
+Cells: TypeAlias = tuple[float, float | None, float | None]
+Value = TypeVar("Value", bound=float | None)
+
+
+def interval_cells(value: Value, ends: Ends | None) -> tuple[Value, float | None, float | None]:
     """Return the cells of `Column.interval`: the value and its ends, None where there is no interval."""
-    if ends is None or ends.interval_kind == "none":
-        return value, None, None
-    return value, ends.low, ends.high
+    return (value, None, None) if ends is None else cells_of(value, ends.low, ends.high, ends.interval_kind)
+
+
+def cells_of(value: Value, low: float, high: float, kind: str) -> tuple[Value, float | None, float | None]:
+    """Return the cells of `Column.interval` for ends of the interval kind `kind`."""
+    return (value, None, None) if kind == "none" else (value, low, high)
+
+
+def span_of(cells: Cells) -> Span:
+    """Return the cells of `Column.interval` as a span to draw: a point at the value where there is no interval."""
+    value, low, high = cells
+    return Span(value, value if low is None else low, value if high is None else high)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ figures state their age, and a report that is older than the last answer is reco
 AGAIN_AFTER.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import cast
 
 from django.core.cache import cache
 from django.db.models import Max
@@ -28,20 +27,21 @@ from annotation.studies.access import study_read_by
 from calibration.models import Report
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SHAPE, SLOW_SCORES
-from calibration.reports.codec import read_back
-from calibration.reports.raters import RATERS, rater_settings
-from calibration.reports.registry import Plain, missing, report_of
+from calibration.reports.codec import Missing, read_back
+from calibration.reports.rater_behaviour import Habits
+from calibration.reports.raters import RATERS, RatersReport, rater_settings
+from calibration.reports.registry import Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
-from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
 from calibration.web.weights.page import earlier_fits, fit_opening
 from core.background import send_after_commit
 
 AGAIN_AFTER = timedelta(minutes=2)
 MOST_NAMED = 5
-FLAT_FROM, FIRST_SIDE_P, FAST_FROM = 0.5, 0.01, 0.2
-"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, or
-a fifth of the tasks done too fast."""
+FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FAILED_FROM = 0.5, 0.01, 0.2, 0.2
+"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, a
+fifth of the tasks done too fast, or an interval of the share of failed quality checks that lies above a fifth."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class DeskFigures:
     outdated: bool
 
 
-def newest(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+def newest(study: Study, kind: str, settings: Settings) -> Report | None:
     """Return the last stored report with these settings, even if there are newer answers."""
     wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
     return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
@@ -94,20 +94,24 @@ def desk_figures_of(study: Study) -> DeskFigures:
     found = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
     if isinstance(found, AgreementReport):
         figures.append(Figure(_("Agreement"), agreement_opening(found, items=by_items(study))))
-    report = dict(raters.result) if raters is not None else {}
-    for key, name in (("accuracy", _("Accuracy")), ("consistency", _("Consistency"))):
-        found = report.get(key)
-        if found and not missing(found):
-            one = found["overall"]
-            words = ends_words(one["value"], one["low"], one["high"], one["interval_kind"])
-            figures.append(Figure(name, words))
+    report = read_back(RATERS.shape, raters.result) if raters is not None else None
+    if isinstance(report, RatersReport):
+        for part, name in ((report.accuracy, _("Accuracy")), (report.consistency, _("Consistency"))):
+            if not isinstance(part, Missing):
+                figures.append(Figure(name, estimate_words(part.overall)))
     stored = [one.created_at for one in (agreement, raters) if one is not None]
     since = min(stored) if stored else None
     last = _last_answer(study)
     complete = agreement is not None and raters is not None
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    return DeskFigures(figures, fit_opening(fit) if fit else "", _named(report), since, outdated)
+    return DeskFigures(
+        figures,
+        fit_opening(fit) if fit else "",
+        _named(report.habits) if isinstance(report, RatersReport) else [],
+        since,
+        outdated,
+    )
 
 
 def _last_answer(study: Study) -> datetime | None:
@@ -120,41 +124,31 @@ def _last_answer(study: Study) -> datetime | None:
     return parse_datetime(max(times)) if times else None
 
 
-def _named(report: Plain) -> list[tuple[str, str]]:
+def _named(habits: Habits) -> list[tuple[str, str]]:
     """List the raters whose behaviour needs a lead's attention, with the reason."""
     rows: list[tuple[str, str]] = []
-    for row in _rows(report, "same_answers"):
-        if row["tasks"] >= 10 and row["flat_tasks"] >= FLAT_FROM * row["tasks"]:
-            share = {"n": row["flat_tasks"], "m": row["tasks"]}
-            rows.append((row["rater"], _("gives every item the same answer in %(n)d of %(m)d tasks") % share))
-    for row in _rows(report, "sides"):
-        if row["p"] < FIRST_SIDE_P:
-            rows.append(
-                (
-                    row["rater"],
-                    _("prefers the side shown first in %(share)d %% of pairs") % {"share": round(100 * row["value"])},
-                )
-            )
-    for row in _rows(report, "pace"):
-        if row["fast"] >= FAST_FROM:
-            rows.append(
-                (
-                    row["rater"],
-                    _("completes %(share)d %% of tasks in less than a quarter of the usual time")
-                    % {"share": round(100 * row["fast"])},
-                )
-            )
-    for row in _rows(report, "controls"):
-        if row["low"] is not None and row["low"] > 0.2:
-            rows.append(
-                (row["rater"], _("fails %(share)d %% of quality checks") % {"share": round(100 * row["value"])})
-            )
+    if not isinstance(habits.same_answers, Missing):
+        for answers in habits.same_answers.raters:
+            if answers.tasks >= 10 and answers.flat_tasks >= FLAT_FROM * answers.tasks:
+                share = {"n": answers.flat_tasks, "m": answers.tasks}
+                words = _("gives every item the same answer in %(n)d of %(m)d tasks") % share
+                rows.append((answers.rater, words))
+    if not isinstance(habits.sides, Missing):
+        for sides in habits.sides.raters:
+            if sides.p < FIRST_SIDE_P:
+                percent = {"share": round(100 * sides.value)}
+                rows.append((sides.rater, _("prefers the side shown first in %(share)d %% of pairs") % percent))
+    if not isinstance(habits.pace, Missing):
+        for pace in habits.pace.raters:
+            if pace.fast >= FAST_FROM:
+                words = _("completes %(share)d %% of tasks in less than a quarter of the usual time")
+                rows.append((pace.rater, words % {"share": round(100 * pace.fast)}))
+    if not isinstance(habits.controls, Missing):
+        for checks in habits.controls.raters:
+            if checks.low > FAILED_FROM:
+                percent = {"share": round(100 * checks.value)}
+                rows.append((checks.rater, _("fails %(share)d %% of quality checks") % percent))
     return rows[: MOST_NAMED * 2]
-
-
-def _rows(report: Plain, part: str) -> list[dict[str, Any]]:
-    found = report.get(part)
-    return [] if not found or missing(found) else list(found["raters"])
 
 
 def ask_again(study: Study) -> None:

@@ -18,7 +18,7 @@ from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
-from calibration.reports.registry import Plain, ReportKind, known, report_of
+from calibration.reports.registry import ReportKind, Settings, known, report_of
 from calibration.web.blocks import Block, ResultPage
 from calibration.web.formats import TABLE_FORMATS, page_as_json
 from core.background import send_after_commit
@@ -42,7 +42,7 @@ class PageKind(Generic[R]):
     """
 
     report: ReportKind[R]
-    settings: Callable[[Study, Mapping[str, str]], Plain]
+    settings: Callable[[Study, Mapping[str, str]], Settings]
     page: Callable[[Study, R], ResultPage]
     title: Callable[[], str]
     build: str = "calibration.build_report"
@@ -88,7 +88,12 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
 
 
 def ready_report(
-    study: Study, kind: ReportKind[R], settings: Plain, *, asked_before: bool, build: str = "calibration.build_report"
+    study: Study,
+    kind: ReportKind[R],
+    settings: Settings,
+    *,
+    asked_before: bool,
+    build: str = "calibration.build_report",
 ) -> R | None:
     """Return the report, computing it here if that is quick; None while a worker computes it."""
     found = known(study, kind, settings)

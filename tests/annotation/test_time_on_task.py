@@ -169,9 +169,9 @@ class TestPace:
         assert habits.unread == (17, 17)
         marks = Assignment.objects.values_list("conditions__too_fast", flat=True)
         assert set(marks) == {60 * WORDS}
-        pace = _raters_report(study)["pace"]
-        assert (pace["fast"], pace["unread"], pace["limit"]) == (0.0, 1.0, 1000)
-        assert {row["unread"] for row in pace["raters"]} == {1.0}
+        pace = _raters_report(study).pace
+        assert (pace.fast, pace.unread, pace.limit) == (0.0, 1.0, 1000)
+        assert {row.unread for row in pace.raters} == {1.0}
 
     def test_too_fast_in_a_row_is_told_once_and_then_paused(self):
         study = make_study(tasks=30, reading_pace={"words": 1000, "told": 3, "paused": 2})

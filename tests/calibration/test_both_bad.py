@@ -68,13 +68,13 @@ def test_consensus_and_repeats_have_both_labels():
             say(again, "both_bad")
     report = report_of(study, RATERS, rater_settings())
     # A first answer of tie (or A) and then both bad is not the same answer twice.
-    assert report["consistency"]["first_repeat"]["value"] == 0
-    assert len(report["consensus"]["labels"]) == 3 and report["consensus"]["tied"] == 20
+    assert report.consistency.first_repeat.value == 0
+    assert len(report.consensus.labels) == 3 and report.consensus.tied == 20
     page = text_of(markup(signed_in("lead", study.workspace).get(f"/studies/{study.slug}/raters/")))
     assert "both_bad" in page and "tie / both_bad" not in page
 
 
 def test_points_count_both_bad_as_a_tie():
     study = half_bad()
-    tied = report_of(study, RANKINGS, ranking_settings())["points"]
-    assert dict(zip(tied["models"], tied["total"], strict=True)) == {"model0": 80 + 40, "model1": 40}
+    tied = report_of(study, RANKINGS, ranking_settings()).parts.points
+    assert dict(zip(tied.models, tied.total.tolist(), strict=True)) == {"model0": 80 + 40, "model1": 40}

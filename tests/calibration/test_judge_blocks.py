@@ -42,11 +42,11 @@ def test_matches_count_the_side_and_both_bad_is_an_answer_of_its_own():
     last.assignment.scores.create(criterion=last.criterion, revision=1, value=-1, level="b")
     for task, value in ((first, 1), (second, 0), (third, 1)):
         make_answer(task, judge, {"preference": value}, shown_first="a")
-    found = report(study)["judges"][0]["matches"]
-    assert found["accuracy"]["rate"] == pytest.approx(2 / 3) and found["accuracy"]["n_tasks"] == 3
+    found = report(study).judges[0].matches
+    assert found.accuracy.rate == pytest.approx(2 / 3) and found.accuracy.n_tasks == 3
     # Leave one out: 1, 0, and on the third pair two of the three leave A and B tied: (1 + 1/2 + 1/2)/3.
-    assert found["leave_one_out"]["rate"] == pytest.approx((1 + 0 + 2 / 3) / 3)
-    assert found["confusion"]["counts"] == [[0] * 4, [0] * 4, [0, 0, 2, 0], [0, 1, 0, 0]]
+    assert found.leave_one_out.rate == pytest.approx((1 + 0 + 2 / 3) / 3)
+    assert found.confusion.counts.tolist() == [[0] * 4, [0] * 4, [0, 0, 2, 0], [0, 1, 0, 0]]
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"matches.svg", "matches.csv", "confusion-0.csv"} <= set(names)
     assert "both bad" in words_of(study)
@@ -60,13 +60,13 @@ def test_a_judge_asked_in_both_orders_is_compared_with_itself():
         loves_first = place % 3 == 0
         make_answer(task, judge, {"preference": 1}, shown_first="a")
         make_answer(task, judge, {"preference": -1 if loves_first else 1}, shown_first="b", repeat=1)
-    found = report(study)["judges"][0]
-    assert found["swap"]["n"] == 24 and found["swap"]["agreement"]["value"] == pytest.approx(2 / 3)
-    assert found["swap"]["flip_rate"]["value"] == pytest.approx(1 / 3)
-    assert (found["swap"]["first_both_times"], found["swap"]["second_both_times"]) == (8, 0)
+    found = report(study).judges[0].sways
+    assert found.swap.n == 24 and found.swap.agreement.value == pytest.approx(2 / 3)
+    assert found.swap.flip_rate.value == pytest.approx(1 / 3)
+    assert (found.swap.first_both_times, found.swap.second_both_times) == (8, 0)
     # Seen from both sides, what is liked for itself is first as often as second: (8 x 2 + 16)/48.
-    assert found["position"]["n"] == 48 and found["position"]["first_wins"]["value"] == pytest.approx(2 / 3)
-    assert report(study)["people"]["swap"]["why"] == "NeverSwapped"
+    assert found.position.n == 48 and found.position.first_wins.value == pytest.approx(2 / 3)
+    assert report(study).people.swap.why == "NeverSwapped"
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"swap.svg", "swap.csv"} <= set(names)
 
@@ -79,13 +79,10 @@ def test_graded_answers_are_held_against_peoples_mean():
         for rater, value in zip(people, (0.5, 1.0), strict=True):
             make_answer(task, rater, {"item0": value, "overall": 5 + place % 2})
         make_answer(task, judge, {"item0": 0.25 if place % 2 else 1.0, "overall": 5})
-    soft = report(study)["judges"][0]["soft"]
-    assert [(one["judge"], one["people"]["value"], one["n"]) for one in soft["groups"]] == [
-        (0.25, 0.75, 11),
-        (1.0, 0.75, 11),
-    ]
-    assert soft["slope"]["value"] == pytest.approx(0) and soft["offset"]["value"] == pytest.approx(-0.125)
-    assert soft["error"]["value"] == pytest.approx((0.5 + 0.25) / 2)
+    soft = report(study).judges[0].soft
+    assert [(one.judge, one.people.value, one.n) for one in soft.groups] == [(0.25, 0.75, 11), (1.0, 0.75, 11)]
+    assert soft.slope.value == pytest.approx(0) and soft.offset.value == pytest.approx(-0.125)
+    assert soft.error.value == pytest.approx((0.5 + 0.25) / 2)
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"soft.svg", "soft.csv", "soft-summary.csv"} <= set(names)
 
@@ -97,10 +94,10 @@ def test_correlations_by_criterion_and_over_models():
         quality = place % 4 + place % 3
         make_answer(task, rater, {"item0": place % 5 / 4, "overall": quality})
         make_answer(task, judge, {"item0": 1 - place % 5 / 4, "overall": quality + 2})
-    rows = {(row["by"], row["group"]): row for row in report(study)["judges"][0]["correlations"]}
-    assert rows["criterion", "overall"]["pearson"]["value"] == pytest.approx(1)
-    assert rows["criterion", "item0"]["spearman"]["value"] == pytest.approx(-1)
-    assert rows["models", ""]["n"] == 4 and rows["models", ""]["kendall"]["value"] == pytest.approx(1)
+    rows = {(row.by, row.group): row for row in report(study).judges[0].correlations}
+    assert rows["criterion", "overall"].correlation.pearson.value == pytest.approx(1)
+    assert rows["criterion", "item0"].correlation.spearman.value == pytest.approx(-1)
+    assert rows["models", ""].correlation.n == 4 and rows["models", ""].correlation.kendall.value == pytest.approx(1)
     assert "model means" in words_of(study)
 
 
@@ -135,11 +132,11 @@ def reviewed(findings):
 def test_the_reasonable_rate_counts_findings_by_criterion():
     study, reviews = reviewed([lambda place: (1, place % 2), lambda place: (1, 0)])
     for one in (study, reviews):
-        rows = {row["criterion"]: row for row in report(one)["reasonable"]}
-        assert rows["item0"]["rate"]["value"] == 1 and rows["item1"]["rate"]["value"] == pytest.approx(0.25)
+        rows = {row.criterion: row for row in report(one).reasonable}
+        assert rows["item0"].rate.value == 1 and rows["item1"].rate.value == pytest.approx(0.25)
         every = rows[""]
-        assert every["rate"]["value"] == pytest.approx(0.625) and every["rate"]["interval_kind"] == "wilson95"
-        assert (every["n"], every["verdicts"], every["raters"]) == (80, 20, 2)
+        assert every.rate.value == pytest.approx(0.625) and every.rate.interval_kind == "wilson95"
+        assert (every.n, every.verdicts, every.raters) == (80, 20, 2)
         assert "Reviewers call 0.63" in words_of(one) or "Reviewers call 0.62" in words_of(one)
     names = check_files(signed_in("lead", study.workspace), address(reviews))
     assert names == ["reasonable.csv", "reasonable.png", "reasonable.svg"]
@@ -147,10 +144,10 @@ def test_the_reasonable_rate_counts_findings_by_criterion():
 
 def test_a_new_finding_is_counted_at_once():
     study, reviews = reviewed([lambda place: (1, 1)])
-    assert report(study)["reasonable"][0]["rate"]["value"] == 1
+    assert report(study).reasonable[0].rate.value == 1
     task = reviews.tasks.first()
     make_answer(task, make_rater(reviews), {"item0": 0, "item1": 0})
-    assert report(study)["reasonable"][0]["rate"]["value"] == pytest.approx(40 / 42)
+    assert report(study).reasonable[0].rate.value == pytest.approx(40 / 42)
 
 
 def test_without_a_review_the_page_says_how_to_get_one():
@@ -165,6 +162,6 @@ def test_findings_are_no_scores_of_responses():
     """A study of reviews holds 1 and 0 under the items' keys: nothing of it may be held against the judge's scores."""
     _, reviews = reviewed([lambda place: (place % 2, 1)])
     found = report(reviews)
-    assert found["kind"] == "reviews" and "judges" not in found
+    assert found.kind == "reviews" and not hasattr(found, "judges")
     assert "How far" not in words_of(reviews)
-    assert np.isclose(found["reasonable"][0]["rate"]["value"], 0.75)
+    assert np.isclose(found.reasonable[0].rate.value, 0.75)

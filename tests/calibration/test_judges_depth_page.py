@@ -58,25 +58,25 @@ def test_only_those_who_read_results_see_it():
 
 
 def test_powered_means_are_corrected_for_the_judges_error_and_narrower():
-    rows = report(scored())["judges"][0]["powered"]
-    assert [row["model"] for row in rows] == ["model0", "model1"]
+    rows = report(scored()).judges[0].powered
+    assert [row.model for row in rows] == ["model0", "model1"]
     for row, truth in zip(rows, (4.0, 5.0), strict=True):
-        powered, human = row["powered"], row["human_only"]
-        assert powered["low"] < truth < powered["high"] < truth + 1
-        assert powered["high"] - powered["low"] < human["high"] - human["low"]
-        assert (row["n"], row["n_judge_only"]) == (25, 35) and row["effective_n"] > 25
+        powered, human = row.estimate.powered, row.estimate.human_only
+        assert powered.low < truth < powered.high < truth + 1
+        assert powered.high - powered.low < human.high - human.low
+        assert (row.estimate.n, row.estimate.n_judge_only) == (25, 35) and row.estimate.effective_n > 25
 
 
 def test_the_gap_to_people_is_the_planted_one():
-    gaps = {row["criterion"]: row for row in report(scored(spread=0.0))["judges"][0]["gaps"]}
-    assert gaps["overall"]["mean_gap"]["value"] == 1.0 and gaps["overall"]["counts"] == [50, 0, 0, 0]
+    gaps = {row.criterion: row for row in report(scored(spread=0.0)).judges[0].gaps}
+    assert gaps["overall"].mean_gap.value == 1.0 and gaps["overall"].counts == (50, 0, 0, 0)
 
 
 def test_labels_that_would_separate_two_models_are_said_in_the_opening():
     study = scored(gap=0.3, spread=1.5)
-    found = report(study, "model0", "model1")["judges"][0]["separate"]
-    assert {found["one"], found["other"]} == {"model0", "model1"}
-    assert found["separated"] or found["more"] > 0
+    found = report(study, "model0", "model1").judges[0].separate
+    assert {found.one, found.other} == {"model0", "model1"}
+    assert found.separated or found.more > 0
     page = page_of(study, "?one=model0&other=model1")
     assert "model0 and model1" in answer_of(page) and "10 points" in answer_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
@@ -86,8 +86,8 @@ def test_labels_that_would_separate_two_models_are_said_in_the_opening():
 def test_a_judge_that_loves_length_is_told_from_people():
     study = judged_pairs()
     found = report(study)
-    judge, people = found["judges"][0]["length"][0], found["people"]["length"][0]
-    assert judge["rate"]["value"] == 1.0 and people["rate"]["value"] < 0.5
+    judge, people = found.judges[0].sways.length[0], found.people.length[0]
+    assert judge.rate.value == 1.0 and people.rate.value < 0.5
     page = page_of(study)
     assert "gpt-4o prefers it by a margin of 1.00" in answer_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
@@ -97,12 +97,12 @@ def test_a_judge_that_loves_length_is_told_from_people():
 def test_preference_for_the_judges_own_family_needs_the_family():
     study = judged_pairs()
     judge = Rater.objects.get(kind="judge")
-    assert report(study)["judges"][0]["own_family"]["why"] == "NoFamily"
+    assert report(study).judges[0].own_family.why == "NoFamily"
     LanguageModel.objects.filter(name="model0").update(family="gpt")
-    found = report(study, families={judge.public_id: "gpt"})["judges"][0]["own_family"]
+    found = report(study, families={judge.public_id: "gpt"}).judges[0].own_family
     # Two of the three pairs of models on each of 21 instructions have exactly one side of the family.
-    assert found["n"] == 42
-    assert found["lift"]["value"] == pytest.approx(found["judge"]["value"] - found["reference"]["value"])
+    assert found.n == 42
+    assert found.lift.value == pytest.approx(found.judge.value - found.reference.value)
 
 
 def test_the_blocks_stand_in_another_page_too():

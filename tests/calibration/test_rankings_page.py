@@ -47,12 +47,12 @@ def test_only_those_who_read_results_see_it():
 def test_pairs_recover_the_planted_order_with_every_figure():
     study = pair_study(position=0.8)
     found = report(study)
-    assert [row["model"] for row in found["strength"]["models"]] == ["model0", "model1", "model2", "model3"]
-    for place, row in enumerate(found["strength"]["models"], start=1):
-        assert row["rank_low"] <= place <= row["rank_high"]
-    assert found["strength"]["ahead"][0][1] > 0.9
-    assert found["effects"]["effects"] == ["position", "length"] and found["effects"]["first_wins"] > 0.55
-    assert found["position"]["first_wins"]["low"] > 0.5
+    assert [row.model for row in found.parts.strength.models] == ["model0", "model1", "model2", "model3"]
+    for place, row in enumerate(found.parts.strength.models, start=1):
+        assert row.rank_low <= place <= row.rank_high
+    assert found.parts.strength.ahead[0][1] > 0.9
+    assert found.parts.effects.effects == ("position", "length") and found.parts.effects.first_wins > 0.55
+    assert found.parts.position.first_wins.low > 0.5
     names = check_files(signed_in("lead", study.workspace), address(study))
     wanted = {"strength.svg", "elo.png", "ahead.csv", "points.csv", "davidson.svg", "effects.csv", "length.csv"}
     assert wanted <= set(names)
@@ -72,13 +72,13 @@ def test_points_and_elo_of_a_hand_calculation():
     # Three games, model0 beats model1 each time: 3 points to 0; Elo 1500 -> 1516, then by Eq. 3 and 4.
     study = pair_study(models=2, instructions=3, raters=1, sides=False, outcome=lambda i, j: 1)
     found = report(study)
-    assert found["points"]["total"] == [3.0, 0.0] and found["points"]["wins"] == [3, 0]
+    assert found.parts.points.total.tolist() == [3.0, 0.0] and found.parts.points.wins.tolist() == [3, 0]
     rating, rival = 1500.0, 1500.0
     for _ in range(3):
         gain = 32 * (1 - 1 / (1 + 10 ** ((rival - rating) / 400)))
         rating, rival = rating + gain, rival - gain
-    assert [row["rating"] for row in found["elo"]["models"]] == pytest.approx([rating, rival])
-    assert found["strength"]["why"] == "UnboundedStrength"
+    assert [row.rating for row in found.parts.elo.models] == pytest.approx([rating, rival])
+    assert found.parts.strength.why == "UnboundedStrength"
     page = page_of(study)
     never_nan(page)
     assert "never lost to the others" in answer_of(page)
@@ -87,8 +87,8 @@ def test_points_and_elo_of_a_hand_calculation():
 def test_all_ties_put_every_model_on_the_same_strength():
     study = pair_study(models=3, instructions=22, raters=1, outcome=lambda i, j: 0)
     found = report(study)
-    assert [row["strength"] for row in found["strength"]["models"]] == pytest.approx([1500, 1500, 1500])
-    assert found["davidson"]["why"] == "NoTieModel" and found["position"]["why"] == "TooFewRatings"
+    assert [row.strength for row in found.parts.strength.models] == pytest.approx([1500, 1500, 1500])
+    assert found.parts.davidson.why == "NoTieModel" and found.parts.position.why == "TooFewRatings"
     page = page_of(study)
     never_nan(page)
     assert "3 models share first place: model0, model1, model2, each with a strength of 1,500" in answer_of(page)
@@ -104,8 +104,8 @@ def test_a_first_place_that_may_be_chance_is_no_lead():
         return -1 if lost else 1
 
     study = pair_study(models=3, instructions=22, raters=1, outcome=outcome)
-    found = report(study)["strength"]
-    assert found["models"][0]["rank_high"] == 2 and found["lead"]["low"] < 0 < found["lead"]["value"]
+    found = report(study).parts.strength
+    assert found.models[0].rank_high == 2 and found.lead.low < 0 < found.lead.value
     said = answer_of(page_of(study))
     assert "No model clearly leads: model0 ranks first" in said and "true rank lies between 1 and 2" in said
 
@@ -117,15 +117,15 @@ def test_groups_that_never_met_are_named():
         pair = {task.response_a.model.name, task.response_b.model.name}
         if pair not in ({"model0", "model1"}, {"model2", "model3"}):
             task.assignments.update(status="surplus")
-    assert report(study)["strength"]["why"] == "DisconnectedComparisons"
+    assert report(study).parts.strength.why == "DisconnectedComparisons"
     assert "never compared with the others" in answer_of(page_of(study))
 
 
 def test_without_sides_and_texts_the_effects_say_so():
     study = pair_study(models=3, instructions=21, raters=1, sides=False, texts=False)
     found = report(study)
-    assert (found["effects"]["why"], found["position"]["why"]) == ("NoPositions", "NoPositions")
-    assert found["length"][0]["why"] == "NoLengths"
+    assert (found.parts.effects.why, found.parts.position.why) == ("NoPositions", "NoPositions")
+    assert found.parts.length[0].why == "NoLengths"
     never_nan(page_of(study))
 
 
@@ -139,22 +139,22 @@ def test_scores_rank_models_with_intervals_shared_ranks_and_power():
             overall = float(np.clip(round(level + rng.normal(0, 1)), 0, 10))
             make_answer(task, rater, {"item0": 0.5, "item1": 1.0, "overall": overall})
     found = report(study)
-    assert [row["model"] for row in found["scores"]["models"]] == ["model2", "model1", "model0"]
-    assert [row["rank_low"] for row in found["scores"]["models"]] == [1, 2, 3]
-    assert found["shared"]["rank"] == [1, 2, 3]
-    assert found["power"]["separating"]["0.9"] <= 25
+    assert [row.model for row in found.parts.scores.models] == ["model2", "model1", "model0"]
+    assert [row.rank_low for row in found.parts.scores.models] == [1, 2, 3]
+    assert found.parts.shared.rank.tolist() == [1, 2, 3]
+    assert found.parts.power.separating[0.9] <= 25
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"means.svg", "power.svg", "power.csv", "ahead.csv"} <= set(names)
     assert answer_of(page_of(study)).startswith("model2 has the highest mean score")
     every = report(study, criterion=ALL)
-    assert every["scale"] == [0.0, 1.0] and {row["mean"] for row in every["scores"]["models"]} == {0.75}
+    assert every.parts.scale == [0.0, 1.0] and {row.mean for row in every.parts.scores.models} == {0.75}
 
 
 def test_a_judges_verdicts_rank_models_when_asked():
     study = answered_study(instructions=21, judge="gpt-4o")
     judge = study.tasks.first().assignments.get(rater__kind="judge").rater
     found = report(study, by=judge.public_id)
-    assert found["n_raters"] == 1 and [row["clusters"] for row in found["scores"]["models"]] == [21, 21]
+    assert found.n_raters == 1 and [row.clusters for row in found.parts.scores.models] == [21, 21]
     page = page_of(study, f"?by={judge.public_id}")
     assert f'<option value="{judge.public_id}" selected>' in page
 
@@ -179,8 +179,8 @@ def test_means_that_instructions_leave_open_name_no_leader():
     rater, rng = make_rater(study), np.random.default_rng(2)
     for task in study.tasks.all():
         make_answer(task, rater, {"overall": int(rng.integers(3, 8))})
-    found = report(study)["scores"]["models"]
-    assert found[0]["mean"] > found[1]["mean"] and found[0]["rank_high"] == 2
+    found = report(study).parts.scores.models
+    assert found[0].mean > found[1].mean and found[0].rank_high == 2
     assert "No model clearly leads: " in answer_of(page_of(study))
 
 
@@ -207,10 +207,10 @@ def test_pandalm_is_ranked(shared_data):
     )
     study = Study.objects.get(slug="pandalm")
     found = report(study)
-    assert found["n_games"] == 2997 and len(found["strength"]["models"]) == 5
-    assert sum(found["points"]["total"]) == 2997
-    low = [row["rank_low"] for row in found["strength"]["models"]]
-    assert low == sorted(low) and found["strength"]["interval_kind"] == "bootstrap95"
+    assert found.parts.n_games == 2997 and len(found.parts.strength.models) == 5
+    assert sum(found.parts.points.total) == 2997
+    low = [row.rank_low for row in found.parts.strength.models]
+    assert low == sorted(low) and found.parts.strength.interval_kind == "bootstrap95"
     assert "llama-7b ranks first" in text_of(page_of(study))
 
 
@@ -230,8 +230,8 @@ def test_recipes_rank_each_model_by_its_own_items(shared_data):
         model="system",
     )
     study = Study.objects.get(slug="recipes")
-    rows = {row["model"]: row for row in report(study)["scores"]["models"]}
-    kinds = {name: (row["interval_kind"], row["clusters"]) for name, row in rows.items()}
+    rows = {row.model: row for row in report(study).parts.scores.models}
+    kinds = {name: (row.interval_kind, row.clusters) for name, row in rows.items()}
     ranged = ("leave_one_out_range", 10)
     assert kinds == {
         "original": ranged,
@@ -242,10 +242,10 @@ def test_recipes_rank_each_model_by_its_own_items(shared_data):
         "coherence": ("none", 1),
         "grammaticality": ("none", 1),
     }
-    assert all(row["low"] < row["mean"] < row["high"] for row in rows.values() if row["clusters"] == 10)
+    assert all(row.low < row.mean < row.high for row in rows.values() if row.clusters == 10)
     # Dependency (2.767) and context (2.727) change places when one item is left out; the fillers may stand anywhere.
-    assert rows["dependency"]["rank_high"] > rows["dependency"]["rank_low"] + 2
-    assert {(rows[name]["rank_low"], rows[name]["rank_high"]) for name in ("coherence", "grammaticality")} == {(1, 7)}
+    assert rows["dependency"].rank_high > rows["dependency"].rank_low + 2
+    assert {(rows[name].rank_low, rows[name].rank_high) for name in ("coherence", "grammaticality")} == {(1, 7)}
     page = page_of(study)
     never_nan(page)
     said = text_of(page)
@@ -255,7 +255,7 @@ def test_recipes_rank_each_model_by_its_own_items(shared_data):
     assert "These models have too few items for any interval: " in said and "coherence (1)" in said
     table = page[page.index('id="means"') : page.index('id="ahead"')]
     filler = text_of(table[table.index('<th scope="row">coherence') :].split("</tr>")[0]).split()
-    mean, rank = rows["coherence"]["mean"], rows["coherence"]["rank"]
+    mean, rank = rows["coherence"].mean, rows["coherence"].rank
     assert filler[2:] == ["1", f"{mean:.3f}", "–", "–", str(rank), "–", "–"]
 
 

@@ -1,11 +1,14 @@
 """The page 'can I trust these raters?'."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from django.urls import reverse
 
 from annotation.models import Assignment, CheckOutcome, Cohort, Rater
 from calibration.models import Report
+from calibration.reports.codec import stored
 from calibration.reports.raters import RATERS, rater_settings
 from calibration.reports.registry import report_of
 from calibration.tasks import build_report
@@ -57,10 +60,10 @@ def test_accuracy_is_that_of_a_hand_calculation():
     for number, task in enumerate(study.tasks.all()):
         for rater, value in zip(raters, (5, 5, 5) if number == 4 else (8, 8, 2), strict=True):
             make_answer(task, rater, {"overall": value})
-    found = report(study)["accuracy"]
-    assert {row["rater"]: row["value"] for row in found["rates"]} == {"one": 1.0, "two": 1.0, "three": 0.2}
-    assert found["sigma"]["overall"] == pytest.approx(np.sqrt(6.4) / 10)
-    assert found["groups"][0]["minimum"] == 0.2 and found["groups"][0]["lowest"] == "three"
+    found = report(study).accuracy
+    assert {row.rater: row.value for row in found.rates} == {"one": 1.0, "two": 1.0, "three": 0.2}
+    assert found.sigma["overall"] == pytest.approx(np.sqrt(6.4) / 10)
+    assert found.groups[0].minimum == 0.2 and found.groups[0].lowest == "three"
 
 
 def test_raters_with_few_answers_are_counted_apart():
@@ -68,9 +71,9 @@ def test_raters_with_few_answers_are_counted_apart():
     newcomer = make_rater(study, label="newcomer")
     for task in study.tasks.all()[:4]:
         make_answer(task, newcomer, {"overall": 5})
-    found = report(study)["accuracy"]
-    assert found["too_few"] == 1
-    assert "newcomer" not in {row["rater"] for row in found["rates"]}
+    found = report(study).accuracy
+    assert found.too_few == 1
+    assert "newcomer" not in {row.rater for row in found.rates}
     page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "One rater has answered fewer than five tasks" in text_of(page)
 
@@ -79,7 +82,7 @@ def test_cohorts_and_kinds_have_their_own_distribution():
     study = answered_study(judge="gpt-4o")
     crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
     Rater.objects.filter(study=study, label__in=["rater-0", "rater-1"]).update(cohort=crowd)
-    groups = {(row["by"], row["group"]): row["n"] for row in report(study)["accuracy"]["groups"]}
+    groups = {(row.by, row.group): row.n for row in report(study).accuracy.groups}
     assert groups == {("kind", "crowd"): 2, ("kind", "person"): 1, ("kind", "judge"): 1, ("cohort", "Spring"): 2}
 
 
@@ -91,9 +94,9 @@ def test_repeats_give_the_published_example():
     for repeat, value in enumerate((1, 1, 1, 0)):
         make_answer(task, first, {"item0": value}, repeat=repeat)
     make_answer(task, other, {"item0": 1})
-    found = report(study, "item0")["consistency"]
-    assert found["overall"]["value"] == 0.75
-    assert found["raters"][0]["rater"] == "steady" and found["raters"][0]["asked"] == 4
+    found = report(study, "item0").consistency
+    assert found.overall.value == 0.75
+    assert found.raters[0].rater == "steady" and found.raters[0].asked == 4
     page = markup(signed_in("lead", study.workspace).get(address(study, "?criterion=item0")))
     assert "When they are asked again, raters give their most frequent answer" in answer_of(page)
 
@@ -111,9 +114,9 @@ def test_swapped_sides_are_told_from_equal_ones():
             repeat=1,
             shown_first=other if place else assignment.shown_first,
         )
-    sides = report(study)["consistency"]["sides"]
-    assert (sides["swapped"]["hits"], sides["swapped"]["n"]) == (2, 2)
-    assert (sides["same"]["hits"], sides["same"]["n"]) == (0, 1)
+    sides = report(study).consistency.sides
+    assert (sides["swapped"].hits, sides["swapped"].n) == (2, 2)
+    assert (sides["same"].hits, sides["same"].n) == (0, 1)
 
 
 def test_failed_controls_are_shown_with_their_interval():
@@ -122,14 +125,14 @@ def test_failed_controls_are_shown_with_their_interval():
     control = study.tasks.first()
     outcome = Assignment.objects.get(task=control, rater=rater)
     CheckOutcome.objects.create(assignment=outcome, purpose="control", passed=False)
-    found = report(study)["controls"]
-    assert (found["n"], found["failed"], found["raters"][0]["rater"]) == (1, 1, "rater-0")
+    found = report(study).habits.controls
+    assert (found.n, found.failed, found.raters[0].rater) == (1, 1, "rater-0")
 
 
 def test_a_side_preference_is_found():
     study = pair_study(models=3, instructions=25, raters=2, position=4.0)
-    rows = report(study)["sides"]["raters"]
-    assert all(row["value"] > 0.6 and row["p"] < 0.001 for row in rows)
+    rows = report(study).habits.sides.raters
+    assert all(row.value > 0.6 and row.p < 0.001 for row in rows)
     page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "2 of 2 raters prefer one side more often than chance explains" in text_of(page)
 
@@ -197,10 +200,9 @@ def test_positions_in_a_data_set_never_get_a_number_of_their_own(shared_data):
     )
     study = Rater.objects.filter(kind="slot").first().study
     found = report(study)
-    assert found["accuracy"]["rates"] == [] and found["accuracy"]["groups"] == []
-    assert found["consensus"]["raters"] == [] and found["consensus"]["items"] == 350
-    for name in ("severity", "same_answers"):
-        assert found[name]["why"] == "OnlySlots"
+    assert found.accuracy.rates == [] and found.accuracy.groups == []
+    assert found.consensus.raters == [] and found.consensus.items == 350
+    assert found.severity.why == found.habits.same_answers.why == "OnlySlots"
     names = set(Rater.objects.filter(study=study).values_list("label", flat=True))
     page = text_of(markup(signed_in("lead", study.workspace).get(address(study))))
     assert "positions, not persons" in page
@@ -225,10 +227,10 @@ def test_recipes_figures_stand_on_the_page(shared_data):
     )
     study = Rater.objects.first().study
     found = report(study)
-    assert found["n_raters"] == 88 and len(found["accuracy"]["rates"]) == 88
-    assert found["severity"]["drifting"] and found["variance"]["design"]["best"]["raters"] >= 2
-    overall = found["accuracy"]["overall"]
-    assert overall["value"] == pytest.approx(4291 / 6336) and overall["low"] < overall["value"] < overall["high"]
+    assert found.n_raters == 88 and len(found.accuracy.rates) == 88
+    assert found.severity.drifting and found.variance.design.best.raters >= 2
+    overall = found.accuracy.overall
+    assert overall.value == pytest.approx(4291 / 6336) and overall.low < overall.value < overall.high
 
 
 def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
@@ -238,8 +240,8 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
         # Every response gets the same four scores, and every rater gives each equally often: nobody is more severe.
         for rater, score in zip(people, np.roll([4, 5, 5, 6], place), strict=True):
             make_answer(task, rater, {"overall": int(score)})
-    found = report_of(study, RATERS, rater_settings())["severity"]
-    assert found["rater_variance"] ** 0.5 < 0.01
+    found = report_of(study, RATERS, rater_settings()).severity
+    assert found.rater_variance**0.5 < 0.01
     page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "the standard deviation is below 0.01 points" in text_of(page)
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
@@ -267,7 +269,7 @@ def test_judges_repeats_are_no_raters(make):
     study = make()
     judged_again(study)
     found = report(study)
-    assert found["why"] == "OnlyJudges"
+    assert found.why == "OnlyJudges"
     client = signed_in("lead", study.workspace)
     page = client.get(address(study))
     assert "Only judges have answered in this study so far" in answer_of(markup(page))
@@ -282,16 +284,15 @@ def test_a_judge_that_wavers_changes_no_statistic_of_raters():
         before = Assignment.objects.get(task=task, rater=steady).scores.all()
         make_answer(task, steady, {score.criterion.key: score.value for score in before}, repeat=1)
     alone = report(study)
-    assert alone["consistency"]["overall"]["value"] == 1.0
+    assert alone.consistency.overall.value == 1.0
     judged_again(study)
     beside = report(study)
     # Only what names judges speaks of them: their number of answers, and their accuracy as a kind of their own.
-    accuracy = [one.pop("accuracy") for one in (alone, beside)]
-    assert (alone.pop("n_judged"), beside.pop("n_judged")) == (0, study.tasks.count())
-    assert beside == alone
-    assert accuracy[0]["overall"] == accuracy[1]["overall"]
-    assert accuracy[0]["rates"] == [row for row in accuracy[1]["rates"] if row["kind"] != "judge"]
-    assert beside["kinds"] == {"person": 3} and beside["n_raters"] == 3
+    assert (alone.n_judged, beside.n_judged) == (0, study.tasks.count())
+    assert stored(replace(beside, accuracy=alone.accuracy, n_judged=0)) == stored(alone)
+    assert alone.accuracy.overall == beside.accuracy.overall
+    assert alone.accuracy.rates == [row for row in beside.accuracy.rates if row.kind != "judge"]
+    assert beside.kinds == {"person": 3} and beside.n_raters == 3
     page = markup(signed_in("lead", study.workspace).get(address(study)))
     assert "by 3 raters (person 3)" in text_of(page)
     assert "Judges gave 12 more answers. They are not included in any figure about raters" in text_of(page)
@@ -307,7 +308,7 @@ def test_the_accuracy_of_a_judge_is_never_given_as_that_of_raters():
     for task in study.tasks.all():
         make_answer(task, judge, {"overall": 6})
     # Nobody but the judge has five answers to a task that a person answered too.
-    assert report(study)["accuracy"]["why"] == "TooFewAnswers"
+    assert report(study).accuracy.why == "TooFewAnswers"
 
 
 def test_training_is_no_check_and_a_text_that_comes_again_no_measure_of_pace():
@@ -317,10 +318,10 @@ def test_training_is_no_check_and_a_text_that_comes_again_no_measure_of_pace():
     Assignment.objects.filter(rater=rater).update(active_seconds=70)
     CheckOutcome.objects.create(assignment=first, purpose="training", passed=False)
     CheckOutcome.objects.create(assignment=second, purpose="qualification", passed=False)
-    assert report(study)["controls"]["why"] == "NoControls"
-    before = report(study)["pace"]
+    assert report(study).habits.controls.why == "NoControls"
+    before = report(study).habits.pace
     make_answer(first.task, rater, {"overall": 3}, repeat=1, active_seconds=1)
-    assert report(study)["pace"] == before
+    assert report(study).habits.pace == before
 
 
 def test_rankings_say_whose_answers_they_rest_on():

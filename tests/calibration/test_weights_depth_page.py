@@ -1,5 +1,7 @@
 """The page behind the weights: the verdict, pooling, floors, leaving out, cohorts, another fit."""
 
+from math import inf
+
 import pytest
 from django.urls import reverse
 
@@ -64,8 +66,8 @@ def test_a_family_has_its_pooling_path_drawn():
     two_categories(study)
     run_fit(study=study, draws=0, pool=True)
     found = report_of(study, WEIGHTS, depth_settings(study))
-    assert [row["verdict"]["use"] for row in found["categories"]]
-    assert len(found["families"][0]["path"]) == 9 and found["families"][0]["path"][-1][0] == "inf"
+    assert [row.verdict.use for row in found.categories]
+    assert len(found.families[0].pooling.path) == 9 and found.families[0].pooling.path[-1][0] == inf
     page = page_of(study)
     never_nan(page.replace("∞", ""))
     assert "The best strength is" in text_of(page) and "Recommended weights for the 2 categories" in answer_of(page)
@@ -98,8 +100,8 @@ def test_cohorts_have_weights_of_their_own():
     crowd = Cohort.objects.create(study=study, name="Spring", kind="crowd")
     Rater.objects.filter(study=study, label="rater-0").update(cohort=crowd)
     run_fit(study=study, draws=0)
-    found = report_of(study, WEIGHTS, depth_settings(study))["categories"][0]["cohorts"]
-    assert [(one["cohort"], one["n"]) for one in found] == [("Spring", 24)]
+    found = report_of(study, WEIGHTS, depth_settings(study)).categories[0].cohorts
+    assert [(row.cohort, row.fit.n) for row in found] == [("Spring", 24)]
     assert "weights by cohort" in text_of(page_of(study))
 
 
@@ -108,8 +110,8 @@ def test_two_fits_are_compared_on_the_same_answers():
     first = run_fit(study=study, draws=0)
     second = run_fit(study=study, draws=0, floor=2.0)
     found = report_of(study, WEIGHTS, depth_settings(study, first.public_id, second.public_id))
-    other = found["categories"][0]["other"]
-    assert other["mse"][0] < other["mse"][1] and other["shift"] > 0
+    other = found.categories[0].other
+    assert other.mse[0] < other.mse[1] and other.shift > 0
     page = page_of(study, f"?fit={first.public_id}&with={second.public_id}")
     assert "predicts the scores of the same held-out instructions" in text_of(page)
     study.policies = {**study.policies, "clusters": "items"}
@@ -142,9 +144,9 @@ def test_recipes_earn_their_weights(shared_data):
     )
     study = Rater.objects.first().study
     run_fit(study=study)
-    found = report_of(study, WEIGHTS, depth_settings(study))["categories"][0]
-    assert found["verdict"]["use"] == "own" and found["verdict"]["sure"]
-    half = next(step for step in found["floors"] if step["floor"] == 0.5)
-    assert half["r2"] == pytest.approx(0.8507, abs=1e-4)
-    assert half["weights"] == pytest.approx([5.43, 41.10, 6.29, 11.45, 35.73], abs=0.005)
-    assert len(found["raters"]["labels"]) == 88
+    found = report_of(study, WEIGHTS, depth_settings(study)).categories[0]
+    assert found.verdict.use == "own" and found.verdict.sure
+    half = next(step for step in found.floors if step.floor == 0.5)
+    assert half.r2 == pytest.approx(0.8507, abs=1e-4)
+    assert half.weights == pytest.approx([5.43, 41.10, 6.29, 11.45, 35.73], abs=0.005)
+    assert len(found.raters.labels) == 88

@@ -344,11 +344,11 @@ def test_what_people_found_of_discredited_verdicts_is_in_no_reasonable_rate():
         task.save()
         make_answer(task, reviewer, {"item0": place % 2})
     state = review_state(study)
-    assert reasonable_rates(study, 100, 0)[0]["rate"]["value"] == 0.5
+    assert reasonable_rates(study, 100, 0)[0].rate.value == 0.5
     for task in review.tasks.order_by("pk")[:6:2]:
         Assignment.objects.filter(pk=task.reviews_id).update(discredited=True)
     total = reasonable_rates(study, 100, 0)[0]
-    assert (total["verdicts"], total["rate"]["value"]) == (5, 0.8)
+    assert (total.verdicts, total.rate.value) == (5, 0.8)
     assert review_state(study) != state  # so that no report computed before is shown
     Assignment.objects.filter(rater=judge).update(discredited=True)
     with pytest.raises(NeverReviewed):

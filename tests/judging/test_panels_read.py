@@ -70,7 +70,7 @@ def test_a_jury_is_held_against_people_like_a_judge(jury):
     assert {point.judge for point in found.points} == {75.0}
     assert [item.loo for item in found.items] == [1.0, 0.0, 1.0]
     report = report_of(study, JUDGES, judges_settings(study))
-    assert panel.name in {row["judge"] for row in report["judges"]}
+    assert panel.name in {row.judge for row in report.judges}
 
 
 def test_a_pair_judged_in_both_orders_is_ranked_by_what_both_come_to():
@@ -93,7 +93,7 @@ def test_a_pair_judged_in_both_orders_is_ranked_by_what_both_come_to():
     assert run.judge.rater.public_id in [public for public, _, _ in judges_here(study)]
     for panel, points in ((run.judge.rater, [6.0, 0.0]), (other.judge.rater, [3.0, 3.0])):
         report = report_of(study, RANKINGS, ranking_settings(by=panel.public_id))
-        assert sorted(report["points"]["total"], reverse=True) == points
+        assert sorted(report.parts.points.total.tolist(), reverse=True) == points
     in_depth = report_of(study, JUDGES, judges_settings(study))
-    assert run.judge.rater.name in {row["judge"] for row in in_depth["judges"]}
+    assert run.judge.rater.name in {row.judge for row in in_depth.judges}
     assert Rater.objects.filter(kind="judge").count() == 4

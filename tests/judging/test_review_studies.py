@@ -94,10 +94,10 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
     assert Score.objects.filter(assignment__in=answered).count() == 24
     assert set(answered.values_list("task__reviews__rater", flat=True)) == {run.judge.rater_id}
     for one in (study, review):
-        rows = {row["criterion"]: row for row in reasonable_rates(one, 200, 0)}
-        assert rows[""]["rate"]["value"] == pytest.approx(2 / 3)
-        assert rows["item1"]["rate"]["value"] == 0
-        assert (rows[""]["verdicts"], rows[""]["raters"]) == (4, 2)
+        rows = {row.criterion: row for row in reasonable_rates(one, 200, 0)}
+        assert rows[""].rate.value == pytest.approx(2 / 3)
+        assert rows["item1"].rate.value == 0
+        assert (rows[""].verdicts, rows[""].raters) == (4, 2)
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("judging:judges_depth", args=[review.slug])))
     assert "How many verdicts are reasonable?" in page

@@ -4,72 +4,57 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
-from calibration.figures.spreads import RangeRow, Span, ranges
-from calibration.reports.judge_matches import SIDES
-from calibration.reports.registry import missing
-from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.intervals import ends_meaning, ends_words, stated
+from calibration.figures.spreads import RangeRow, ranges
+from calibration.reports.codec import Missing
+from calibration.reports.judge_matches import SIDES, CategoryCorrelation, GroupCorrelation
+from calibration.reports.judges import PairJudge, ScoreJudge, Sways
+from calibration.reports.reviewed_verdicts import ReasonableRate
+from calibration.statistics.agreement.coefficients import OuterLeaveOneOut
+from calibration.statistics.judges.calibration import SoftVerdicts
+from calibration.statistics.judges.comparison import Confusion, Correlation, MajorityAccuracy
+from calibration.statistics.shares import Share
+from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells, span_of
+from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
 from calibration.web.messages.names import category_names, criterion_name
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items
 
-Judges = Sequence[Mapping[str, Any]]
+
+def clusters_meaning(found: Share | Correlation, *, items: bool) -> str:
+    return ends_meaning(found.interval_kind, found.clusters, gettext("items") if items else gettext("instructions"))
 
 
-def clusters_meaning(found: Mapping[str, Any], *, items: bool) -> str:
-    return ends_meaning(found["interval_kind"], found["clusters"], _clusters(items=items))
-
-
-def _clusters(*, items: bool) -> str:
-    return gettext("items") if items else gettext("instructions")
-
-
-def _said(found: Mapping[str, Any], *, items: bool, value: str = "value") -> str:
-    return ends_words(found[value], found["low"], found["high"], found["interval_kind"], items=items)
-
-
-def silent_notes(judges: Judges, key: str) -> list[str]:
-    """List why some of the judges have no answer."""
-    said = [f"{one['judge']}: {reason_of(one[key])}" for one in judges if missing(one[key])]
-    return list(dict.fromkeys(said))
-
-
-def matches_blocks(judges: Judges) -> list[Block]:
+def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
     """Build the blocks on how often each judge prefers what people prefer, and on its confusions."""
     title = gettext("Do judges prefer what people prefer?")
-    rows, bars, notes, folded = [], [], silent_notes(judges, "matches"), []
-    for place, one in enumerate(judges):
-        if missing(one["matches"]):
+    notes = missing_notes((judge.judge, judge.matches) for judge in judges)
+    rows, bars, folded = [], [], []
+    for place, judge in enumerate(judges):
+        if isinstance(judge.matches, Missing):
             continue
-        accuracy, outer = one["matches"]["accuracy"], one["matches"]["leave_one_out"]
-        both = [accuracy, outer]
-        notes += [f"{one['judge']}: {reason_of(part)}" for part in both if missing(part)]
-        if not all(missing(part) for part in both):
-            rows.append([one["judge"], *_rate_cells(accuracy), *_rate_cells(outer)])
-        if not missing(accuracy):
-            bars.append(Bar(one["judge"], accuracy["rate"], *stated(accuracy)))
-        if not missing(one["matches"]["confusion"]):
-            folded.append(_confusion(one, place))
+        accuracy, outer, confusion = judge.matches.accuracy, judge.matches.leave_one_out, judge.matches.confusion
+        notes += missing_notes((judge.judge, part) for part in (accuracy, outer))
+        if not (isinstance(accuracy, Missing) and isinstance(outer, Missing)):
+            rows.append([judge.judge, *_rate_cells(accuracy), *_rate_cells(outer)])
+        if not isinstance(accuracy, Missing):
+            bars.append(Bar(judge.judge, *interval_cells(accuracy.rate, accuracy)))
+        if not isinstance(confusion, Missing):
+            folded.append(_confusion(judge.judge, confusion, place))
     notes = list(dict.fromkeys(notes))
     if not rows:
         return [Block("matches", title, reason=" ".join(notes))]
     table = Table(
         [
             Column(gettext("Judge")),
-            Column(gettext("Same as the majority"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Same as the majority"), 3),
             Column(gettext("Pairs"), 0),
-            Column(gettext("Leave-one-out"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Leave-one-out"), 3),
             Column(gettext("Pairs"), 0),
         ],
         rows,
@@ -79,62 +64,49 @@ def matches_blocks(judges: Judges) -> list[Block]:
     return [Block("matches", title, figure=figure, table=table, notes=notes), *folded]
 
 
-def matches_opening(judges: Judges, *, items: bool = False) -> str:
+def matches_opening(judges: Sequence[PairJudge], *, items: bool = False) -> str:
     """State, in a sentence per judge, how often it prefers what most people prefer; '' if unknown for all."""
-    return " ".join(
-        gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
-        % {"judge": one["judge"], "rate": _said(found, items=items, value="rate")}
-        for one in judges
-        if not missing(one["matches"])
-        for found in [one["matches"]["accuracy"]]
-        if not missing(found)
-    )
+    sentences = []
+    for judge in judges:
+        found = judge.matches if isinstance(judge.matches, Missing) else judge.matches.accuracy
+        if not isinstance(found, Missing):
+            rate = ends_words(found.rate, found.low, found.high, found.interval_kind, items=items)
+            sentences.append(
+                gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
+                % {"judge": judge.judge, "rate": rate}
+            )
+    return " ".join(sentences)
 
 
-def _rate_cells(found: Mapping[str, Any]) -> list[Any]:
-    return [None] * 4 if missing(found) else [found["rate"], *stated(found), found["n_tasks"]]
+def _rate_cells(found: MajorityAccuracy | OuterLeaveOneOut | Missing) -> list[float | None]:
+    return [None] * 4 if isinstance(found, Missing) else [*interval_cells(found.rate, found), found.n_tasks]
 
 
-def _confusion(one: Mapping[str, Any], place: int) -> Block:
+def _confusion(judge: str, found: Confusion, place: int) -> Block:
     names = {
         "a": gettext("response A"),
         "b": gettext("response B"),
         "tie": gettext("tie"),
         "both_bad": gettext("both bad"),
     }
-    counts = one["matches"]["confusion"]["counts"]
-    used = [at for at in range(len(SIDES)) if any(counts[at]) or any(row[at] for row in counts)]
+    counts = found.counts
+    used = [at for at in range(len(SIDES)) if counts[at].any() or counts[:, at].any()]
     table = Table(
         [
             Column(gettext("People's majority")),
             *(Column(gettext("Judge: %(side)s") % {"side": names[SIDES[at]]}, 0) for at in used),
         ],
-        [[names[SIDES[line]], *(counts[line][at] for at in used)] for line in used],
+        [[names[SIDES[line]], *(counts[line, at] for at in used)] for line in used],
     )
-    title = gettext("Preferences of %(judge)s and of the majority") % {"judge": one["judge"]}
+    title = gettext("Preferences of %(judge)s and of the majority") % {"judge": judge}
     return Block(f"confusion-{place}", title, table=table, folded=True)
 
 
-def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False) -> Block:
+def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = False) -> Block:
     """Build the block on pairs answered in both orders: how often the preference stays with the response."""
     title = gettext("Consistency when the sides are swapped")
-    everyone = [{"judge": gettext("People"), **people}, *judges]
-    rows = [
-        [
-            one["judge"],
-            found["n"],
-            found["agreement"]["value"],
-            *stated(found["agreement"]),
-            found["flip_rate"]["value"],
-            *stated(found["flip_rate"]),
-            found["first_both_times"],
-            found["second_both_times"],
-        ]
-        for one in everyone
-        for found in [one["swap"]]
-        if not missing(found)
-    ]
-    if not rows:
+    known = [(name, sways.swap) for name, sways in everyone(people, judges) if not isinstance(sways.swap, Missing)]
+    if not known:
         return Block(
             "swap",
             title,
@@ -147,37 +119,45 @@ def swap_block(people: Mapping[str, Any], judges: Judges, *, items: bool = False
         [
             Column(gettext("Rated by")),
             Column(gettext("Pairs"), 0),
-            Column(gettext("Same verdict"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Preference reversed"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Same verdict"), 3),
+            *Column.interval(gettext("Preference reversed"), 3),
             Column(gettext("First side both times"), 0),
             Column(gettext("Second side both times"), 0),
         ],
-        rows,
+        [
+            [
+                name,
+                swap.n,
+                *interval_cells(swap.agreement.value, swap.agreement),
+                *interval_cells(swap.flip_rate.value, swap.flip_rate),
+                swap.first_both_times,
+                swap.second_both_times,
+            ]
+            for name, swap in known
+        ],
     )
     figure = interval_bars(
-        [Bar(row[0], row[2], row[3], row[4]) for row in rows],
+        [Bar(name, *interval_cells(swap.agreement.value, swap.agreement)) for name, swap in known],
         title=title,
         x_title=gettext("Share of pairs with the same verdict in both orders"),
     )
-    found = next(one["swap"]["agreement"] for one in everyone if not missing(one["swap"]))
-    return Block("swap", title, figure=figure, caption=clusters_meaning(found, items=items), table=table)
+    caption = clusters_meaning(known[0][1].agreement, items=items)
+    return Block("swap", title, figure=figure, caption=caption, table=table)
 
 
-def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
+def everyone(people: Sways, judges: Sequence[PairJudge]) -> list[tuple[str, Sways]]:
+    """Name what sways people and each judge."""
+    return [(gettext("People"), people), *((judge.judge, judge.sways) for judge in judges)]
+
+
+def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bool, items: bool) -> list[Block]:
     """Draw a reliability diagram of all judges with a table of their groups; for pairs, shares refer to response A."""
     title = gettext("Do graded verdicts mean what they say?")
-    known = [one for one in judges if not missing(one["soft"])]
-    notes = silent_notes(judges, "soft")
+    known = [(judge.judge, judge.soft) for judge in judges if not isinstance(judge.soft, Missing)]
+    notes = missing_notes((judge.judge, judge.soft) for judge in judges)
     if not known:
         return [Block("soft", title, reason=" ".join(notes))]
-    series = [
-        Curve(one["judge"], [(group["judge"], group["people"]["value"]) for group in one["soft"]["groups"]])
-        for one in known
-    ]
+    series = [Curve(name, [(group.judge, group.people.value) for group in soft.groups]) for name, soft in known]
     low = min(x for curve in series for x, _ in curve.points)
     high = max(x for curve in series for x, _ in curve.points)
     series.append(Curve(gettext("perfect calibration"), [(low, low), (high, high)]))
@@ -194,22 +174,12 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
             Column(gettext("to"), 2),
             Column(gettext("Verdicts"), 0),
             Column(gettext("Judge's mean"), 3),
-            Column(gettext("People's mean"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("People's mean"), 3),
         ],
         [
-            [
-                one["judge"],
-                group["low"],
-                group["high"],
-                group["n"],
-                group["judge"],
-                group["people"]["value"],
-                *stated(group["people"]),
-            ]
-            for one in known
-            for group in one["soft"]["groups"]
+            [name, group.low, group.high, group.n, group.judge, *interval_cells(group.people.value, group.people)]
+            for name, soft in known
+            for group in soft.groups
         ],
     )
     caption = gettext(
@@ -220,58 +190,54 @@ def soft_blocks(judges: Judges, *, pairs: bool, items: bool) -> list[Block]:
             "Shares refer to response A: on the diagonal, people prefer it as strongly as the judge does; above it, "
             "they prefer it more, below it less."
         )
-    answer = " ".join(_soft_sentence(one, items=items) for one in known)
+    answer = " ".join(_soft_sentence(name, soft.slope, items=items) for name, soft in known)
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
         _soft_summary(known, items=items),
     ]
 
 
-def _soft_sentence(one: Mapping[str, Any], *, items: bool) -> str:
-    slope = one["soft"]["slope"]
-    words = {"judge": one["judge"], "slope": _said(slope, items=items)}
-    if slope["interval_kind"] == "bootstrap95" and slope["high"] < 1:
+def _soft_sentence(judge: str, slope: Share, *, items: bool) -> str:
+    words = {"judge": judge, "slope": estimate_words(slope, items=items)}
+    if slope.interval_kind == "bootstrap95" and slope.high < 1:
         return gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.") % words
-    if slope["interval_kind"] == "bootstrap95" and slope["low"] > 1:
+    if slope.interval_kind == "bootstrap95" and slope.low > 1:
         return (
             gettext("%(judge)s is too cautious: where its verdicts differ by 1, people's differ by %(slope)s.") % words
         )
     return gettext("Where verdicts of %(judge)s differ by 1, people's differ by %(slope)s.") % words
 
 
-def _soft_summary(known: Judges, *, items: bool) -> Block:
+def _soft_summary(known: Sequence[tuple[str, SoftVerdicts]], *, items: bool) -> Block:
     table = Table(
         [
             Column(gettext("Judge")),
-            Column(gettext("Slope"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Judge minus people"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Mean error"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Slope"), 3),
+            *Column.interval(gettext("Judge minus people"), 3),
+            *Column.interval(gettext("Mean error"), 3),
             Column(gettext("Verdicts"), 0),
         ],
         [
-            [one["judge"], *_three(found["slope"]), *_three(found["offset"]), *_three(found["error"]), found["n"]]
-            for one in known
-            for found in [one["soft"]]
+            [
+                name,
+                *(
+                    cell
+                    for share in (soft.slope, soft.offset, soft.error)
+                    for cell in interval_cells(share.value, share)
+                ),
+                soft.n,
+            ]
+            for name, soft in known
         ],
     )
-    note = clusters_meaning(known[0]["soft"]["slope"], items=items)
+    note = clusters_meaning(known[0][1].slope, items=items)
     return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=[note])
 
 
-def _three(share: Mapping[str, Any]) -> list[Any]:
-    return [share["value"], *stated(share)]
-
-
-def family_block(judges: Judges, *, items: bool) -> Block:
+def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
     title = gettext("Preference for models of the judge's own family")
-    known = [one for one in judges if not missing(one["own_family"])]
-    notes = silent_notes(judges, "own_family")
+    known = [(judge.judge, judge.own_family) for judge in judges if not isinstance(judge.own_family, Missing)]
+    notes = missing_notes((judge.judge, judge.own_family) for judge in judges)
     if not known:
         return Block("own-family", title, reason=" ".join(notes))
     table = Table(
@@ -280,134 +246,112 @@ def family_block(judges: Judges, *, items: bool) -> Block:
             Column(gettext("Pairs"), 0),
             Column(gettext("Judge's points for its family"), 3),
             Column(gettext("People's points"), 3),
-            Column(gettext("Lift"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Lift"), 3),
         ],
         [
-            [
-                one["judge"],
-                own["n"],
-                own["judge"]["value"],
-                own["reference"]["value"],
-                own["lift"]["value"],
-                *stated(own["lift"]),
-            ]
-            for one in known
-            for own in [one["own_family"]]
+            [name, own.n, own.judge.value, own.reference.value, *interval_cells(own.lift.value, own.lift)]
+            for name, own in known
         ],
     )
     figure = ranges(
-        [
-            RangeRow(row[0], [Span(row[4], row[4] if row[5] is None else row[5], row[4] if row[6] is None else row[6])])
-            for row in table.rows
-        ],
+        [RangeRow(name, [span_of(interval_cells(own.lift.value, own.lift))]) for name, own in known],
         title=title,
         x_title=gettext("Judge's points minus people's for its family"),
         series=[title],
         step=0.01,
         rule=0.0,
     )
-    caption = clusters_meaning(known[0]["own_family"]["lift"], items=items)
+    caption = clusters_meaning(known[0][1].lift, items=items)
     return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
-def reasonable_block(study: Study, found: Any, *, opens: bool = False) -> Block:
-    """How many of each judge's verdicts reviewers called reasonable; `opens` where the page's opening says it already."""
+def reasonable_block(study: Study, found: Sequence[ReasonableRate] | Missing) -> Block:
+    """Show how many of each judge's verdicts reviewers called reasonable."""
     title = gettext("How many verdicts are reasonable?")
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("reasonable", title, reason=reason_of(found))
-    every = gettext("all")
+    named = [
+        (criterion_name(study, row.criterion) if row.criterion else gettext("all"), row.judge, row) for row in found
+    ]
     table = Table(
         [
             Column(gettext("Judge")),
             Column(gettext("Criterion")),
-            Column(gettext("Reasonable"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Reasonable"), 3),
             Column(gettext("Findings"), 0),
             Column(gettext("Answers reviewed"), 0),
             Column(gettext("Reviewers"), 0),
         ],
         [
-            [
-                row["judge"],
-                criterion_name(study, row["criterion"]) if row["criterion"] else every,
-                *_three(row["rate"]),
-                row["n"],
-                row["verdicts"],
-                row["raters"],
-            ]
-            for row in found
+            [judge, name, *interval_cells(row.rate.value, row.rate), row.n, row.verdicts, row.raters]
+            for name, judge, row in named
         ],
     )
-    bars = [
-        Bar(
-            criterion_name(study, row["criterion"]) if row["criterion"] else every,
-            row["rate"]["value"],
-            *stated(row["rate"]),
-            group=row["judge"],
-        )
-        for row in found
-    ]
-    figure = interval_bars(bars, title=title, x_title=gettext("Share of findings that call the verdict reasonable"))
+    figure = interval_bars(
+        [Bar(name, *interval_cells(row.rate.value, row.rate), group=judge) for name, judge, row in named],
+        title=title,
+        x_title=gettext("Share of findings that call the verdict reasonable"),
+    )
     items = by_items(study)
-    caption = clusters_meaning(found[0]["rate"], items=items)
     return Block(
-        "reasonable", title, answer=reasonable_opening(found, items=items), figure=figure, caption=caption, table=table
+        "reasonable",
+        title,
+        answer=reasonable_opening(found, items=items),
+        figure=figure,
+        caption=clusters_meaning(found[0].rate, items=items),
+        table=table,
     )
 
 
-def reasonable_opening(found: Any, *, items: bool = False) -> str:
+def reasonable_opening(found: Sequence[ReasonableRate] | Missing, *, items: bool = False) -> str:
     """State the rate of every judge in a sentence each, or why there is none."""
-    if missing(found):
+    if isinstance(found, Missing):
         return reason_of(found)
-    return " ".join(_reasonable_sentence(row, items=items) for row in found if not row["criterion"])
+    return " ".join(
+        gettext("Reviewers call %(rate)s of the verdicts of %(judge)s reasonable.")
+        % {"judge": row.judge, "rate": estimate_words(row.rate, items=items)}
+        for row in found
+        if not row.criterion
+    )
 
 
-def _reasonable_sentence(row: Mapping[str, Any], *, items: bool) -> str:
-    return gettext("Reviewers call %(rate)s of the verdicts of %(judge)s reasonable.") % {
-        "judge": row["judge"],
-        "rate": _said(row["rate"], items=items),
-    }
-
-
-def correlation_block(study: Study, one: Mapping[str, Any], place: int) -> Block:
+def correlation_block(study: Study, judge: ScoreJudge, place: int) -> Block:
     """Show a judge's correlations with people by criterion, by category and over models."""
-    title = gettext("Correlation of %(judge)s with people") % {"judge": one["judge"]}
-    key, found = f"correlations-{place}", one["correlations"]
-    if missing(found):
+    title = gettext("Correlation of %(judge)s with people") % {"judge": judge.judge}
+    key, found = f"correlations-{place}", judge.correlations
+    if isinstance(found, Missing):
         return Block(key, title, reason=reason_of(found))
-    categories = category_names([row for row in found if row["by"] == "category"])
-    rows, bars, notes = [], [], []
-    for row in found:
-        name = _group_name(study, row, categories)
-        if "spearman" not in row:
-            notes.append(f"{name}: {reason_of(row)}")
-            continue
-        kind = {"interval_kind": row["interval_kind"]}
-        ends = [stated({**row[which], **kind}) for which in ("spearman", "kendall", "pearson")]
-        cells = [
-            cell
-            for which, pair in zip(("spearman", "kendall", "pearson"), ends, strict=True)
-            for cell in (row[which]["value"], *pair, row[which]["p"])
-        ]
-        rows.append([name, row["n"], *cells])
-        bars.append(Bar(name, row["spearman"]["value"], *ends[0]))
-    if not rows:
+    categories = category_names({row.category_pk: row.category for row in found if row.by == "category"})
+    named = [(_group_name(study, row, categories), row.by, row.correlation) for row in found]
+    known = [(name, by, row) for name, by, row in named if not isinstance(row, Missing)]
+    notes = [f"{name}: {reason_of(row)}" for name, _, row in named if isinstance(row, Missing)]
+    if not known:
         return Block(key, title, reason=" ".join(notes))
     columns = [Column(gettext("Compared")), Column("n", 0)]
     for name in ("Spearman", "Kendall", "Pearson"):
-        columns += [Column(name, 3), Column(gettext("From"), 3), Column(gettext("To"), 3), Column("p", 4)]
+        columns += [*Column.interval(name, 3), Column("p", 4)]
+    rows = [
+        [
+            name,
+            row.n,
+            *(
+                cell
+                for one in (row.spearman, row.kendall, row.pearson)
+                for cell in (*cells_of(one.value, one.low, one.high, row.interval_kind), one.p)
+            ),
+        ]
+        for name, _, row in known
+    ]
+    bars = [
+        Bar(name, *cells_of(row.spearman.value, row.spearman.low, row.spearman.high, row.interval_kind))
+        for name, _, row in known
+    ]
     figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
-    first = next(row for row in found if "spearman" in row)
-    caption = clusters_meaning(first, items=by_items(study)) if first["by"] != "models" else ""
+    caption = clusters_meaning(known[0][2], items=by_items(study)) if known[0][1] != "models" else ""
     return Block(key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True)
 
 
-def _group_name(study: Study, row: Mapping[str, Any], categories: Mapping[int, str]) -> str:
-    if row["by"] == "criterion":
-        return criterion_name(study, row["group"])
-    if row["by"] == "category":
-        return categories[row["category_pk"]]
-    return gettext("model means")
+def _group_name(study: Study, row: GroupCorrelation | CategoryCorrelation, categories: Mapping[int, str]) -> str:
+    if row.by == "category":
+        return categories[row.category_pk]
+    return criterion_name(study, row.group) if row.by == "criterion" else gettext("model means")

@@ -3,18 +3,29 @@
 `judge_depth_blocks` can be shown on any page with the template calibration/_blocks.html.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from math import isinf
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
-from calibration.reports.registry import Plain, missing
-from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.reports.codec import Missing
+from calibration.reports.judges import (
+    JudgesInDepth,
+    PairJudgeReport,
+    ReviewReport,
+    ScoreJudge,
+    ScoreJudgeReport,
+    Separation,
+)
+from calibration.statistics.judges.bias import LengthBias
+from calibration.statistics.judges.prediction_powered import Estimate
+from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, interval_cells, span_of
 from calibration.web.judges.blocks import (
     correlation_block,
+    everyone,
     family_block,
     matches_blocks,
     reasonable_block,
@@ -22,9 +33,9 @@ from calibration.web.judges.blocks import (
     soft_blocks,
     swap_block,
 )
-from calibration.web.messages.intervals import ends_words, stated
+from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import criterion_name
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words, missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
 
 
@@ -32,21 +43,21 @@ def judges_depth_title() -> str:
     return gettext("What sways the judges, and what do they add to people's scores?")
 
 
-def judges_depth_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def judges_depth_page(study: Study, report: JudgesInDepth) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(judges_depth_title(), reason_of(report), [], [])
     return ResultPage(
         title=judges_depth_title(),
         opening=_opening(report, items=by_items(study)),
         choices=_choices(report),
         blocks=judge_depth_blocks(study, report),
-        method=_method(report["kind"], cluster_words(study)),
+        method=_method(report.kind, cluster_words(study)),
         sources=[
             "LLMEval (arXiv 2312.07398), tables 3 to 5",
             "HREF (arXiv 2412.15524), appendix J",
             "Angelopoulos, Duchi & Zrnic (arXiv 2311.01453)",
         ],
-        code=_code(report["kind"]),
+        code=_code(report.kind),
     )
 
 
@@ -69,129 +80,103 @@ def _code(kind: str) -> list[str]:
     return ["calibration.statistics.shares"]
 
 
-def judge_depth_blocks(study: Study, report: Plain) -> list[Block]:
-    if missing(report):
+def judge_depth_blocks(study: Study, report: JudgesInDepth) -> list[Block]:
+    if isinstance(report, Missing):
         return []
-    if report["kind"] == "reviews":
-        return [reasonable_block(study, report["reasonable"], opens=True)]
-    reasonable = reasonable_block(study, report["reasonable"])
-    judges, items = report["judges"], by_items(study)
-    if report["kind"] == "pairs":
-        people = report["people"]
+    reasonable, items = reasonable_block(study, report.reasonable), by_items(study)
+    if isinstance(report, ReviewReport):
+        return [reasonable]
+    if isinstance(report, PairJudgeReport):
         return [
-            *matches_blocks(judges),
+            *matches_blocks(report.judges),
             _position(report),
-            swap_block(people, judges, items=items),
+            swap_block(report.people, report.judges, items=items),
             _length(report),
-            *soft_blocks(judges, pairs=True, items=items),
-            family_block(judges, items=items),
+            *soft_blocks(report.judges, pairs=True, items=items),
+            family_block(report.judges, items=items),
             reasonable,
         ]
-    blocks = [*soft_blocks(judges, pairs=False, items=items), reasonable]
-    for place, one in enumerate(judges):
+    blocks = [*soft_blocks(report.judges, pairs=False, items=items), reasonable]
+    for place, judge in enumerate(report.judges):
         blocks += [
-            _powered(one, place),
-            _separate(one, place, items=items),
-            correlation_block(study, one, place),
-            _gaps(study, one, place),
+            _powered(judge, place),
+            _separate(judge, place, items=items),
+            correlation_block(study, judge, place),
+            _gaps(study, judge, place),
         ]
     return blocks
 
 
-def _opening(report: Plain, *, items: bool) -> str:
-    if report["kind"] == "reviews":
-        return reasonable_opening(report["reasonable"], items=items)
-    judges = report["judges"]
-    if report["kind"] == "pairs":
-        rows = [("", report["people"]), *((one["judge"], one) for one in judges)]
-        said = [_length_sentence(name, one, items=items) for name, one in rows]
-        return " ".join(one for one in said if one) or reason_of({"why": "NoLengths"})
-    for one in judges:
-        if not missing(one["separate"]):
-            return _separate_sentence(one, items=items)
-    known = [one for one in judges if not missing(one["powered"])]
-    return reason_of(judges[0]["separate"] if known else judges[0]["powered"])
+def _opening(report: ReviewReport | PairJudgeReport | ScoreJudgeReport, *, items: bool) -> str:
+    if isinstance(report, ReviewReport):
+        return reasonable_opening(report.reasonable, items=items)
+    if isinstance(report, PairJudgeReport):
+        named = [("", report.people.length), *((judge.judge, judge.sways.length) for judge in report.judges)]
+        sentences = [_length_sentence(name, rows, items=items) for name, rows in named]
+        return " ".join(filter(None, sentences)) or error_words("NoLengths")
+    for judge in report.judges:
+        if not isinstance(judge.separate, Missing):
+            return _separate_sentence(judge.judge, judge.separate, items=items)
+    known = any(not isinstance(judge.powered, Missing) for judge in report.judges)
+    why = report.judges[0].separate if known else report.judges[0].powered
+    return reason_of(why) if isinstance(why, Missing) else ""
 
 
-def _length_sentence(name: str, one: Mapping[str, Any], *, items: bool) -> str:
-    rows = one["length"]
-    if missing(rows) or missing(rows[0]):
+def _length_sentence(name: str, rows: Sequence[LengthBias | Missing] | Missing, *, items: bool) -> str:
+    if isinstance(rows, Missing) or isinstance(rows[0], Missing):
         return ""
-    rate = rows[0]["rate"]
-    words = {
-        "judge": name,
-        "rate": ends_words(rate["value"], rate["low"], rate["high"], rate["interval_kind"], items=items),
-    }
+    words = {"judge": name, "rate": estimate_words(rows[0].rate, items=items)}
     if not name:
         return gettext("People prefer the longer response by a margin of %(rate)s of the pairs.") % words
     return gettext("%(judge)s prefers it by a margin of %(rate)s.") % words
 
 
-def _choices(report: Plain) -> list[Choice]:
-    if report["kind"] != "scores":
+def _choices(report: ReviewReport | PairJudgeReport | ScoreJudgeReport) -> list[Choice]:
+    if not isinstance(report, ScoreJudgeReport):
         return []
-    models = sorted({row["model"] for one in report["judges"] if not missing(one["powered"]) for row in one["powered"]})
+    powered = [judge.powered for judge in report.judges if not isinstance(judge.powered, Missing)]
+    models = sorted({row.model for rows in powered for row in rows})
     if len(models) < 2:
         return []
     options = [("", gettext("the two closest models")), *((name, name) for name in models)]
     return [
-        Choice("one", gettext("Separate"), options, report["one"]),
-        Choice("other", gettext("from model"), options, report["other"]),
+        Choice("one", gettext("Separate"), options, report.one),
+        Choice("other", gettext("from model"), options, report.other),
     ]
 
 
-def _position(report: Plain) -> Block:
+def _position(report: PairJudgeReport) -> Block:
     title = gettext("Position bias of people and judges")
-    rows, silent = [], []
-    for name, one in [(gettext("People"), report["people"]), *((one["judge"], one) for one in report["judges"])]:
-        found = one["position"]
-        if missing(found):
-            silent.append(f"{name}: {reason_of(found)}")
-        else:
-            wins = found["first_wins"]
-            rows.append([name, found["n"], found["n_decided"], wins["value"], *stated(wins)])
-    if not rows:
+    named = [(name, sways.position) for name, sways in everyone(report.people, report.judges)]
+    known = [(name, position) for name, position in named if not isinstance(position, Missing)]
+    silent = missing_notes(named)
+    if not known:
         return Block("position", title, reason=" ".join(silent))
+    cells = [interval_cells(position.first_wins.value, position.first_wins) for _, position in known]
     table = Table(
         [
             Column(gettext("Rated by")),
             Column(gettext("Pairs"), 0),
             Column(gettext("Decided"), 0),
-            Column(gettext("First side wins"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("First side wins"), 3),
         ],
-        rows,
+        [[name, position.n, position.n_decided, *wins] for (name, position), wins in zip(known, cells, strict=True)],
     )
-    figure = _spans([(row[0], row[3], row[4], row[5]) for row in rows], title, gettext("First side wins"), 0.5)
+    shown = [(name, wins) for (name, _), wins in zip(known, cells, strict=True)]
+    figure = _spans(shown, title, gettext("First side wins"), 0.5)
     return Block("position", title, figure=figure, table=table, notes=silent)
 
 
-def _length(report: Plain) -> Block:
+def _length(report: PairJudgeReport) -> Block:
     title = gettext("Length bias of people and judges")
-    rows, silent = [], []
-    for name, one in [(gettext("People"), report["people"]), *((one["judge"], one) for one in report["judges"])]:
-        if missing(one["length"]):
-            silent.append(f"{name}: {reason_of(one['length'])}")
-            continue
-        for found in one["length"]:
-            if missing(found):
-                silent.append(f"{name}: {reason_of(found)}")
-            else:
-                rows.append(
-                    [
-                        name,
-                        found["threshold"],
-                        found["n"],
-                        found["win_share"]["value"],
-                        found["tie_share"]["value"],
-                        found["loss_share"]["value"],
-                        found["rate"]["value"],
-                        *stated(found["rate"]),
-                    ]
-                )
-    silent = list(dict.fromkeys(silent))
-    if not rows:
+    named = [
+        (name, part)
+        for name, sways in everyone(report.people, report.judges)
+        for part in ([sways.length] if isinstance(sways.length, Missing) else sways.length)
+    ]
+    known = [(name, length) for name, length in named if not isinstance(length, Missing)]
+    silent = missing_notes(named)
+    if not known:
         return Block("length", title, reason=" ".join(silent))
     table = Table(
         [
@@ -201,23 +186,33 @@ def _length(report: Plain) -> Block:
             Column(gettext("Longer wins"), 3),
             Column(gettext("Tie"), 3),
             Column(gettext("Longer loses"), 3),
-            Column(gettext("Bias rate"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Bias rate"), 3),
         ],
-        rows,
+        [
+            [
+                name,
+                length.threshold,
+                length.n,
+                length.win_share.value,
+                length.tie_share.value,
+                length.loss_share.value,
+                *interval_cells(length.rate.value, length.rate),
+            ]
+            for name, length in known
+        ],
     )
-    shown = [(row[0], row[6], row[7], row[8]) for row in rows if row[1] == rows[0][1]]
+    shown = [
+        (name, interval_cells(length.rate.value, length.rate))
+        for name, length in known
+        if length.threshold == known[0][1].threshold
+    ]
     figure = _spans(shown, title, gettext("Share preferring the longer minus share preferring the shorter"), 0.0)
     return Block("length", title, figure=figure, table=table, notes=silent)
 
 
-def _spans(rows: Sequence[tuple[Any, ...]], title: str, x_title: str, rule: float) -> str:
+def _spans(rows: Sequence[tuple[str, Cells]], title: str, x_title: str, rule: float) -> str:
     return ranges(
-        [
-            RangeRow(name, [Span(value, value if low is None else low, value if high is None else high)])
-            for name, value, low, high in rows
-        ],
+        [RangeRow(name, [span_of(cells)]) for name, cells in rows],
         title=title,
         x_title=x_title,
         series=[title],
@@ -226,12 +221,12 @@ def _spans(rows: Sequence[tuple[Any, ...]], title: str, x_title: str, rule: floa
     )
 
 
-def _powered(one: Mapping[str, Any], place: int) -> Block:
-    title = gettext("Model means from people and %(judge)s together") % {"judge": one["judge"]}
-    key, found = f"powered-{place}", one["powered"]
-    if missing(found):
+def _powered(judge: ScoreJudge, place: int) -> Block:
+    title = gettext("Model means from people and %(judge)s together") % {"judge": judge.judge}
+    key, found = f"powered-{place}", judge.powered
+    if isinstance(found, Missing):
         return Block(key, title, reason=reason_of(found))
-    known = [row for row in found if "powered" in row]
+    known = [(row.model, row.estimate) for row in found if not isinstance(row.estimate, Missing)]
     if not known:
         return Block(
             key,
@@ -242,7 +237,7 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
             ),
         )
     figure = ranges(
-        [RangeRow(row["model"], [_span(row["powered"]), _span(row["human_only"])]) for row in known],
+        [RangeRow(model, [_span(estimate.powered), _span(estimate.human_only)]) for model, estimate in known],
         title=title,
         x_title=gettext("Mean score, 0 to 10"),
         step=0.01,
@@ -253,69 +248,58 @@ def _powered(one: Mapping[str, Any], place: int) -> Block:
             Column(gettext("Model")),
             Column(gettext("People's scores"), 0),
             Column(gettext("Additional scores by the judge"), 0),
-            Column(gettext("Prediction-powered estimate"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("People alone"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Prediction-powered estimate"), 3),
+            *Column.interval(gettext("People alone"), 3),
             Column(gettext("Weight on the judge"), 2),
             Column(gettext("Effective sample size"), 0),
         ],
         [
             [
-                row["model"],
-                row["n"],
-                row["n_judge_only"],
-                row["powered"]["value"],
-                row["powered"]["low"],
-                row["powered"]["high"],
-                row["human_only"]["value"],
-                row["human_only"]["low"],
-                row["human_only"]["high"],
-                row["power"],
-                None if row["effective_n"] == "inf" else row["effective_n"],
+                model,
+                found.n,
+                found.n_judge_only,
+                *(found.powered.value, found.powered.low, found.powered.high),
+                *(found.human_only.value, found.human_only.low, found.human_only.high),
+                found.power,
+                None if isinf(found.effective_n) else found.effective_n,
             ]
-            for row in known
+            for model, found in known
         ],
     )
     return Block(key, title, figure=figure, table=table)
 
 
-def _span(found: Mapping[str, Any]) -> Span:
-    return Span(found["value"], found["low"], found["high"])
+def _span(found: Estimate) -> Span:
+    return Span(found.value, found.low, found.high)
 
 
-def _separate(one: Mapping[str, Any], place: int, *, items: bool) -> Block:
-    title = gettext("Labels needed to separate two models (%(judge)s)") % {"judge": one["judge"]}
-    found = one["separate"]
-    if missing(found):
+def _separate(judge: ScoreJudge, place: int, *, items: bool) -> Block:
+    title = gettext("Labels needed to separate two models (%(judge)s)") % {"judge": judge.judge}
+    found = judge.separate
+    if isinstance(found, Missing):
         return Block(f"separate-{place}", title, reason=reason_of(found))
     table = Table(
         [Column(gettext("Scores used")), Column(gettext("Labels per model"), 0)],
         [
-            [gettext("people and judge, in total"), found["total"]],
-            [gettext("people and judge, still needed"), found["more"]],
-            [gettext("people alone, in total"), found["alone"]],
+            [gettext("people and judge, in total"), found.total],
+            [gettext("people and judge, still needed"), found.more],
+            [gettext("people alone, in total"), found.alone],
         ],
     )
-    return Block(f"separate-{place}", title, answer=_separate_sentence(one, items=items), table=table)
+    answer = _separate_sentence(judge.judge, found, items=items)
+    return Block(f"separate-{place}", title, answer=answer, table=table)
 
 
-def _separate_sentence(one: Mapping[str, Any], *, items: bool) -> str:
-    found = one["separate"]
-    powered = found["powered"]
+def _separate_sentence(judge: str, found: Separation, *, items: bool) -> str:
     words = {
-        "one": found["one"],
-        "other": found["other"],
-        "judge": one["judge"],
-        "more": found["more"],
-        "alone": found["alone"],
-        "difference": ends_words(
-            powered["value"], powered["low"], powered["high"], powered["interval_kind"], items=items
-        ),
+        "one": found.one,
+        "other": found.other,
+        "judge": judge,
+        "more": found.more,
+        "alone": found.alone,
+        "difference": estimate_words(found.powered, items=items),
     }
-    if found["separated"]:
+    if found.separated:
         return (
             gettext(
                 "With %(judge)s, %(one)s and %(other)s are already separated: they differ by %(difference)s out of 10 "
@@ -332,46 +316,34 @@ def _separate_sentence(one: Mapping[str, Any], *, items: bool) -> str:
     )
 
 
-def _gaps(study: Study, one: Mapping[str, Any], place: int) -> Block:
-    title = gettext("Gaps between %(judge)s and people") % {"judge": one["judge"]}
-    found = one["gaps"]
-    if missing(found):
+def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
+    title = gettext("Gaps between %(judge)s and people") % {"judge": judge.judge}
+    found = judge.gaps
+    if isinstance(found, Missing):
         return Block(f"gaps-{place}", title, reason=reason_of(found))
-    limits = found[0]["at_least"]
+    named = [
+        (criterion_name(study, str(row.criterion)), row, interval_cells(row.mean_gap.value, row.mean_gap))
+        for row in found
+    ]
     table = Table(
         [
             Column(gettext("Criterion")),
             Column("n", 0),
-            *(Column(gettext("At least %(points)s apart") % {"points": f"{limit:g}"}, 3) for limit in limits),
-            Column(gettext("Judge minus people"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *(Column(gettext("At least %(points)s apart") % {"points": f"{x:g}"}, 3) for x in found[0].at_least),
+            *Column.interval(gettext("Judge minus people"), 3),
         ],
-        [
-            [
-                criterion_name(study, row["criterion"]),
-                row["n"],
-                *(share["value"] for share in row["shares"]),
-                row["mean_gap"]["value"],
-                *stated(row["mean_gap"]),
-            ]
-            for row in found
-        ],
+        [[name, row.n, *(share.value for share in row.shares), *gap] for name, row, gap in named],
     )
     figure = _spans(
-        [
-            (criterion_name(study, row["criterion"]), gap["value"], *stated(gap))
-            for row in found
-            for gap in [row["mean_gap"]]
-        ],
+        [(name, gap) for name, _, gap in named],
         title,
         gettext("Judge minus people, in points of the criterion's scale"),
         0.0,
     )
-    widest = max(found, key=lambda row: abs(row["mean_gap"]["value"]))
+    widest, row, _ = max(named, key=lambda entry: abs(entry[1].mean_gap.value))
     answer = gettext("The widest mean gap is on “%(criterion)s”: %(gap)s points.") % {
-        "criterion": criterion_name(study, widest["criterion"]),
-        "gap": number(widest["mean_gap"]["value"]),
+        "criterion": widest,
+        "gap": number(row.mean_gap.value),
     }
     return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
 

@@ -1,11 +1,12 @@
 """Sentences on the ends of intervals, and values with their ends, in the reader's language."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.translation import gettext
 
 from calibration.figures.drawing import number
+from calibration.web.blocks import Ends
 from calibration.web.messages.statistics import interval_meaning
 
 
@@ -37,6 +38,18 @@ def ends_words(value: float, low: float, high: float, kind: str, *, step: float 
         of_items = gettext("%(value)s (%(low)s to %(high)s when one item is left out)")
         return (of_items if items else of_instructions) % said
     return gettext("%(value)s (95 %% interval %(low)s to %(high)s)") % said
+
+
+class Estimate(Ends, Protocol):
+    """A value with its interval."""
+
+    @property
+    def value(self) -> float: ...
+
+
+def estimate_words(found: Estimate, *, step: float = 0.01, items: bool = False) -> str:
+    """Write a value with its interval as `ends_words` does."""
+    return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
 
 
 def stated(part: Mapping[str, Any], name: str = "") -> tuple[float | None, float | None]:

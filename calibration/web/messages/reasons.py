@@ -1,15 +1,27 @@
 """Sentences on why a part of a report has no answer and what to do about it, in the reader's language."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext
 
+from calibration.reports.codec import Missing
 from calibration.web.messages.statistics import reason_words
 
 
-def reason_of(part: Mapping[str, Any]) -> str:
-    """Return the sentence for a part {"why", "reason"} of a report."""
+def reason_of(part: Missing | Mapping[str, Any]) -> str:
+    """Return the sentence for a part of a report that has no answer."""
+    return error_words(part.why if isinstance(part, Missing) else str(part["why"]))
+
+
+def missing_notes(parts: Iterable[tuple[str, object]]) -> list[str]:
+    """List why some of the named parts have no answer, each sentence once."""
+    notes = [f"{name}: {reason_of(part)}" for name, part in parts if isinstance(part, Missing)]
+    return list(dict.fromkeys(notes))
+
+
+def error_words(why: str) -> str:
+    """Return the sentence for the name of the error that says why there is no answer."""
     said = {
         "ConfoundedEffects": gettext(
             "Two sources of variance change together in these ratings and cannot be told apart. Have more raters rate "
@@ -79,4 +91,4 @@ def reason_of(part: Mapping[str, Any]) -> str:
         "NoFamily": gettext("The model family of this judge is unknown. Enter a family for its model in the library."),
         "NoJudge": gettext("No judge has given a verdict on this in the study."),
     }
-    return said.get(str(part["why"])) or reason_words(str(part["why"]))
+    return said.get(why) or reason_words(why)

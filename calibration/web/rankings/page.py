@@ -1,17 +1,28 @@
 """The rankings page: which model is better, and the evidence for it, from pairs or from scores."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import number
-from calibration.reports.rankings import ALL, PEOPLE, RANKINGS, ranking_settings
-from calibration.reports.registry import Plain, missing
+from calibration.reports.codec import Missing
+from calibration.reports.pair_rankings import ModelStrength, Strengths
+from calibration.reports.rankings import (
+    ALL,
+    PEOPLE,
+    RANKINGS,
+    ModelMean,
+    PairRanking,
+    RankedMeans,
+    Rankings,
+    ScoreRanking,
+    ranking_settings,
+)
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Choice, ResultPage
-from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.intervals import ends_words, estimate_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
@@ -19,6 +30,7 @@ from calibration.web.pages import PageKind
 from calibration.web.rankings.pairs import pair_blocks
 from calibration.web.rankings.scores import score_blocks
 
+Row = TypeVar("Row", ModelStrength, ModelMean)
 EVEN = 1e-6
 """Strengths and means that differ by less than this are equal: only rounding separates them."""
 NAMED = 4
@@ -29,16 +41,21 @@ def rankings_title() -> str:
     return gettext("Which model is better?")
 
 
-def rankings_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def rankings_page(study: Study, report: Rankings) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(rankings_title(), reason_of(report), [], [])
-    pairs, clusters, items = report["kind"] == "pairs", cluster_words(study), by_items(study)
+    pairs, clusters, items = isinstance(report, PairRanking), cluster_words(study), by_items(study)
+    if isinstance(report, PairRanking):
+        opening, blocks = _pairs_opening(report.parts.strength, items=items), pair_blocks(report.parts, clusters)
+    else:
+        opening = _scores_opening(report.parts.scores, items=items)
+        blocks = score_blocks(report.parts, clusters, items=items)
     return ResultPage(
         title=rankings_title(),
-        opening=_pairs_opening(report, items=items) if pairs else _scores_opening(report, items=items),
+        opening=opening,
         about=_about(report),
         choices=_choices(study, report),
-        blocks=pair_blocks(report, clusters) if pairs else score_blocks(report, clusters, items=items),
+        blocks=blocks,
         method=_pairs_method(clusters) if pairs else _scores_method(clusters),
         sources=_sources(pairs),
         code=[
@@ -63,44 +80,43 @@ RANKINGS_PAGE = PageKind(
 )
 
 
-def _pairs_opening(report: Plain, *, items: bool) -> str:
-    found = report["strength"]
-    if missing(found):
+def _pairs_opening(found: Strengths | Missing, *, items: bool) -> str:
+    if isinstance(found, Missing):
         return reason_of(found)
-    rows, lead = found["models"], found["lead"]
-    level = _level(rows, "strength")
+    rows = found.models
+    level = _level(rows, lambda row: row.strength)
     if len(level) > 1:
         return gettext("%(n)d models share first place: %(models)s, each with a strength of %(value)s Elo points.") % {
             "n": len(level),
             "models": _named(level),
-            "value": number(rows[0]["strength"], 1),
+            "value": number(rows[0].strength, 1),
         }
     clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
     unclear = gettext("No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
-    said = (unclear if rows[0]["rank_high"] > 1 else clear) % {
-        "first": rows[0]["model"],
-        "second": rows[1]["model"],
-        "lead": ends_words(lead["value"], lead["low"], lead["high"], lead["interval_kind"], step=1, items=items),
+    sentence = (unclear if rows[0].rank_high > 1 else clear) % {
+        "first": rows[0].model,
+        "second": rows[1].model,
+        "lead": estimate_words(found.lead, step=1, items=items),
     }
-    return f"{said} {_certainty(rows, found)}".strip()
+    return f"{sentence} {_certainty(found)}".strip()
 
 
-def _level(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+def _level(rows: Sequence[Row], value: Callable[[Row], float]) -> list[Row]:
     """Return the first model and those that are exactly level with it."""
-    return [row for row in rows if abs(rows[0][name] - row[name]) <= EVEN]
+    return [row for row in rows if abs(value(rows[0]) - value(row)) <= EVEN]
 
 
-def _named(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ", ".join(row["model"] for row in rows[:NAMED])
+def _named(rows: Sequence[ModelStrength] | Sequence[ModelMean]) -> str:
+    names = ", ".join(row.model for row in rows[:NAMED])
     return f"{names}, …" if len(rows) > NAMED else names
 
 
-def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
+def _certainty(found: Strengths | RankedMeans) -> str:
     """State how certain first place is: the probability of being ahead of the second model, and the possible ranks."""
-    if missing(found["ahead"]) or found["ahead"][0][1] is None:
+    chance = None if isinstance(found.ahead, Missing) else found.ahead[0][1]
+    if chance is None:
         return ""
-    chance = found["ahead"][0][1]
-    low, high = rows[0]["rank_low"], rows[0]["rank_high"]
+    low, high = found.models[0].rank_low, found.models[0].rank_high
     shown = number(chance, 0.01) if chance < 0.995 else "> 0.99"
     if low == high:
         return gettext(
@@ -111,77 +127,76 @@ def _certainty(rows: list[dict[str, Any]], found: Plain) -> str:
     ) % {"chance": shown, "low": low, "high": high}
 
 
-def _scores_opening(report: Plain, *, items: bool) -> str:
-    found = report["scores"]
-    if missing(found):
+def _scores_opening(found: RankedMeans | Missing, *, items: bool) -> str:
+    if isinstance(found, Missing):
         return reason_of(found)
-    rows = found["models"]
-    level = _level(rows, "mean")
+    rows = found.models
+    level = _level(rows, lambda row: row.mean)
     if len(level) > 1:
         return gettext("%(n)d models share first place: %(models)s, each with a mean score of %(value)s.") % {
             "n": len(level),
             "models": _named(level),
-            "value": number(rows[0]["mean"]),
+            "value": number(rows[0].mean),
         }
     clear = gettext("%(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s.")
     unclear = gettext(
         "No model clearly leads: %(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s."
     )
-    said = (clear if _leads(rows) else unclear) % {
-        "first": rows[0]["model"],
-        "second": rows[1]["model"],
-        "mean": ends_words(rows[0]["mean"], rows[0]["low"], rows[0]["high"], rows[0]["interval_kind"], items=items),
-        "other": number(rows[1]["mean"]),
+    first = rows[0]
+    sentence = (clear if _leads(rows) else unclear) % {
+        "first": first.model,
+        "second": rows[1].model,
+        "mean": ends_words(first.mean, first.low, first.high, first.interval_kind, items=items),
+        "other": number(rows[1].mean),
     }
-    return f"{said} {_certainty(rows, found)}".strip()
+    return f"{sentence} {_certainty(found)}".strip()
 
 
-def _leads(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _leads(rows: Sequence[ModelMean]) -> bool:
     """Whether the first model is ahead of every model whose mean has an interval; a note names the others."""
-    unknown = sum(row["interval_kind"] == "none" for row in rows[1:])
-    ahead = bool(rows[0]["rank_high"] - unknown <= 1)
-    return rows[0]["interval_kind"] != "none" and unknown < max(1, len(rows) - 1) and ahead
+    unknown = sum(row.interval_kind == "none" for row in rows[1:])
+    ahead = rows[0].rank_high - unknown <= 1
+    return rows[0].interval_kind != "none" and unknown < max(1, len(rows) - 1) and ahead
 
 
-def _about(report: Plain) -> str:
-    judge = next((name for public, name in report["judges"] if public == report["by"]), "")
-    if report["kind"] == "pairs":
+def _about(report: PairRanking | ScoreRanking) -> str:
+    judge = next((name for public, name in report.judges if public == report.by), "")
+    if isinstance(report, PairRanking):
         by_people = gettext("%(n)d comparisons by %(raters)d raters.")
         by_judge = gettext("%(n)d comparisons by the judge %(judge)s.")
-        said = (by_judge if judge else by_people) % {
-            "n": report["n_games"],
-            "raters": report["n_raters"],
+        sentence = (by_judge if judge else by_people) % {
+            "n": report.parts.n_games,
+            "raters": report.n_raters,
             "judge": judge,
         }
-        if report["n_left_out"]:
-            said += " " + gettext("%(n)d more are left out because they do not compare two different models.") % {
-                "n": report["n_left_out"]
+        if report.parts.n_left_out:
+            sentence += " " + gettext("%(n)d more are left out because they do not compare two different models.") % {
+                "n": report.parts.n_left_out
             }
-        return said
-    low, high = report["scale"]
+        return sentence
+    low, high = report.parts.scale
     by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
     by_judge = gettext("%(answers)d answers by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
     return (by_judge if judge else by_people) % {
-        "answers": report["n_answers"],
-        "raters": report["n_raters"],
+        "answers": report.n_answers,
+        "raters": report.n_raters,
         "judge": judge,
         "low": number(low, 1),
         "high": number(high, 1),
     }
 
 
-def _choices(study: Study, report: Plain) -> list[Choice]:
-    found = []
-    if len(report["criteria"]) > 1:
-        named = [
+def _choices(study: Study, report: PairRanking | ScoreRanking) -> list[Choice]:
+    choices = []
+    if len(report.criteria) > 1:
+        criteria = [
             (key, gettext("Mean of all criteria") if key == ALL else criterion_name(study, key))
-            for key in report["criteria"]
+            for key in report.criteria
         ]
-        found.append(Choice("criterion", gettext("Criterion"), named, report["criterion"]))
-    if report["judges"]:
-        options = [(PEOPLE, gettext("People")), *((public, name) for public, name in report["judges"])]
-        found.append(Choice("by", gettext("Rated by"), options, report["by"]))
-    return found
+        choices.append(Choice("criterion", gettext("Criterion"), criteria, report.criterion))
+    if report.judges:
+        choices.append(Choice("by", gettext("Rated by"), [(PEOPLE, gettext("People")), *report.judges], report.by))
+    return choices
 
 
 def _pairs_method(clusters: str) -> list[str]:

@@ -1,36 +1,28 @@
 """Blocks on pace, straight-lining, sides and quality checks. They are signs that deserve a check, not verdicts."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.utils.translation import gettext
 
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Distribution, distributions
-from calibration.reports.registry import Plain, missing
-from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.intervals import stated
+from calibration.reports.codec import Missing
+from calibration.reports.rater_behaviour import ChecksOfAll, Habits, Paces, SameAnswersOfAll, SidesOfAll
+from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.messages.reasons import reason_of
 
 MOST_BARS = 30
 
 
-def habit_blocks(report: Plain) -> list[Block]:
-    return [
-        _pace(report["pace"]),
-        _same(report["same_answers"]),
-        _sides(report["sides"]),
-        _controls(report["controls"]),
-    ]
+def habit_blocks(habits: Habits) -> list[Block]:
+    return [_pace(habits.pace), _same(habits.same_answers), _sides(habits.sides), _controls(habits.controls)]
 
 
-def _pace(found: Mapping[str, Any]) -> Block:
+def _pace(found: Paces | Missing) -> Block:
     title = gettext("Speed")
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("pace", title, reason=reason_of(found))
-    rows = found["raters"]
-    medians = [row["median"] for row in rows]
+    rows = found.raters
+    medians = [row.median for row in rows]
     figure = distributions(
         [Distribution(gettext("raters"), medians, sum(medians) / len(medians))],
         title=title,
@@ -48,27 +40,27 @@ def _pace(found: Mapping[str, Any]) -> Block:
             Column(gettext("Fast answers"), 2),
             Column(gettext("Too fast to have been read"), 2),
         ],
-        [[row["rater"], row["n"], row["median"], row["total"], row["fast"], row["unread"]] for row in rows],
+        [[row.rater, row.n, row.median, row.total, row.fast, row.unread] for row in rows],
     )
     answer = gettext(
         "The median answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers "
         "took less than a quarter of that. %(unread)s of the answers were given faster than their texts can be read, "
         "at over %(limit)d words a minute."
     ) % {
-        "seconds": number(found["median"], 1),
-        "n": found["n"],
-        "fast": number(found["fast"]),
-        "unread": number(found["unread"]),
-        "limit": found["limit"],
+        "seconds": number(found.median, 1),
+        "n": found.n,
+        "fast": number(found.fast),
+        "unread": number(found.unread),
+        "limit": found.limit,
     }
     return Block("pace", title, answer=answer, figure=figure, table=table, folded=True)
 
 
-def _same(found: Mapping[str, Any]) -> Block:
+def _same(found: SameAnswersOfAll | Missing) -> Block:
     title = gettext("Straight-lining")
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("same-answers", title, reason=reason_of(found))
-    rows = found["raters"]
+    rows = found.raters
     table = Table(
         [
             Column(gettext("Rater")),
@@ -77,19 +69,19 @@ def _same(found: Mapping[str, Any]) -> Block:
             Column(gettext("Straight-lined tasks"), 0),
             Column(gettext("Tasks with several questions"), 0),
         ],
-        [[row["rater"], row["n"], row["most_common"], row["flat_tasks"], row["tasks"]] for row in rows],
+        [[row.rater, row.n, row.most_common, row.flat_tasks, row.tasks] for row in rows],
     )
-    if not found["tasks"]:
+    if not found.tasks:
         answer = gettext("Each task asks only one question, so straight-lining cannot occur.")
         figure = ""
     else:
-        share = found["flat_tasks"] / found["tasks"]
+        share = found.flat_tasks / found.tasks
         answer = gettext("%(flat)d of %(tasks)d tasks (%(share)s) were given the same answer to every question.") % {
-            "flat": found["flat_tasks"],
-            "tasks": found["tasks"],
+            "flat": found.flat_tasks,
+            "tasks": found.tasks,
             "share": number(share),
         }
-        shares = [row["flat_tasks"] / row["tasks"] for row in rows if row["tasks"]]
+        shares = [row.flat_tasks / row.tasks for row in rows if row.tasks]
         figure = distributions(
             [Distribution(gettext("raters"), shares, sum(shares) / len(shares))],
             title=title,
@@ -101,13 +93,13 @@ def _same(found: Mapping[str, Any]) -> Block:
     return Block("same-answers", title, answer=answer, figure=figure, table=table, folded=True)
 
 
-def _sides(found: Mapping[str, Any]) -> Block:
+def _sides(found: SidesOfAll | Missing) -> Block:
     title = gettext("Preference for a side")
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("sides", title, reason=reason_of(found))
-    rows = found["raters"]
+    rows = found.raters
     figure = interval_bars(
-        [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
+        [Bar(row.rater, *interval_cells(row.value, row)) for row in rows[:MOST_BARS]],
         title=title,
         x_title=gettext("Share of comparisons without a tie that the side shown first won"),
         rule=0.5,
@@ -117,15 +109,13 @@ def _sides(found: Mapping[str, Any]) -> Block:
         [
             Column(gettext("Rater")),
             Column(gettext("Decided"), 0),
-            Column(gettext("First side wins"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("First side wins"), 3),
             Column("p", 3),
             Column(gettext("Ties"), 0),
         ],
-        [[row["rater"], row["n"], row["value"], *stated(row), row["p"], row["ties"]] for row in rows],
+        [[row.rater, row.n, *interval_cells(row.value, row), row.p, row.ties] for row in rows],
     )
-    doubtful = sum(row["p"] < 0.01 / len(rows) for row in rows)
+    doubtful = sum(row.p < 0.01 / len(rows) for row in rows)
     answer = gettext(
         "%(n)d of %(all)d raters prefer one side more often than chance explains (p below 0.01, corrected for the "
         "number of raters)."
@@ -133,29 +123,27 @@ def _sides(found: Mapping[str, Any]) -> Block:
     return Block("sides", title, answer=answer, figure=figure, table=table, folded=True)
 
 
-def _controls(found: Mapping[str, Any]) -> Block:
+def _controls(found: ChecksOfAll | Missing) -> Block:
     title = gettext("Quality checks failed")
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("controls", title, reason=reason_of(found))
-    rows = found["raters"]
+    rows = found.raters
     table = Table(
         [
             Column(gettext("Rater")),
             Column(gettext("Checks"), 0),
             Column(gettext("Checks failed"), 0),
-            Column(gettext("Share failed"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Share failed"), 3),
         ],
-        [[row["rater"], row["n"], row["hits"], row["value"], *stated(row)] for row in rows],
+        [[row.rater, row.n, row.hits, *interval_cells(row.value, row)] for row in rows],
     )
     figure = interval_bars(
-        [Bar(row["rater"], row["value"], *stated(row)) for row in rows[:MOST_BARS]],
+        [Bar(row.rater, *interval_cells(row.value, row)) for row in rows[:MOST_BARS]],
         title=title,
         x_title=gettext("Share of attention checks and gold items failed"),
     )
     answer = gettext("%(failed)d of %(n)d attention checks and gold items were failed.") % {
-        "failed": found["failed"],
-        "n": found["n"],
+        "failed": found.failed,
+        "n": found.n,
     }
     return Block("controls", title, answer=answer, figure=figure, table=table, folded=True)

@@ -1,55 +1,46 @@
 """Blocks of the raters page on severity, drift, sources of variance and consensus labels."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.utils.translation import gettext
 
 from annotation.models import Criterion, Study, Task
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
-from calibration.reports.registry import Plain, missing
-from calibration.web.blocks import Block, Column, Table
+from calibration.reports.codec import Missing
+from calibration.reports.rater_effects import Consensus, Designs, Severities, Variances
+from calibration.web.blocks import Block, Column, Table, cells_of
 from calibration.web.messages.names import criterion_name
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words, reason_of
 from core.messages.localized import localized
 
 MOST_BARS = 30
 
 
-def severity_block(report: Plain) -> Block:
+def severity_block(found: Severities | Missing) -> Block:
     title = gettext("Severity and drift")
-    found = report["severity"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("severity", title, reason=reason_of(found))
-    rows = found["raters"]
+    rows = found.raters
     if not rows:
-        return Block("severity", title, reason=reason_of({"why": "OnlySlots"}))
+        return Block("severity", title, reason=error_words("OnlySlots"))
     alike = _alike(found)
     figure = (
         ""
         if alike
         else interval_bars(
-            [Bar(row["rater"], row["severity"], row["severity_low"], row["severity_high"]) for row in rows[:MOST_BARS]],
+            [Bar(row.rater, row.severity, row.severity_low, row.severity_high) for row in rows[:MOST_BARS]],
             title=title,
             x_title=gettext("Points below the average rater (negative: lenient)"),
         )
     )
-    columns = [
-        Column(gettext("Rater")),
-        Column(gettext("Scores"), 0),
-        Column(gettext("Severity"), 2),
-        Column(gettext("From"), 2),
-        Column(gettext("To"), 2),
-    ]
-    if found["drifting"]:
-        columns += [Column(gettext("Drift"), 2), Column(gettext("From"), 2), Column(gettext("To"), 2)]
+    columns = [Column(gettext("Rater")), Column(gettext("Scores"), 0), *Column.interval(gettext("Severity"), 2)]
+    if found.drifting:
+        columns += Column.interval(gettext("Drift"), 2)
     table = Table(
         columns,
         [
-            [row["rater"], row["n"], row["severity"], row["severity_low"], row["severity_high"]]
-            + ([row["drift"], row["drift_low"], row["drift_high"]] if found["drifting"] else [])
+            [row.rater, row.n, row.severity, row.severity_low, row.severity_high]
+            + ([row.drift, row.drift_low, row.drift_high] if found.drifting else [])
             for row in rows
         ],
     )
@@ -72,7 +63,7 @@ def severity_block(report: Plain) -> Block:
                 "items crossed. Variances are estimated by %(how)s; raters' effects are best linear unbiased "
                 "predictions."
             )
-            % {"how": _estimator(found["estimator"])}
+            % {"how": _estimator(found.estimator)}
         ],
     )
 
@@ -81,18 +72,18 @@ def _estimator(name: str) -> str:
     return gettext("restricted maximum likelihood") if name == "reml" else gettext("the method of moments")
 
 
-def _least(found: Mapping[str, Any]) -> float:
+def _least(found: Severities) -> float:
     """The smallest difference in severity that is reported: a thousandth of the scale."""
-    return float(found["scale"][1] - found["scale"][0]) / 1000
+    return float(found.scale[1] - found.scale[0]) / 1000
 
 
-def _alike(found: Mapping[str, Any]) -> bool:
+def _alike(found: Severities) -> bool:
     """Whether the standard deviation between raters is below that limit, so that an axis would show only zeros."""
-    return bool(found["rater_variance"] ** 0.5 < _least(found))
+    return bool(found.rater_variance**0.5 < _least(found))
 
 
-def _severity_answer(found: Mapping[str, Any]) -> str:
-    ends = {"low": number(found["scale"][0], 1), "high": number(found["scale"][1], 1)}
+def _severity_answer(found: Severities) -> str:
+    ends = {"low": number(found.scale[0], 1), "high": number(found.scale[1], 1)}
     if _alike(found):
         said = gettext(
             "Raters do not differ in severity beyond chance: the standard deviation is below %(limit)s points on a "
@@ -101,14 +92,14 @@ def _severity_answer(found: Mapping[str, Any]) -> str:
     else:
         said = gettext(
             "Raters differ in severity by a standard deviation of %(sd)s points on a scale of %(low)s to %(high)s."
-        ) % {"sd": number(found["rater_variance"] ** 0.5), **ends}
-    if found["drifting"]:
+        ) % {"sd": number(found.rater_variance**0.5), **ends}
+    if found.drifting:
         said += " " + gettext(
             "From the first to the last answer of a session, scores change by %(drift)s points (%(low)s to %(high)s)."
         ) % {
-            "drift": number(found["common_drift"]),
-            "low": number(found["common_drift_low"]),
-            "high": number(found["common_drift_high"]),
+            "drift": number(found.common_drift),
+            "low": number(found.common_drift_low),
+            "high": number(found.common_drift_high),
         }
     return said
 
@@ -126,45 +117,37 @@ def source_name(source: str) -> str:
     return names.get(source, source)
 
 
-def variance_block(report: Plain) -> Block:
+def variance_block(found: Variances | Missing) -> Block:
     title = gettext("Sources of variance in the scores")
-    found = report["variance"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("variance", title, reason=reason_of(found))
-    total = found["total"] or 1.0
-    parts = found["components"]
-    ends = found["interval_kind"] != "none"
+    total, kind = found.total or 1.0, found.interval_kind
+    parts = found.components
     figure = interval_bars(
-        [Bar(source_name(name), 100 * one["share"], *_of_total(one, total, ends)) for name, one in parts.items()],
+        [
+            Bar(source_name(name), *cells_of(100 * one.share, 100 * one.low / total, 100 * one.high / total, kind))
+            for name, one in parts.items()
+        ],
         title=title,
         x_title=gettext("Share of the variance of a single score, in percent"),
     )
     table = Table(
         [
             Column(gettext("Source")),
-            Column(gettext("Variance"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Variance"), 3),
             Column(gettext("Share"), 3),
             Column(gettext("Unbiased estimate"), 3),
             Column(gettext("Levels"), 0),
         ],
         [
-            [
-                source_name(name),
-                one["variance"],
-                one["low"] if ends else None,
-                one["high"] if ends else None,
-                one["share"],
-                one["raw"],
-                one["levels"],
-            ]
+            [source_name(name), *cells_of(one.variance, one.low, one.high, kind), one.share, one.raw, one.levels]
             for name, one in parts.items()
         ],
     )
-    design = found["design"]
-    answer = reason_of(design) if missing(design) else _recommendation(design, "repeat" in parts)
-    notes = [] if missing(design) else _design_notes(design)
+    if isinstance(found.design, Missing):
+        answer, notes = reason_of(found.design), []
+    else:
+        answer, notes = _recommendation(found.design, "repeat" in parts), _design_notes(found.design)
     return Block(
         "variance",
         title,
@@ -176,25 +159,21 @@ def variance_block(report: Plain) -> Block:
             "Lines show the middle 95 %% of the estimates from scores that were simulated with these variances."
         )
         % {}
-        if ends
+        if kind != "none"
         else "",
     )
 
 
-def _of_total(one: Mapping[str, Any], total: float, ends: bool) -> tuple[float | None, float | None]:
-    return (100 * one["low"] / total, 100 * one["high"] / total) if ends else (None, None)
-
-
-def _recommendation(design: Mapping[str, Any], repeated: bool) -> str:
-    best = design["best"]
+def _recommendation(design: Designs, repeated: bool) -> str:
+    best = design.best
     if not repeated:
         return gettext(
             "A second rater increases the reliability of a response's score by %(rater)s, and five raters reach "
             "%(reliability)s. How much a repeat by the same rater helps is unknown, because nobody was asked twice."
-        ) % {"rater": number(design["gain_of_rater"]), "reliability": number(best["reliability"])}
+        ) % {"rater": number(design.gain_of_rater), "reliability": number(best.reliability)}
     better = (
         gettext("Adding a rater helps more than asking the same rater again")
-        if design["gain_of_rater"] >= design["gain_of_repeat"]
+        if design.gain_of_rater >= design.gain_of_repeat
         else gettext("Asking the same rater again helps more than adding a rater")
     )
     return gettext(
@@ -203,36 +182,35 @@ def _recommendation(design: Mapping[str, Any], repeated: bool) -> str:
         "%(repeats)d times each (reliability %(reliability)s)."
     ) % {
         "better": better,
-        "rater": number(design["gain_of_rater"]),
-        "repeat": number(design["gain_of_repeat"]),
-        "raters": best["raters"],
-        "repeats": best["repeats"],
-        "reliability": number(best["reliability"]),
+        "rater": number(design.gain_of_rater),
+        "repeat": number(design.gain_of_repeat),
+        "raters": best.raters,
+        "repeats": best.repeats,
+        "reliability": number(best.reliability),
     }
 
 
-def _design_notes(design: Mapping[str, Any]) -> list[str]:
+def _design_notes(design: Designs) -> list[str]:
     said = []
-    for target, one in design["targets"].items():
+    for target, one in design.targets.items():
         if one is None:
             said.append(gettext("Even 20 raters do not reach a reliability of %(target)s.") % {"target": target})
         else:
             said.append(
                 gettext("A reliability of %(target)s requires %(raters)d raters asked %(repeats)d times each.")
-                % {"target": target, "raters": one["raters"], "repeats": one["repeats"]}
+                % {"target": target, "raters": one.raters, "repeats": one.repeats}
             )
     return said
 
 
-def design_curve(report: Plain) -> Block | None:
+def design_curve(found: Variances | Missing) -> Block | None:
     """Draw reliability by number of raters who are asked once or twice; None where no design was computed."""
-    found = report["variance"]
-    if missing(found) or missing(found["design"]):
+    if isinstance(found, Missing) or isinstance(found.design, Missing):
         return None
-    designs = found["design"]["designs"]
+    designs = found.design.designs
     names = {1: gettext("asked once"), 2: gettext("asked twice")}
     series = [
-        Curve(name, [(one["raters"], one["reliability"]) for one in designs if one["repeats"] == repeats])
+        Curve(name, [(one.raters, one.reliability) for one in designs if one.repeats == repeats])
         for repeats, name in names.items()
     ]
     title = gettext("Reliability by number of raters")
@@ -252,22 +230,21 @@ def design_curve(report: Plain) -> Block | None:
                 Column(gettext("Reliability"), 3),
                 Column(gettext("Error variance"), 3),
             ],
-            [[one["raters"], one["repeats"], one["reliability"], one["error_variance"]] for one in designs],
+            [[one.raters, one.repeats, one.reliability, one.error_variance] for one in designs],
         ),
         folded=True,
     )
 
 
-def consensus_block(study: Study, report: Plain) -> Block:
+def consensus_block(study: Study, criterion: str, found: Consensus | Missing) -> Block:
     title = gettext("Consensus labels")
-    found = report["consensus"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("consensus", title, reason=reason_of(found))
-    words = _label_words(study, report["criterion"])
-    names = [words.get(label, number(label, 1)) for label in found["labels"]]
-    items = max(found["items"], 1)
-    bars = [Bar(name, share) for name, share in zip(names, found["prevalence"], strict=True)]
-    majority = [Bar(name, count / items) for name, count in zip(names, found["majority"], strict=True)]
+    words = _label_words(study, criterion)
+    names = [words.get(label, number(label, 1)) for label in found.labels]
+    items = max(found.items, 1)
+    bars = [Bar(name, share) for name, share in zip(names, found.prevalence, strict=True)]
+    majority = [Bar(name, count / items) for name, count in zip(names, found.majority, strict=True)]
     figure = interval_bars(
         bars,
         title=title,
@@ -277,14 +254,14 @@ def consensus_block(study: Study, report: Plain) -> Block:
     )
     table = Table(
         [Column(gettext("Label")), Column(gettext("Share (Dawid and Skene)"), 3), Column(gettext("Majority"), 0)],
-        [list(row) for row in zip(names, found["prevalence"], found["majority"], strict=True)],
+        [list(row) for row in zip(names, found.prevalence, found.majority, strict=True)],
     )
     notes = []
-    if found["raters"]:
-        lowest = found["raters"][0]
+    if found.raters:
+        lowest = found.raters[0]
         notes.append(
             gettext("According to this model, the least accurate rater, %(rater)s, is right %(rate)s of the time.")
-            % {"rater": lowest["rater"], "rate": number(lowest["accuracy"])}
+            % {"rater": lowest.rater, "rate": number(lowest.accuracy)}
         )
     return Block(
         "consensus",
@@ -294,21 +271,21 @@ def consensus_block(study: Study, report: Plain) -> Block:
         table=table,
         notes=notes,
         caption=gettext("“%(criterion)s”: the true labels that the model estimates, compared with the simple majority.")
-        % {"criterion": criterion_name(study, report["criterion"])},
+        % {"criterion": criterion_name(study, criterion)},
     )
 
 
-def _consensus_answer(found: Mapping[str, Any]) -> str:
-    if found["same_as_majority"] is None:
+def _consensus_answer(found: Consensus) -> str:
+    if found.same_as_majority is None:
         return gettext("No task has a single most frequent label.")
     return gettext(
         "%(tied)d of %(items)d tasks have no single most frequent label. On the others, the model of Dawid and Skene "
         "gives the majority's label %(same)s of the time. It is at least 95 %% certain of %(certain)s of all labels."
     ) % {
-        "items": found["items"],
-        "tied": found["tied"],
-        "same": number(found["same_as_majority"]),
-        "certain": number(found["certain"]),
+        "items": found.items,
+        "tied": found.tied,
+        "same": number(found.same_as_majority),
+        "certain": number(found.certain),
     }
 
 

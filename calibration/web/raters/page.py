@@ -1,7 +1,6 @@
 """The page "Can I trust these raters?": accuracy and consistency of each rater, kind and cohort."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
@@ -9,12 +8,22 @@ from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Distribution, distributions
-from calibration.reports.raters import RATERS, rater_settings
-from calibration.reports.registry import Plain, missing
-from calibration.web.blocks import Block, Column, ResultPage, Table
-from calibration.web.messages.intervals import ends_meaning, ends_words, stated
+from calibration.reports.codec import Missing
+from calibration.reports.raters import (
+    RATERS,
+    Accuracies,
+    Consistencies,
+    GroupRates,
+    Raters,
+    RatersReport,
+    rater_settings,
+)
+from calibration.statistics.agreement.kappas import Kappa
+from calibration.statistics.agreement.proportions import Proportion
+from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import criterion_choice
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
 from calibration.web.pages import PageKind
 from calibration.web.raters.behaviour import habit_blocks
@@ -23,26 +32,26 @@ from calibration.web.raters.effects import consensus_block, design_curve, severi
 MOST_BARS = 40
 
 
-def raters_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def raters_page(study: Study, report: Raters) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(raters_title(), reason_of(report), [], [])
-    designs = design_curve(report)
+    designs = design_curve(report.variance)
     return ResultPage(
         title=raters_title(),
         opening=_opening(report),
         about=_about(report),
-        choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
+        choices=criterion_choice(study, report.criteria, report.criterion),
         blocks=[
-            _groups_block(report),
-            _accuracy_block(report, cluster_words(study)),
-            _consistency_block(report),
-            severity_block(report),
-            variance_block(report),
+            _groups_block(report.accuracy),
+            _accuracy_block(report.accuracy, cluster_words(study)),
+            _consistency_block(report.consistency, report.kappa),
+            severity_block(report.severity),
+            variance_block(report.variance),
             *([designs] if designs else []),
-            consensus_block(study, report),
-            *habit_blocks(report),
+            consensus_block(study, report.criterion, report.consensus),
+            *habit_blocks(report.habits),
         ],
-        method=_method(report),
+        method=_method(),
         sources=[
             "LLMEval (arXiv 2312.07398), Eq. 5",
             "Dawid & Skene (1979)",
@@ -72,43 +81,39 @@ RATERS_PAGE = PageKind(
 )
 
 
-def _opening(report: Plain) -> str:
-    found = report["accuracy"]
-    if missing(found):
-        said = reason_of(found)
+def _opening(report: RatersReport) -> str:
+    if isinstance(report.accuracy, Missing):
+        sentence = reason_of(report.accuracy)
     else:
-        overall = found["overall"]
-        said = gettext(
+        sentence = gettext(
             "A rater's score lies within one standard deviation of the mean of all raters %(rate)s of the time."
-        ) % {"rate": ends_words(overall["value"], overall["low"], overall["high"], overall["interval_kind"])}
-    steady = report["consistency"]
-    if not missing(steady):
-        one = steady["overall"]
-        said += " " + gettext(
+        ) % {"rate": estimate_words(report.accuracy.overall)}
+    if not isinstance(report.consistency, Missing):
+        sentence += " " + gettext(
             "When they are asked again, raters give their most frequent answer %(rate)s of the time."
-        ) % {"rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"])}
-    return said
+        ) % {"rate": estimate_words(report.consistency.overall)}
+    return sentence
 
 
-def _about(report: Plain) -> str:
-    kinds = ", ".join(f"{kind_name(kind)} {n}" for kind, n in sorted(report["kinds"].items()))
-    said = gettext("%(scores)d scores in %(answers)d answers by %(raters)d raters (%(kinds)s).") % {
-        "scores": report["n_scores"],
-        "answers": report["n_answers"],
-        "raters": report["n_raters"],
+def _about(report: RatersReport) -> str:
+    kinds = ", ".join(f"{kind_name(kind)} {n}" for kind, n in sorted(report.kinds.items()))
+    sentence = gettext("%(scores)d scores in %(answers)d answers by %(raters)d raters (%(kinds)s).") % {
+        "scores": report.n_scores,
+        "answers": report.n_answers,
+        "raters": report.n_raters,
         "kinds": kinds,
     }
-    if report["n_judged"]:
-        said += " " + ngettext(
+    if report.n_judged:
+        sentence += " " + ngettext(
             "Judges gave %(n)d more answer. It is not included in any figure about raters; the accuracy table lists "
             "judges beside people.",
             "Judges gave %(n)d more answers. They are not included in any figure about raters; the accuracy table "
             "lists judges beside people.",
-            report["n_judged"],
-        ) % {"n": report["n_judged"]}
-    if report["slots"]:
-        said += " " + gettext("The data identify positions, not persons, so no individual raters are reported.")
-    return said
+            report.n_judged,
+        ) % {"n": report.n_judged}
+    if report.slots:
+        sentence += " " + gettext("The data identify positions, not persons, so no individual raters are reported.")
+    return sentence
 
 
 def kind_name(kind: str) -> str:
@@ -123,22 +128,21 @@ def kind_name(kind: str) -> str:
     return names.get(kind, kind)
 
 
-def _group_name(row: Mapping[str, Any]) -> str:
-    if row["by"] == "kind":
-        return kind_name(str(row["group"]))
-    return gettext("cohort %(name)s") % {"name": row["group"]}
+def _group_name(row: GroupRates) -> str:
+    if row.by == "kind":
+        return kind_name(row.group)
+    return gettext("cohort %(name)s") % {"name": row.group}
 
 
-def _groups_block(report: Plain) -> Block:
+def _groups_block(found: Accuracies | Missing) -> Block:
     title = gettext("Accuracy by kind and cohort")
-    found = report["accuracy"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("groups", title, reason=reason_of(found))
-    rows = found["groups"]
+    rows = found.groups
     if not rows:
-        return Block("groups", title, reason=reason_of({"why": "OnlySlots"}))
+        return Block("groups", title, reason=error_words("OnlySlots"))
     figure = distributions(
-        [_distribution(row) for row in rows],
+        [Distribution(_group_name(row), row.rates, *interval_cells(row.mean, row)) for row in rows],
         title=title,
         x_title=gettext("Accuracy of a rater (share of answers)"),
         mean_word=gettext("mean"),
@@ -150,24 +154,13 @@ def _groups_block(report: Plain) -> Block:
             Column(gettext("Group")),
             Column(gettext("Raters"), 0),
             Column(gettext("Fewer than five answers"), 0),
-            Column(gettext("Mean"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Mean"), 3),
             Column(gettext("Minimum"), 3),
             Column(gettext("Lowest rater")),
             Column(gettext("Median"), 3),
         ],
         [
-            [
-                _group_name(row),
-                row["n"],
-                row["too_few"],
-                row["mean"],
-                *stated(row),
-                row["minimum"],
-                row["lowest"],
-                row["median"],
-            ]
+            [_group_name(row), row.n, row.too_few, *interval_cells(row.mean, row), row.minimum, row.lowest, row.median]
             for row in rows
         ],
     )
@@ -177,35 +170,29 @@ def _groups_block(report: Plain) -> Block:
     return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found)])
 
 
-def _distribution(row: Mapping[str, Any]) -> Distribution:
-    low, high = stated(row)
-    return Distribution(_group_name(row), row["rates"], row["mean"], low, high)
-
-
-def _too_few(found: Mapping[str, Any]) -> str:
-    if not found["too_few"]:
-        return gettext("Every rater has answered at least %(n)d tasks.") % {"n": found["min_answers"]}
+def _too_few(found: Accuracies) -> str:
+    if not found.too_few:
+        return gettext("Every rater has answered at least %(n)d tasks.") % {"n": found.min_answers}
     return ngettext(
         "One rater has answered fewer than five tasks and is counted separately, without a rate.",
         "%(n)d raters have answered fewer than five tasks and are counted separately, without a rate.",
-        found["too_few"],
-    ) % {"n": found["too_few"]}
+        found.too_few,
+    ) % {"n": found.too_few}
 
 
-def _accuracy_block(report: Plain, clusters: str) -> Block:
+def _accuracy_block(found: Accuracies | Missing, clusters: str) -> Block:
     title = gettext("Accuracy of each rater")
-    found = report["accuracy"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("accuracy", title, reason=reason_of(found))
-    rows = found["rates"]
+    rows = found.rates
     if not rows:
-        return Block("accuracy", title, reason=reason_of({"why": "OnlySlots"}))
+        return Block("accuracy", title, reason=error_words("OnlySlots"))
     shown = rows if len(rows) <= MOST_BARS else rows[:MOST_BARS]
     figure = interval_bars(
-        [Bar(row["rater"], row["value"], *stated(row), note=kind_name(row["kind"])) for row in shown],
+        [Bar(row.rater, *interval_cells(row.value, row), note=kind_name(row.kind)) for row in shown],
         title=title,
         x_title=gettext("Share of answers within one sigma"),
-        reference=[Bar(row["rater"], row["shrunk"]["value"]) for row in shown if row["shrunk"]],
+        reference=[Bar(row.rater, row.shrunk.value) for row in shown if row.shrunk],
         series=(gettext("Observed"), gettext("Shrunk toward the mean of the kind")),
     )
     table = Table(
@@ -214,27 +201,24 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
             Column(gettext("Kind")),
             Column(gettext("Cohort")),
             Column(gettext("Scores"), 0),
-            Column(gettext("Accuracy"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Accuracy"), 3),
             Column(gettext("Shrunk"), 3),
             Column(gettext("Shrunk from"), 3),
             Column(gettext("Shrunk to"), 3),
         ],
         [
             [
-                row["rater"],
-                kind_name(row["kind"]),
-                row["cohort"],
-                row["n"],
-                row["value"],
-                *stated(row),
-                *_shrunk(row["shrunk"]),
+                row.rater,
+                kind_name(row.kind),
+                row.cohort,
+                row.n,
+                *interval_cells(row.value, row),
+                *((row.shrunk.value, row.shrunk.low, row.shrunk.high) if row.shrunk else (None, None, None)),
             ]
             for row in rows
         ],
     )
-    notes = [ends_meaning(rows[0]["interval_kind"], rows[0]["clusters"], clusters)]
+    notes = [ends_meaning(rows[0].interval_kind, rows[0].clusters, clusters)]
     if len(shown) < len(rows):
         notes.append(
             gettext("The figure shows the %(n)d lowest raters; the table lists all of them.") % {"n": len(shown)}
@@ -253,61 +237,45 @@ def _accuracy_block(report: Plain, clusters: str) -> Block:
     )
 
 
-def _shrunk(found: Mapping[str, Any] | None) -> list[float | None]:
-    return [found["value"], found["low"], found["high"]] if found else [None, None, None]
-
-
-def _consistency_block(report: Plain) -> Block:
+def _consistency_block(found: Consistencies | Missing, kappa: Kappa | Missing) -> Block:
     title = gettext("Answers to repeated tasks")
-    found = report["consistency"]
-    if missing(found):
+    if isinstance(found, Missing):
         return Block("consistency", title, reason=reason_of(found))
-    rows, again = found["raters"], found["first_repeat"]
+    rows, again = found.raters, found.first_repeat
     notes = [
         gettext("The second answer equals the first in %(rate)s of %(n)d repeats.")
-        % {"rate": ends_words(again["value"], again["low"], again["high"], again["interval_kind"]), "n": again["n"]},
-        *_kappa_note(report["kappa"]),
-        *_sides_notes(found["sides"]),
+        % {"rate": estimate_words(again), "n": again.n},
+        *_kappa_note(kappa),
+        *_sides_notes(found.sides),
     ]
     if not rows:
         return Block("consistency", title, notes=notes)
     shown = rows[:MOST_BARS]
     figure = interval_bars(
-        [Bar(row["rater"], row["value"], *stated(row)) for row in shown],
+        [Bar(row.rater, *interval_cells(row.value, row)) for row in shown],
         title=title,
         x_title=gettext("How often a rater gives their most frequent answer"),
     )
     groups = ", ".join(
         gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)")
-        % {
-            "kind": kind_name(row["group"]),
-            "mean": number(row["mean"]),
-            "minimum": number(row["minimum"]),
-            "n": row["n"],
-        }
-        for row in found["groups"]
+        % {"kind": kind_name(row.group), "mean": number(row.mean), "minimum": number(row.minimum), "n": row.n}
+        for row in found.groups
     )
     table = Table(
         [
             Column(gettext("Rater")),
             Column(gettext("Repeated tasks"), 0),
             Column(gettext("Times asked"), 0),
-            Column(gettext("Consistency"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Second equals first"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Consistency"), 3),
+            *Column.interval(gettext("Second equals first"), 3),
         ],
         [
             [
-                row["rater"],
-                row["units"],
-                row["asked"],
-                row["value"],
-                *stated(row),
-                row["first_repeat"]["value"],
-                *stated(row["first_repeat"]),
+                row.rater,
+                row.units,
+                row.asked,
+                *interval_cells(row.value, row),
+                *interval_cells(row.first_repeat.value, row.first_repeat),
             ]
             for row in rows
         ],
@@ -315,29 +283,23 @@ def _consistency_block(report: Plain) -> Block:
     return Block("consistency", title, figure=figure, caption=groups, table=table, notes=notes, folded=True)
 
 
-def _kappa_note(found: Mapping[str, Any]) -> list[str]:
-    if missing(found):
+def _kappa_note(kappa: Kappa | Missing) -> list[str]:
+    if isinstance(kappa, Missing):
         return []
-    return [
-        gettext("Cohen's kappa of first and second answers: %(kappa)s.")
-        % {"kappa": ends_words(found["value"], found["low"], found["high"], found["interval_kind"])}
-    ]
+    return [gettext("Cohen's kappa of first and second answers: %(kappa)s.") % {"kappa": estimate_words(kappa)}]
 
 
-def _sides_notes(found: Mapping[str, Any]) -> list[str]:
-    if missing(found):
+def _sides_notes(found: Mapping[str, Proportion] | Missing) -> list[str]:
+    if isinstance(found, Missing):
         return []
-    named = {
+    sentences = {
         "same": gettext("With the same sides, the answer stays the same in %(rate)s of %(n)d repeats."),
         "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)d repeats."),
     }
-    return [
-        named[side] % {"rate": ends_words(one["value"], one["low"], one["high"], one["interval_kind"]), "n": one["n"]}
-        for side, one in found.items()
-    ]
+    return [sentences[side] % {"rate": estimate_words(share), "n": share.n} for side, share in found.items()]
 
 
-def _method(report: Plain) -> list[str]:
+def _method() -> list[str]:
     return [
         gettext(
             "Accuracy: the share of a rater's scores that lie less than one sigma away from all people's mean score "

@@ -1,7 +1,8 @@
 """The detail page of the weights: which weights to use, and the evidence for it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from math import isinf
+from typing import Literal
 
 from django.utils.translation import gettext
 
@@ -10,11 +11,21 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
-from calibration.reports.registry import Plain, missing
-from calibration.reports.weights import WEIGHTS, depth_settings
-from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
-from calibration.web.messages.intervals import ends_words, stated
-from calibration.web.messages.reasons import reason_of
+from calibration.reports.codec import Missing
+from calibration.reports.weights import (
+    WEIGHTS,
+    CategoryDepth,
+    CohortWeights,
+    Depth,
+    Family,
+    WeightsInDepth,
+    depth_settings,
+)
+from calibration.statistics.weights.gains import Verdict
+from calibration.statistics.weights.sensitivity import FitsCompared
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
+from calibration.web.messages.intervals import estimate_words
+from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.pages import PageKind
 from calibration.web.weights.page import category_names_of, criterion_questions, earlier_fits
@@ -26,8 +37,8 @@ def depth_title() -> str:
     return gettext("Do the weights hold up?")
 
 
-def depth_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def depth_page(study: Study, report: Depth) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(
             depth_title(), gettext("No weights have been fitted in this study yet; fit them first."), [], []
         )
@@ -36,19 +47,19 @@ def depth_page(study: Study, report: Plain) -> ResultPage:
     def name(item: str) -> str:
         return questions.get(item) or criterion_words(item)
 
-    rows, names, of = report["categories"], names_in(study, report), cluster_words(study)
+    rows, names, of = report.categories, names_in(study, report), cluster_words(study)
     return ResultPage(
         title=depth_title(),
         opening=_opening(rows, items=by_items(study)),
         choices=_choices(study, report),
         blocks=[
             _verdicts(rows, names, of),
-            *([_compared(rows, names, of)] if report["with"] else []),
-            *_families(report["families"], names, of),
+            *([_compared(rows, names, of)] if report.with_ else []),
+            *_families(report.families, names, of),
             *(
                 block
                 for place, row in enumerate(rows[:MOST_FIGURES])
-                for block in _category(row, place, name, category_words(row["key"], names), of)
+                for block in _category(row, place, name, category_words(row.key, names), of)
             ),
         ],
         method=_method(of),
@@ -69,17 +80,17 @@ DEPTH_PAGE = PageKind(
 )
 
 
-def _choices(study: Study, report: Plain) -> list[Choice]:
+def _choices(study: Study, report: WeightsInDepth) -> list[Choice]:
     fits = [
-        (one.public_id, f"{one.created_at:%Y-%m-%d %H:%M} {one.published_name}".strip()) for one in earlier_fits(study)
+        (fit.public_id, f"{fit.created_at:%Y-%m-%d %H:%M} {fit.published_name}".strip()) for fit in earlier_fits(study)
     ]
     if len(fits) < 2:
         return []
     none = ("", gettext("no other fit"))
-    others = [one for one in fits if one[0] != report["fit"]]
+    others = [fit for fit in fits if fit[0] != report.fit]
     return [
-        Choice("fit", gettext("Fit"), fits, report["fit"]),
-        Choice("with", gettext("Compare with"), [none, *others], report["with"]),
+        Choice("fit", gettext("Fit"), fits, report.fit),
+        Choice("with", gettext("Compare with"), [none, *others], report.with_),
     ]
 
 
@@ -91,9 +102,9 @@ def scheme_words(scheme: str) -> str:
     }[scheme]
 
 
-def names_in(study: Study, report: Plain) -> dict[str, str]:
+def names_in(study: Study, report: WeightsInDepth) -> dict[str, str]:
     """Map keys of the fit's categories and families to names; empty if the fit no longer exists."""
-    fit = study.fits.filter(public_id=report["fit"]).first()
+    fit = study.fits.filter(public_id=report.fit).first()
     return category_names_of(fit) if fit else {}
 
 
@@ -102,13 +113,13 @@ def category_words(key: str, names: Mapping[str, str]) -> str:
     return names.get(key) or (gettext("All answers") if key == "all" else key)
 
 
-def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
-    known = [row["verdict"] for row in rows if not missing(row["verdict"])]
-    if not known:
-        return reason_of(rows[0]["verdict"])
+def _opening(rows: Sequence[CategoryDepth], *, items: bool) -> str:
+    known = [row.verdict for row in rows if not isinstance(row.verdict, Missing)]
+    if isinstance(rows[0].verdict, Missing) and not known:
+        return reason_of(rows[0].verdict)
     if len(rows) == 1:
         return _verdict_sentence(known[0], items=items)
-    counts = {scheme: sum(one["use"] == scheme for one in known) for scheme in ("own", "parent", "equal")}
+    counts = {scheme: sum(verdict.use == scheme for verdict in known) for scheme in ("own", "parent", "equal")}
     return (
         gettext(
             "Recommended weights for the %(all)d categories: their own in %(own)d, those of their family in %(parent)d, "
@@ -120,24 +131,22 @@ def _opening(rows: Sequence[Mapping[str, Any]], *, items: bool) -> str:
     )
 
 
-def _middle(known: Sequence[Mapping[str, Any]], *, items: bool) -> str:
+def _middle(known: Sequence[Verdict], *, items: bool) -> str:
     """State the gain of the median category with its interval."""
-    gains = sorted((one["own_over_equal"] for one in known), key=lambda gain: gain["value"])
-    one = gains[len(gains) // 2]
+    gains = sorted((verdict.own_over_equal for verdict in known), key=lambda gain: gain.value)
     return gettext(
         "In the median category, its own weights reduce the mean squared error of equal weights by %(gain)s."
-    ) % {"gain": ends_words(one["value"], one["low"], one["high"], one["interval_kind"], step=0.001, items=items)}
+    ) % {"gain": estimate_words(gains[len(gains) // 2], step=0.001, items=items)}
 
 
-def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
-    gain = verdict["own_over_equal"]
-    said = ends_words(gain["value"], gain["low"], gain["high"], gain["interval_kind"], step=0.001, items=items)
-    values = {"gain": said, "of": gettext("items") if items else gettext("instructions")}
-    if verdict["use"] == "own":
+def _verdict_sentence(verdict: Verdict, *, items: bool) -> str:
+    gain = estimate_words(verdict.own_over_equal, step=0.001, items=items)
+    values = {"gain": gain, "of": gettext("items") if items else gettext("instructions")}
+    if verdict.use == "own":
         text = gettext(
             "Use these weights: on held-out %(of)s they reduce the mean squared error of equal weights by %(gain)s."
         )
-    elif verdict["use"] == "parent":
+    elif verdict.use == "parent":
         text = gettext(
             "Use the weights of the whole family: they predict held-out %(of)s better than equal weights do, and these "
             "weights are no better (they reduce the mean squared error of equal weights by %(gain)s)."
@@ -146,28 +155,28 @@ def _verdict_sentence(verdict: Mapping[str, Any], *, items: bool) -> str:
         text = gettext(
             "Use equal weights: the fitted weights reduce the mean squared error by %(gain)s, which may be chance."
         )
-    return (text % values) + ("" if verdict["sure"] else " " + _unsure(verdict, values["of"]))
+    return (text % values) + ("" if verdict.sure else " " + _unsure(verdict, values["of"]))
 
 
-def _unsure(verdict: Mapping[str, Any], of: str) -> str:
-    if verdict["instructions"] < 20:
+def _unsure(verdict: Verdict, of: str) -> str:
+    if verdict.instructions < 20:
         return gettext("With only %(n)d %(of)s, no 95 %% interval can be stated; rate more of them to be sure.") % {
-            "n": verdict["instructions"],
+            "n": verdict.instructions,
             "of": of,
         }
     return ""
 
 
-def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
+def _verdicts(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) -> Block:
     title = gettext("Which weights to use")
-    known = [row for row in rows if not missing(row["verdict"])]
-    if not known:
-        return Block("verdicts", title, reason=reason_of(rows[0]["verdict"]))
+    known = [(row.key, row.verdict) for row in rows if not isinstance(row.verdict, Missing)]
+    if isinstance(rows[0].verdict, Missing) and not known:
+        return Block("verdicts", title, reason=reason_of(rows[0].verdict))
     figure = interval_bars(
         [
-            Bar(category_words(row["key"], names), one["value"], *stated(one), note=scheme_words(row["verdict"]["use"]))
-            for row in known
-            for one in [row["verdict"]["own_over_equal"]]
+            Bar(category_words(key, names), *interval_cells(gain.value, gain), note=scheme_words(verdict.use))
+            for key, verdict in known
+            for gain in [verdict.own_over_equal]
         ],
         title=title,
         x_title=gettext("Reduction of the mean squared error of equal weights, held-out %(of)s") % {"of": of},
@@ -183,46 +192,37 @@ def _verdicts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             Column(gettext("R², held out"), 3),
             Column(gettext("R² of the family"), 3),
             Column(gettext("R² of equal weights"), 3),
-            Column(gettext("Gain over equal weights"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Gain over the family"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Gain over equal weights"), 3),
+            *Column.interval(gettext("Gain over the family"), 3),
         ],
-        [_verdict_row(row) for row in known],
+        [_verdict_row(key, verdict) for key, verdict in known],
     )
-    silent = [
-        f"{category_words(row['key'], names)}: {reason_of(row['verdict'])}" for row in rows if missing(row["verdict"])
-    ]
+    silent = missing_notes((category_words(row.key, names), row.verdict) for row in rows)
     return Block("verdicts", title, figure=figure, table=table, notes=silent)
 
 
-def _verdict_row(row: Mapping[str, Any]) -> list[Any]:
-    one = row["verdict"]
-    own, apart = one["own_over_equal"], one["own_over_parent"]
+def _verdict_row(key: str, verdict: Verdict) -> list[object]:
+    own, apart = verdict.own_over_equal, next(iter(verdict.own_over_parent), None)
     return [
-        row["key"],
-        scheme_words(one["use"]),
-        one["n"],
-        one["instructions"],
-        one["r2"]["own"],
-        one["r2"].get("parent"),
-        one["r2"]["equal"],
-        own["value"],
-        *stated(own),
-        *([apart[0]["value"], *stated(apart[0])] if apart else [None, None, None]),
+        key,
+        scheme_words(verdict.use),
+        verdict.n,
+        verdict.instructions,
+        verdict.r2["own"],
+        verdict.r2.get("parent"),
+        verdict.r2["equal"],
+        *interval_cells(own.value, own),
+        *(interval_cells(apart.value, apart) if apart else (None, None, None)),
     ]
 
 
-def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> Block:
+def _compared(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) -> Block:
     title = gettext("Comparison with the other fit")
-    known = [row for row in rows if not missing(row["other"])]
+    known = [(row.key, row.other) for row in rows if isinstance(row.other, FitsCompared)]
     if not known:
         return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
-    bars = [Bar(category_words(row["key"], names), row["other"]["gain"], *stated(row["other"])) for row in known]
     figure = interval_bars(
-        bars,
+        [Bar(category_words(key, names), *interval_cells(other.gain, other)) for key, other in known],
         title=title,
         x_title=gettext("Reduction of the mean squared error of the other fit, held-out %(of)s") % {"of": of},
     )
@@ -232,23 +232,13 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
             Column("n", 0),
             Column(gettext("MSE, this fit"), 3),
             Column(gettext("MSE, other fit"), 3),
-            Column(gettext("Gain"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Gain"), 3),
             Column(gettext("Correlation of points"), 4),
             Column(gettext("Weight moved"), 1),
         ],
         [
-            [
-                row["key"],
-                row["other"]["n"],
-                *row["other"]["mse"],
-                row["other"]["gain"],
-                *stated(row["other"]),
-                row["other"]["correlation"],
-                row["other"]["shift"],
-            ]
-            for row in known
+            [key, other.n, *other.mse, *interval_cells(other.gain, other), other.correlation, other.shift]
+            for key, other in known
         ],
     )
     caption = gettext("The comparison is paired: each fit predicts the scores of the same held-out %(of)s.") % {
@@ -257,65 +247,60 @@ def _compared(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: s
     return Block("compared", title, figure=figure, caption=caption, table=table)
 
 
-def _families(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], of: str) -> list[Block]:
+def _families(families: Sequence[Family], names: Mapping[str, str], of: str) -> list[Block]:
     """Show the pooling path of each family; if there are several, those of a single category are left out."""
-    blocks = []
-    rows = [row for row in rows if "path" in row or len(rows) == 1]
-    for place, row in enumerate(rows, start=1):
-        title = gettext("Partial pooling")
-        if row["parent"]:
-            title = gettext("Partial pooling: %(parent)s") % {"parent": category_words(row["parent"], names)}
-        key = f"pooling-{place}"
-        if "path" not in row:
-            blocks.append(Block(key, title, reason=reason_of(row)))
-            continue
-        labels = ["∞" if strength == "inf" else f"{strength:g}" for strength, _ in row["path"]]
-        strength = "inf" if row["strength"] == "inf" else row["strength"]
-        chosen = [one for one, _ in row["path"]].index(strength)
-        errors = [error for _, error in row["path"]]
-        figure = curves(
-            [Curve(gettext("mean squared error"), list(enumerate(errors)))],
-            title=title,
-            x_labels=labels,
-            x_title=gettext("Pooling strength (0: each category alone, ∞: all categories alike)"),
-            y_title=gettext("Mean squared error on held-out %(of)s") % {"of": of},
-            from_zero=False,
-            step=0.0001,
-            chosen=chosen,
-        )
-        table = Table(
-            [Column(gettext("Strength")), Column(gettext("MSE, held out"), 4)],
-            [list(one) for one in zip(labels, errors, strict=True)],
-        )
-        answer = gettext("The best strength is %(strength)s; pooling reduces the mean squared error by %(gain)s.") % {
-            "strength": labels[chosen],
-            "gain": number(row["gain"], 0.001),
-        }
-        blocks.append(Block(key, title, answer=answer, figure=figure, table=table, folded=True))
-    return blocks
+    shown = [family for family in families if not isinstance(family.pooling, Missing) or len(families) == 1]
+    return [_pooling(f"pooling-{place}", family, names, of) for place, family in enumerate(shown, start=1)]
 
 
-def _category(row: Mapping[str, Any], place: int, name: Any, head: str, of: str) -> list[Block]:
-    labels = [name(item) for item in row["items"]]
+def _pooling(key: str, family: Family, names: Mapping[str, str], of: str) -> Block:
+    title, found = gettext("Partial pooling"), family.pooling
+    if family.parent:
+        title = gettext("Partial pooling: %(parent)s") % {"parent": category_words(family.parent, names)}
+    if isinstance(found, Missing):
+        return Block(key, title, reason=reason_of(found))
+    labels = ["∞" if isinf(strength) else f"{strength:g}" for strength, _ in found.path]
+    errors = [error for _, error in found.path]
+    chosen = [strength for strength, _ in found.path].index(found.strength)
+    figure = curves(
+        [Curve(gettext("mean squared error"), list(enumerate(errors)))],
+        title=title,
+        x_labels=labels,
+        x_title=gettext("Pooling strength (0: each category alone, ∞: all categories alike)"),
+        y_title=gettext("Mean squared error on held-out %(of)s") % {"of": of},
+        from_zero=False,
+        step=0.0001,
+        chosen=chosen,
+    )
+    table = Table(
+        [Column(gettext("Strength")), Column(gettext("MSE, held out"), 4)], list(zip(labels, errors, strict=True))
+    )
+    answer = gettext("The best strength is %(strength)s; pooling reduces the mean squared error by %(gain)s.") % {
+        "strength": labels[chosen],
+        "gain": number(found.gain, 0.001),
+    }
+    return Block(key, title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _category(row: CategoryDepth, place: int, name: Callable[[str], str], head: str, of: str) -> list[Block]:
+    labels = [name(item) for item in row.items]
     blocks = [
         _floors(row, place, labels, head, of),
         _left_out(row, "raters", place, labels, head),
         _left_out(row, "models", place, labels, head),
     ]
-    if row["cohorts"]:
-        blocks.append(_cohorts(row, place, labels, head))
-    return blocks
+    return [*blocks, _cohorts(row, place, labels, head)] if row.cohorts else blocks
 
 
-def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str, of: str) -> Block:
+def _floors(row: CategoryDepth, place: int, labels: Sequence[str], head: str, of: str) -> Block:
     title = gettext("%(category)s: sensitivity to the floor") % {"category": head}
-    found = row["floors"]
-    if missing(found):
-        return Block(f"floors-{place}", title, reason=reason_of(found))
-    series = [Curve(gettext("R² on the fitted answers"), [(one["floor"], one["r2"]) for one in found])]
-    if all(one["unseen_r2"] for one in found):
+    steps = row.floors
+    if isinstance(steps, Missing):
+        return Block(f"floors-{place}", title, reason=reason_of(steps))
+    series = [Curve(gettext("R² on the fitted answers"), [(step.floor, step.r2) for step in steps])]
+    if all(step.unseen_r2 for step in steps):
         series.append(
-            Curve(gettext("R² on held-out %(of)s") % {"of": of}, [(one["floor"], one["unseen_r2"][0]) for one in found])
+            Curve(gettext("R² on held-out %(of)s") % {"of": of}, [(step.floor, step.unseen_r2[0]) for step in steps])
         )
     figure = curves(series, title=title, x_title=gettext("Floor"), y_title="R²", from_zero=False, step=0.001)
     table = Table(
@@ -327,36 +312,29 @@ def _floors(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str
             *(Column(label, 1) for label in labels),
         ],
         [
-            [
-                one["floor"],
-                one["r2"],
-                one["unseen_r2"][0] if one["unseen_r2"] else None,
-                one["at_floor"],
-                *one["weights"],
-            ]
-            for one in found
+            [step.floor, step.r2, next(iter(step.unseen_r2), None), step.at_floor, *step.weights.tolist()]
+            for step in steps
         ],
     )
     return Block(f"floors-{place}", title, figure=figure, table=table, folded=True)
 
 
-def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[str], head: str) -> Block:
+def _left_out(
+    row: CategoryDepth, kind: Literal["raters", "models"], place: int, labels: Sequence[str], head: str
+) -> Block:
     title = {
         "raters": gettext("%(category)s: without one rater"),
         "models": gettext("%(category)s: without one model"),
     }[kind] % {"category": head}
-    found = row[kind]
+    found = row.raters if kind == "raters" else row.models
     key = f"{kind}-{place}"
-    if missing(found):
+    if isinstance(found, Missing):
         return Block(key, title, reason=_no_labels(found, kind))
-    order = sorted(range(len(found["labels"])), key=lambda i: -found["shift"][i])
+    order = sorted(range(len(found.labels)), key=lambda i: -found.shift[i])
     if not order:
         return Block(key, title, reason=gettext("Nothing can be left out: too few answers would remain."))
     figure = ranges(
-        [
-            RangeRow(label, [_range([weights[item] for weights in found["weights"]], row, item)])
-            for item, label in enumerate(labels)
-        ],
+        [RangeRow(label, [_range(found.weights[:, item].tolist(), row, item)]) for item, label in enumerate(labels)],
         title=title,
         x_title=gettext("Share of the total weight (out of 100)"),
         series=[gettext("range")],
@@ -369,11 +347,11 @@ def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[st
             Column(gettext("Weight moved"), 1),
             *(Column(label, 1) for label in labels),
         ],
-        [[found["labels"][i], found["rows"][i], found["shift"][i], *found["weights"][i]] for i in order],
+        [[found.labels[i], found.rows[i], found.shift[i], *found.weights[i].tolist()] for i in order],
     )
     answer = gettext("Leaving out %(label)s moves the most weight, %(shift)s of 100.") % {
-        "label": found["labels"][order[0]],
-        "shift": number(found["shift"][order[0]], 0.1),
+        "label": found.labels[order[0]],
+        "shift": number(found.shift[order[0]], 0.1),
     }
     return Block(
         key,
@@ -386,39 +364,36 @@ def _left_out(row: Mapping[str, Any], kind: str, place: int, labels: Sequence[st
     )
 
 
-def _range(values: Sequence[float], row: Mapping[str, Any], item: int) -> Span:
-    steps = row["floors"]
-    own = None
-    if not missing(steps):
-        own = next((one["weights"][item] for one in steps if one["floor"] == 0.5), None)
-    middle = sorted(values)[len(values) // 2] if own is None else own
+def _range(values: Sequence[float], row: CategoryDepth, item: int) -> Span:
+    """Span an item's weights; the mark is its weight at the usual floor of 0.5, or the median of the weights."""
+    steps = [] if isinstance(row.floors, Missing) else row.floors
+    usual = (float(step.weights[item]) for step in steps if step.floor == 0.5)
+    middle = next(usual, sorted(values)[len(values) // 2])
     return Span(middle, min(*values, middle), max(*values, middle))
 
 
-def _no_labels(found: Mapping[str, Any], kind: str) -> str:
+def _no_labels(found: Missing, kind: str) -> str:
     if kind == "raters":
         return gettext("The data do not tell raters apart, or there is only one rater.")
-    return (
-        gettext("The data do not name the models, or there is only one model.")
-        if found["why"] == "TooFewRatings"
-        else (reason_of(found))
-    )
+    if found.why == "TooFewRatings":
+        return gettext("The data do not name the models, or there is only one model.")
+    return reason_of(found)
 
 
-def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: str) -> Block:
+def _cohorts(row: CategoryDepth, place: int, labels: Sequence[str], head: str) -> Block:
     title = gettext("%(category)s: weights by cohort") % {"category": head}
-    known = [one for one in row["cohorts"] if "weights" in one]
-    silent = [f"{one['cohort']}: {reason_of(one)}" for one in row["cohorts"] if "weights" not in one]
+    known = [(cohort.cohort, cohort.fit) for cohort in row.cohorts if isinstance(cohort.fit, CohortWeights)]
+    silent = missing_notes((cohort.cohort, cohort.fit) for cohort in row.cohorts)
     if not known:
         return Block(f"cohorts-{place}", title, reason=" ".join(silent))
     figure = ranges(
         [
-            RangeRow(label, [Span(one["weights"][item], one["low"][item], one["high"][item]) for one in known])
+            RangeRow(label, [Span(fit.weights[item], fit.low[item], fit.high[item]) for _, fit in known])
             for item, label in enumerate(labels)
         ],
         title=title,
         x_title=gettext("Share of the total weight (out of 100)"),
-        series=[one["cohort"] for one in known],
+        series=[name for name, _ in known],
         step=0.1,
     )
     table = Table(
@@ -428,7 +403,7 @@ def _cohorts(row: Mapping[str, Any], place: int, labels: Sequence[str], head: st
             Column("R²", 3),
             *(Column(label, 1) for label in labels),
         ],
-        [[one["cohort"], one["n"], one["r2"], *one["weights"]] for one in known],
+        [[name, fit.n, fit.r2, *fit.weights.tolist()] for name, fit in known],
     )
     return Block(f"cohorts-{place}", title, figure=figure, table=table, notes=silent, folded=True)
 

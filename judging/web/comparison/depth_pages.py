@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.reports.judges import JUDGES, judges_settings
-from calibration.reports.registry import Plain
+from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
 from calibration.web.pages import PageKind
 from judging.comparison.method_table import METHODS, method_settings
@@ -30,7 +30,7 @@ def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str,
     return [(reverse(name, args=[study.slug]), words) for name, words in links]
 
 
-def depth_settings(study: Study, query: Mapping[str, str]) -> Plain:
+def depth_settings(study: Study, query: Mapping[str, str]) -> Settings:
     return judges_settings(study, query.get("one", ""), query.get("other", ""), judge_families(study))
 
 

@@ -33,7 +33,7 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
         opening=_opening(report),
         about=gettext("Agreement is measured on “%(criterion)s”.")
         % {"criterion": criterion_name(study, report["criterion"])},
-        choices=[criterion_choice(study, report)] if len(report["criteria"]) > 1 else [],
+        choices=criterion_choice(study, report["criteria"], report["criterion"]),
         blocks=[_table(report), *_composite(report), *([printed] if printed else [])],
         method=[
             gettext(
@@ -81,7 +81,7 @@ def _words(found: Mapping[str, Any]) -> str:
 
 
 def _columns(report: Plain) -> list[str]:
-    names = category_names(report["categories"])
+    names = category_names({row["category_pk"]: str(row["category"]) for row in report["categories"]})
     found = [names[one["category_pk"]] for one in report["categories"]]
     return [gettext("all") if name == "all" else name for name in found]
 

@@ -14,9 +14,9 @@ from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
 from calibration.reports.cache import is_slow
+from calibration.reports.codec import Missing
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
-from calibration.reports.judges import JUDGES, kind_asked
-from calibration.reports.registry import missing
+from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.blocks import ResultPage
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
@@ -69,7 +69,7 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
     report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
     if report is None:
         return {}, True
-    if missing(report):
+    if isinstance(report, Missing):
         return {}, False
     page = judges_depth_page(study, report)
     shown: dict[str, Any] = {
@@ -77,12 +77,13 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
         "method": page.method[:1],
         "code": page.code,
     }
-    if report["kind"] == "reviews":
-        found = report["reasonable"]
-        return {**shown, "opening": reasonable_opening(found), "blocks": judge_depth_blocks(study, report)}, False
-    judges = report["judges"]
-    blocks = [*matches_blocks(judges), swap_block(report["people"], judges)]
-    return {**shown, "opening": matches_opening(judges), "blocks": blocks}, False
+    if isinstance(report, PairJudgeReport):
+        shown["opening"] = matches_opening(report.judges)
+        shown["blocks"] = [*matches_blocks(report.judges), swap_block(report.people, report.judges)]
+    else:
+        shown["opening"] = reasonable_opening(report.reasonable)
+        shown["blocks"] = judge_depth_blocks(study, report)
+    return shown, False
 
 
 def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple[dict[str, Any], bool]:

@@ -1,7 +1,7 @@
 """Reports come back from storage as what they were made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibration.data.frames import NothingToRead
-from calibration.reports.codec import Missing, part, read_back, stored
+from calibration.reports.codec import INLINED, Missing, part, read_back, stored
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,22 @@ def test_a_whole_report_may_be_missing():
 def test_what_json_cannot_carry_is_refused():
     with pytest.raises(ValueError, match="JSON compliant"):
         stored(Estimate(float("nan"), None))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A part whose keys stand beside those of its row."""
+
+    with_: str
+    share: Estimate | Missing = field(metadata=INLINED)
+
+
+def test_a_part_may_stand_among_the_keys_of_its_row():
+    rows = [Row("ann", Estimate(0.5, None)), Row("bob", Missing("NothingToRead", "nobody has answered"))]
+    values = stored(rows)
+    assert values[0] == {"with": "ann", "value": 0.5, "low": None}
+    assert values[1] == {"with": "bob", "why": "NothingToRead", "reason": "nobody has answered"}
+    assert read_back(list[Row], values) == rows
 
 
 def test_another_shape_is_refused():
