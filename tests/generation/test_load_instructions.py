@@ -65,7 +65,7 @@ def test_a_prompt_made_of_parts_is_what_a_model_is_asked_and_its_parts_stay_to_b
     assert asked_of_a_model() == [[{"role": "user", "content": WRAPPED}]]
     client.force_login(make_user("analyst", stored.benchmark.workspace))
     page = markup(client.get(reverse("generation:instruction", args=[stored.public_id])))
-    assert "What the prompt was put together from" in page
+    assert "Parts of the prompt" in page
     assert "<li>no names</li>" in page
     rows = client.get(f"/api/v1/benchmarks/{stored.benchmark.slug}/instructions/").json()["results"]
     assert rows[0]["parts"]["data"] == PARTS["data"] and rows[0]["messages"][0]["content"] == WRAPPED

@@ -104,7 +104,8 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     except NotPossible:
         messages.warning(
             request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
+            gettext("The state of the run has changed in the meantime. It is now “%(status)s”.")
+            % {"status": found.get_status_display()},
         )
     return redirect("generation:run", public_id)
 
@@ -120,7 +121,7 @@ def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
         case "report.json":
             content = _report(found)
         case _:
-            raise Http404(gettext("A run has no such file."))
+            raise Http404(gettext("A run has no file of this name."))
     text = json.dumps(content, ensure_ascii=False, indent=1)
     response = HttpResponse(text, content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
@@ -202,9 +203,9 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
     except NothingToGenerate:
         form.add_error(
             None,
-            gettext("These categories have no instruction with a text; choose others.")
+            gettext("None of these categories has an instruction with a text. Choose other categories.")
             if wanted.categories
-            else gettext("This benchmark has no instruction with a text; load its instructions first."),
+            else gettext("This benchmark has no instruction with a text. Load its instructions first."),
         )
     except NoEndpoint as error:
         form.add_error(None, for_reader(error))
@@ -222,7 +223,7 @@ def _budget(request: HttpRequest, run: GenerationRun) -> bool:
     """Whether the budget that was sent makes sense; if so it is the run's from now on."""
     form = BudgetForm(request.POST)
     if not form.is_valid():
-        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        messages.error(request, gettext("Enter a number greater than zero, or leave the field empty for no limit."))
         return False
     if form.ceiling != ceiling_of(run):
         raise_budget(run, form.ceiling, user=_user(request))

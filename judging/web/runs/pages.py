@@ -98,7 +98,8 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
     except NotPossible:
         messages.warning(
             request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": found.get_status_display()},
+            gettext("The state of the run has changed in the meantime. It is now “%(status)s”.")
+            % {"status": found.get_status_display()},
         )
     return redirect("judging:run", public_id)
 
@@ -143,7 +144,7 @@ def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
         case "items.csv":
             response = HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8")
         case _:
-            raise Http404(gettext("A run has no such file."))
+            raise Http404(gettext("A run has no file of this name."))
     response["Content-Disposition"] = f'attachment; filename="{found.public_id}-{name}"'
     return response
 
@@ -163,7 +164,7 @@ def _budget(request: HttpRequest, run: JudgeRun, user: User) -> bool:
     """Whether the submitted budget is valid; if so, it becomes the run's budget."""
     form = BudgetForm(request.POST)
     if not form.is_valid():
-        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        messages.error(request, gettext("Enter a number greater than zero, or leave the field empty for no limit."))
         return False
     if form.ceiling != ceiling_of(run):
         raise_budget(run, form.ceiling, user=user)
