@@ -1,4 +1,4 @@
-"""What the commands that work through a run share: its options, Ctrl-C, the progress bar, and how it ended."""
+"""Shared parts of the commands that work through a run: options, Ctrl-C, the progress bar and the final report."""
 
 import os
 import signal
@@ -19,13 +19,13 @@ from generation.execution.shift import Shift
 from generation.run_fields import AnyRun
 
 Look = Callable[[], tuple[int, str]]
-"""How many items are settled, and what the bar is to say."""
+"""Return the number of settled items and the text of the progress bar."""
 
 
 class RunCommand(BaseCommand):
-    """Plans a run or resumes one, and works through it here or leaves it to a worker.
+    """Plan a run or resume one, and work through it here or leave it to a worker.
 
-    `name` is the command's; `stopped` opens the sentence about a run that failed.
+    `name` is the name of the command; `stopped` begins the sentence about a run that failed.
     """
 
     name: ClassVar[str]
@@ -33,26 +33,26 @@ class RunCommand(BaseCommand):
     user_errors: ClassVar[tuple[type[Exception], ...]]
 
     def begun(self, options: dict[str, Any]) -> AnyRun:
-        """The run, planned or found, and started."""
+        """Plan or find the run, start it and return it."""
         raise NotImplementedError
 
     def hand_over(self, run: Any) -> None:
-        """Leaves the run to a worker."""
+        """Leave the run to a worker."""
         raise NotImplementedError
 
     def left_to_worker(self, run: Any) -> str:
-        return f"Run {run.public_id}: {run.items.count()} responses, left to the worker."
+        return f"A worker will work on run {run.public_id}, which has {run.items.count()} responses."
 
     def worked(self, run: Any, options: dict[str, Any]) -> AnyRun:
-        """Works through the run here."""
+        """Work through the run in this process and return it."""
         raise NotImplementedError
 
     def summed_up(self, run: Any) -> RunProgress:
-        """Says what came of the run in its own words; how far it is."""
+        """Print a summary of the run and return its progress."""
         raise NotImplementedError
 
     def further(self, run: Any, progress: Any) -> str:
-        """What can be done where the run neither failed nor was paused; '' where nothing is left to do."""
+        """Return what the user can do after a run that neither failed nor paused, or '' if nothing is left to do."""
         return ""
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -73,31 +73,33 @@ class RunCommand(BaseCommand):
         again = f"manage.py {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
             stopped = "The run stopped" if is_programs_own(run.message) else self.stopped
-            raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
+            raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Correct this and then run: {again}")
         if run.status == AnyRun.Status.PAUSED:
-            self.stdout.write(f"{run.message} Go on with: {again}")
+            self.stdout.write(f"{run.message} Resume with: {again}")
         elif further := self.further(run, progress):
             self.stdout.write(further)
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """What every run is told: where its model is served, its budget, how it is worked on."""
+    """Add the options of every run: where its model is served, its budget and how the work is done."""
     add = parser.add_argument
-    add("--workspace", default="", help="Slug of the workspace, where there are several.")
+    add("--workspace", default="", help="Slug of the workspace, if there are several.")
     add("--endpoint", default="", help="Name of the endpoint that serves the model.")
-    add("--base-url", default="", help="Or its address, such as http://127.0.0.1:8000/v1.")
+    add(
+        "--base-url", default="", help="Address of the endpoint, such as http://127.0.0.1:8000/v1; replaces --endpoint."
+    )
     add("--key-variable", default="", help="Environment variable that holds the endpoint's key.")
-    add("--budget-calls", type=int)
-    add("--budget-tokens", type=int)
-    add("--budget-money", help="In the currency of the endpoint's prices.")
-    add("--concurrency", type=int, help="Calls at once, at most what each endpoint allows.")
+    add("--budget-calls", type=int, help="Maximum number of calls.")
+    add("--budget-tokens", type=int, help="Maximum number of tokens.")
+    add("--budget-money", help="Maximum cost, in the currency of the endpoint's prices.")
+    add("--concurrency", type=int, help="Number of concurrent calls; each endpoint's own limit still applies.")
     add("--background", action="store_true", help="Leave the work to a Celery worker.")
-    add("--resume", metavar="RUN", help="Id of a run to continue; a budget given replaces its own.")
+    add("--resume", metavar="RUN", help="Id of a run to continue; a budget given here replaces its budget.")
 
 
 @contextmanager
 def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[Shift]:
-    """A shift with a progress bar on the terminal; the first Ctrl-C stops it politely, the second at once."""
+    """Yield a shift with a progress bar on the terminal; the first Ctrl-C stops it gracefully, the second at once."""
     pressed: list[int] = []
 
     def press(number: int, frame: FrameType | None) -> None:

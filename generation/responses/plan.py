@@ -65,7 +65,7 @@ def plan_generation(
     Instructions without a text are left out. Raises NothingToGenerate, NoEndpoint.
     """
     if not wanted.models:
-        raise NothingToGenerate("No model was named; name at least one that an endpoint serves.")
+        raise NothingToGenerate("No model was given; give at least one model that an endpoint serves.")
     for model in wanted.models:
         endpoint_of(model)
     if wanted.experiment not in EXPERIMENTS:
@@ -155,7 +155,7 @@ def _new_run(benchmark: Benchmark, wanted: Wanted, **fields: Any) -> GenerationR
                 )
         except IntegrityError as error:
             raise NothingToGenerate(
-                f"Benchmark {benchmark.slug} has a run called {wanted.name!r} already; give this one another name."
+                f"Benchmark {benchmark.slug} already has a run named {wanted.name!r}; choose another name."
             ) from error
     number = benchmark.generation_runs.filter(experiment=wanted.experiment).count()
     while True:

@@ -176,7 +176,7 @@ def test_the_command_says_it_in_words_or_json():
         assert json.loads(out.getvalue())["json_schema_ignored"] is True
     with pytest.raises(CommandError, match="cannot be asked"):
         call_command("probe_endpoint", Endpoint.objects.get().name)
-    with pytest.raises(CommandError, match="Name an endpoint"):
+    with pytest.raises(CommandError, match="Give either the name of an endpoint"):
         call_command("probe_endpoint")
     with pytest.raises(CommandError, match="no endpoint 'x'"):
         call_command("probe_endpoint", "x")
@@ -242,10 +242,12 @@ def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
 def test_advice_is_what_can_be_done_where_it_is_read():
     lost = Act(status=404, body={"detail": "Not Found"})
     with HostileServer(lambda request, n: lost) as server:
-        with pytest.raises(NoAnswer, match=r"Add a model that the endpoint serves.* status 404 \(Not Found\)") as caught:
+        with pytest.raises(
+            NoAnswer, match=r"Add a model that the endpoint serves.* status 404 \(Not Found\)"
+        ) as caught:
             probe_address(server.base_url)
         assert "--" not in str(caught.value)
-        with pytest.raises(CommandError, match="name one with --model"):
+        with pytest.raises(CommandError, match="name a model with --model"):
             call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
         elsewhere = server.base_url.removesuffix("/v1")
         with pytest.raises(NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"):

@@ -125,8 +125,8 @@ def test_by_command(capsys):
     call_command("remove_model", "gpt-4oo")
     call_command("remove_model", endpoint="typo")
     assert capsys.readouterr().out.splitlines() == [
-        "The language model gpt-4oo is removed.",
-        "The endpoint typo is removed.",
+        "The language model gpt-4oo has been removed.",
+        "The endpoint typo has been removed.",
     ]
     assert not LanguageModel.objects.exists() and not Endpoint.objects.exists()
     assert Event.objects.filter(verb__endswith=" removed", actor=None).count() == 2
@@ -135,8 +135,8 @@ def test_by_command(capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (([], {}), "Name a model"),
-        ((["gpt-4oo"], {"endpoint": "typo"}), "Name a model"),
+        (([], {}), "Give either the name of a model"),
+        ((["gpt-4oo"], {"endpoint": "typo"}), "Give either the name of a model"),
         ((["gpt"], {}), "There is no model 'gpt'; there are: gpt-4oo"),
         (([], {"endpoint": "e"}), "There is no endpoint 'e'; there are: typo"),
         ((["gpt-4oo"], {"workspace": "nowhere"}), "nowhere"),

@@ -170,8 +170,8 @@ def test_rows_without_a_text_are_given_theirs(clone):
     Response.objects.filter(model__name="m1", run__experiment="main").update(text=None, words=None)
     Instruction.objects.filter(external_id=f"{TASK}_001").update(messages=None)
     output = load(clone.root)
-    assert "responses: 3 given what they lacked, 9 already there." in output
-    assert "instructions: 1 given what they lacked, 5 already there." in output
+    assert "responses: 3 completed, 9 already there." in output
+    assert "instructions: 1 completed, 5 already there." in output
     assert "Nothing has changed." not in output
     response = Response.objects.get(model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001")
     assert (response.text, response.words) == ("m1 tells story 1 in main_exp.", 7)
