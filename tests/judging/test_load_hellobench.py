@@ -243,7 +243,7 @@ def test_a_bad_line_leaves_its_file_unloaded(clone):
     name = f"results/judgements/main_exp/m2/{TASK}_results.jsonl"
     with pytest.raises(CommandError) as refused:
         load(clone.root, "--experiment", "main")
-    assert str(refused.value) == f"{name} line 4: this is not JSON; write one JSON object a line."
+    assert str(refused.value) == f"{name} line 4: the line is not valid JSON; write one JSON object per line."
     assert not Assignment.objects.filter(task__response_a__model__name="m2").exists()
     assert Assignment.objects.filter(task__response_a__model__name="m1").count() == 3
 
