@@ -1,3 +1,3 @@
-"""Kept where migrations name it: core/db/append_only.py holds the code."""
+"""An alias that migrations name; core/db/append_only.py holds the code."""
 
 from core.db.append_only import forbid_update as forbid_update, renew_on_sqlite as renew_on_sqlite

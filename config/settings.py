@@ -1,4 +1,4 @@
-"""Settings, read from the environment once (docs/operations.md lists the variables)."""
+"""Settings, read once from environment variables, which docs/operations.md lists."""
 
 from pathlib import Path
 from typing import Any
@@ -171,7 +171,7 @@ LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 
-# The languages of the interface, each by its own name; those other than English have a catalogue in locale/.
+# The languages of the interface, each under its own name; all except English have a catalogue in locale/.
 LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
 LANGUAGE_CODE = environment.choice("PLUMBLINE_LANGUAGE", default="en", options=tuple(code for code, _name in LANGUAGES))
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -220,7 +220,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# The longest form is a rater's: a reason and quotations for each of 60 questions, in Chinese nine bytes a letter.
+# The longest form is a rater's: a reason and quotations for each of 60 questions; encoded Chinese takes nine bytes per
+# character.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["core.web.refused_requests.NoFiles"]
 TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)

@@ -48,7 +48,7 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"PLUMBLINE_LOG_LEVEL": "loud"}, "PLUMBLINE_LOG_LEVEL='loud' is invalid; set it to one of: debug"),
         (
             {"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5, nginx"},
-            "PLUMBLINE_TRUSTED_PROXIES contains 'nginx', which is not valid (nor the word 'unix'",
+            "PLUMBLINE_TRUSTED_PROXIES contains 'nginx', which is not valid ('nginx' does not appear to be an IPv4 or IPv6 network)",
         ),
         (
             {"PLUMBLINE_TRUSTED_PROXIES": "10.0.0.5/24"},

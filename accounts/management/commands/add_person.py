@@ -1,4 +1,4 @@
-"""Add somebody to a workspace from the terminal: the first owner of a new installation, above all."""
+"""Add a person to a workspace from the terminal, above all the first owner of a new installation."""
 
 from argparse import ArgumentParser
 from typing import Any
