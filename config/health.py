@@ -9,9 +9,7 @@ from django.views.decorators.http import require_safe
 @require_safe
 @never_cache
 def health(request: HttpRequest) -> JsonResponse:
-    """Return {"status": "ok" or "failing", "database": "ok" or "unreachable"}, with 503 if the database does not
-    answer.
-    """
+    """Return {"status": "ok" or "failing", "database": "ok" or "unreachable"}; 503 if the database does not answer."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

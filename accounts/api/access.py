@@ -37,8 +37,9 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ReadsResults(BasePermission):
-    """A permission for owners, leads and analysts, and never for raters, because the API returns answers and model
-    names.
+    """A permission for owners, leads and analysts.
+
+    Raters never have it, because the API returns answers and the names of models.
     """
 
     message = "Only owners, leads and analysts of a workspace may use this address."

@@ -199,7 +199,7 @@ def new_password(*, membership: Membership, by: User | None) -> str:
 
 
 def renewable(workspace: Workspace, memberships: Iterable[Membership]) -> set[int]:
-    """Return the ids of those members' accounts that were created in the workspace, belong only to it and own nothing."""
+    """Return the users of these members who were created in the workspace, belong only to it and do not own it."""
     candidates = {
         membership.user_id
         for membership in memberships

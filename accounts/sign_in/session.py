@@ -40,8 +40,9 @@ class SessionStore(DatabaseSessions):
 
 
 class Accounts(ModelBackend):
-    """Accounts with a password, in Django's format; attempts are limited, and production refuses demonstration
-    accounts.
+    """Accounts with a password, in Django's format.
+
+    Attempts to sign in are limited, and production mode refuses demonstration accounts.
     """
 
     def authenticate(

@@ -131,8 +131,7 @@ class Prepared(Generic[M]):
         return self._made(statement, statement.fetched(values))
 
     def kept(self, make: Callable[[list[M]], K], known: dict[Any, K], *values: Any) -> K:
-        """Return what `make` makes of the rows for these values, or what it made earlier of the same rows; runs one
-        query.
+        """Return what `make` returns for the rows of these values, or its earlier result for the same rows; one query.
 
         This is for rows that seldom change and that nobody changes in memory. `known` keeps at most KEPT results.
         """

@@ -9,8 +9,9 @@ Row = TypeVar("Row", bound=Model)
 
 
 def visible_or_404(queryset: QuerySet[Row], *, message: str = "") -> Row:
-    """Return the first row of `queryset`, which holds only rows the user may see. Raises Http404 with the message if
-    empty.
+    """Return the first row of `queryset`, which holds only rows that the user may see.
+
+    Raises Http404 with the message if there is none.
     """
     found = queryset.first()
     if found is None:
