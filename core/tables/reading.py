@@ -26,6 +26,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 """The maximum number of bytes in a line."""
 most_expansion = 200
 """How many times its own size a larger file may unpack to; set from PLUMBLINE_TABLE_EXPANSION."""
+STARTS_OF_JSON = frozenset('{["-0123456789tfnNI')
+"""The characters with which a JSON value can start in Python's reader; other lines are refused without reading them."""
 LONGEST_VALUE = 5_000_000
 """The maximum number of characters in a CSV value, a hundred times a long answer, so that an open quote is noticed."""
 
@@ -100,10 +102,13 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
 def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield the objects of a JSON Lines file with their places; blank lines are skipped. Raises BadRow."""
     for number, line in lines(path, on_bad, name):
-        if not line.strip():
+        stripped = line.lstrip()
+        if not stripped:
             continue
         place = Place(name or path.name, number)
         try:
+            if stripped[0] not in STARTS_OF_JSON:
+                raise ValueError
             value = json.loads(line)
         except (ValueError, RecursionError):
             on_bad(place.bad("the line is not valid JSON", "write one JSON object per line"))

@@ -127,6 +127,8 @@ def test_missing_values_are_empty(tmp_path):
             b"PAR1nonsense",
             "r.parquet: the file is not valid Parquet; check that the file was written or copied completely.",
         ),
+        ("r.jsonl", b"item\n", "r.jsonl line 1: the line is not valid JSON; write one JSON object per line."),
+        ("r.jsonl", b"NaN\n", "r.jsonl line 1: the line is not a JSON object; write one JSON object per line."),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(tmp_path, name, content, message):
