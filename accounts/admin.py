@@ -19,7 +19,7 @@ class OwnMembershipInline(admin.TabularInline):  # type: ignore[type-arg]
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
-    """Users with their workspaces; the password stays Django's own form."""
+    """Users with their workspaces; Django's own form changes passwords."""
 
     inlines = [OwnMembershipInline]
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
@@ -50,7 +50,7 @@ class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Event)
 class EventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The log is read here, never written."""
+    """The log, which is read-only here."""
 
     list_display = ["at", "actor", "verb", "object_type", "object_id", "workspace"]
     list_filter = ["verb", "workspace"]
@@ -70,7 +70,7 @@ class EventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Tokens are issued on their owner's page; here they are seen and revoked."""
+    """API tokens, which can be read and revoked here; their owners create them on their account page."""
 
     list_display = ["name", "user", "may_change", "created_at", "used_at", "revoked_at"]
     list_select_related = ["user"]

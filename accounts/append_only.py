@@ -1,4 +1,4 @@
-"""Kept where migrations name it: core/db/append_only.py holds the code."""
+"""An alias that migrations name; core/db/append_only.py holds the code."""
 
 from core.db.append_only import (
     forbid_update as forbid_update,

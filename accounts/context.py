@@ -1,4 +1,4 @@
-"""What every page knows about the person looking at it."""
+"""Template variables about the visitor that every page receives."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from accounts.permissions import LEADING, READING, roles_of
 
 
 def membership(request: HttpRequest) -> dict[str, Any]:
-    """`is_lead`: whether the navigation offers the pages of results; `leads_people`: whether it offers that of people.
+    """Return `is_lead` (whether the navigation offers result pages) and `leads_people` (whether it offers the members).
 
-    Asked of the database only where they are used, and then once.
+    Each value queries the database only if a template uses it, and then once.
     """
     user = getattr(request, "user", None)
     roles = SimpleLazyObject(lambda: roles_of(user) if user and user.is_authenticated else frozenset())

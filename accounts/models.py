@@ -10,11 +10,11 @@ class User(AbstractUser):
     language = models.CharField(max_length=10, blank=True)
     preferences = models.JSONField(default=dict, blank=True)
     made_in = models.ForeignKey("Workspace", models.SET_NULL, null=True, blank=True, related_name="accounts_made")
-    """The workspace in which the account was made; its leads may renew the password while it belongs there alone."""
+    """The workspace that created the account; its leads may renew the password while it belongs to no other workspace."""
     password_given = models.BooleanField(default=False)
-    """Whether somebody else drew the password and handed it on, and its owner has not chosen another since."""
+    """Whether somebody else generated the password and handed it out, and the owner has not chosen another since."""
     demonstration = models.BooleanField(default=False)
-    """Made by the demo command with a password that everybody knows; refused in production."""
+    """Whether the demo command created the account, with a public password; refused in production."""
 
     def __str__(self) -> str:
         return self.get_full_name() or self.username
@@ -54,7 +54,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """Lets the one person who accepts it into the workspace, in this role. Of its link only a digest is kept."""
+    """An invitation for one person to join the workspace in this role. Only a digest of its link is stored."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
@@ -76,7 +76,7 @@ class Invitation(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """One attempt to sign in that has not succeeded. Who and from where are kept as keyed hashes, for minutes."""
+    """One attempt to sign in that has not succeeded. Name and address are stored as keyed hashes, for minutes."""
 
     visitor = models.CharField(max_length=64)
     address = models.CharField(max_length=64)
@@ -94,7 +94,7 @@ class SignInAttempt(models.Model):
 
 
 class ApiToken(models.Model):
-    """Lets a program act as its owner at /api/v1/. Of the token itself only a digest is kept."""
+    """A token with which a program acts as its owner under /api/v1/. Only a digest of the token is stored."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")
@@ -113,7 +113,7 @@ class ApiToken(models.Model):
 
 
 class Event(models.Model):
-    """Append-only log (a database trigger refuses changes): who did what to which object."""
+    """An append-only log of who did what to which object; a database trigger refuses changes."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="events")
     actor = models.ForeignKey(User, models.SET_NULL, null=True, related_name="events")

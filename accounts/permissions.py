@@ -1,4 +1,4 @@
-"""Who may do what. Roles are per workspace; results are for owners, leads and analysts."""
+"""Permissions. Roles are per workspace; owners, leads and analysts may read results."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,29 +16,29 @@ READING = (*LEADING, Membership.Role.ANALYST)
 
 
 def workspaces_led_by(user: User) -> QuerySet[Workspace]:
-    """Workspaces in which the user may change studies and start runs."""
+    """Return the workspaces in which the user may change studies and start runs."""
     return Workspace.objects.filter(memberships__user=user, memberships__role__in=LEADING).distinct()
 
 
 def workspaces_read_by(user: User) -> QuerySet[Workspace]:
-    """Workspaces whose results the user may see."""
+    """Return the workspaces whose results the user may read."""
     return Workspace.objects.filter(memberships__user=user, memberships__role__in=READING).distinct()
 
 
 class OfWorkspace(Protocol):
-    """A row of a workspace."""
+    """A row that belongs to a workspace."""
 
     @property
     def workspace_id(self) -> int: ...
 
 
 def leads_workspace_of(user: User, row: OfWorkspace) -> bool:
-    """Whether the user may change the row and what belongs to it."""
+    """Return whether the user may change the row and what belongs to it."""
     return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
 
 
 def roles_of(user: User) -> frozenset[str]:
-    """What the user is in any workspace."""
+    """Return the user's roles in all workspaces."""
     return frozenset(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
@@ -47,7 +47,7 @@ def leads_somewhere(user: User) -> bool:
 
 
 def results_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Signed-in members who may read results; everybody else is told so."""
+    """Decorate a view for signed-in members who may read results; everybody else sees a page that says so."""
 
     @login_required
     @wraps(view)

@@ -1,4 +1,4 @@
-"""Addresses under /api/v1/."""
+"""URLs under /api/v1/."""
 
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView

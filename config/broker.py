@@ -1,6 +1,7 @@
-"""Messages to the worker as files: kombu's filesystem transport, whose files appear whole or not at all.
+"""kombu's filesystem transport, changed so that the file of a message appears whole or not at all.
 
-Its own are read while they are being written: the reader finds an empty message or table, and its process ends.
+The original transport reads files while they are being written: the reader finds an empty message or table, and its
+process ends.
 """
 
 import logging
@@ -21,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 class Channel(filesystem.Channel):
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Adds the message to the queue. Raises ChannelError where it cannot be written."""
+        """Add the message to the queue. Raises ChannelError if it cannot be written."""
         folder = Path(self.data_folder_out)
-        # By the wall clock and of one width: names sort as they were sent, after a restart of the machine too.
+        # The name starts with the time in a fixed width, so names sort in the order of sending, also after a restart.
         name = f"{time.time_ns() // 1_000_000:015d}_{uuid4()}.{queue}.msg"
         try:
             _write_whole(folder / name, dumps(payload))  # type: ignore[no-untyped-call]
@@ -31,7 +32,7 @@ class Channel(filesystem.Channel):
             raise ChannelError(f"A message cannot be written to {folder}: {error}") from error
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
-        """The next message. One that cannot be read is left out, and told."""
+        """Return the next message; a message that cannot be read is skipped and logged."""
         try:
             return super()._get(queue)  # type: ignore[no-untyped-call]
         except ValueError:
@@ -42,7 +43,7 @@ class Channel(filesystem.Channel):
         table: Path = self._exchange_file(exchange)  # type: ignore[no-untyped-call]
         if not table.exists():
             table.parent.mkdir(parents=True, exist_ok=True)
-            # Another was quicker, or the file system has no links: then kombu makes it in its own way.
+            # Another process was faster, or the file system has no links; kombu then writes the file in its own way.
             with suppress(OSError):
                 _write_whole(table, "[]", replace=False)
         super()._queue_bind(exchange, routing_key, pattern, queue)  # type: ignore[no-untyped-call]
@@ -53,7 +54,7 @@ class Transport(filesystem.Transport):
 
 
 def _write_whole(path: Path, text: str, *, replace: bool = True) -> None:
-    """Raises FileExistsError where the file is there and is not to be replaced."""
+    """Write the file completely or not at all. Raises FileExistsError if it exists and must not be replaced."""
     unfinished = path.with_name(f".{uuid4()}.part")
     try:
         unfinished.write_text(text, encoding="utf-8")

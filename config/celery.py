@@ -1,4 +1,4 @@
-"""The Celery app: `celery -A config.celery worker`. Rows are the truth; a message only says which run to work on."""
+"""The Celery app: `celery -A config.celery worker`. A message only says which run to work on; the rows hold the state."""
 
 import os
 

@@ -1,14 +1,14 @@
-"""The command line: reports unusable settings or an unusable database in one sentence instead of a traceback."""
+"""The command line, which reports unusable settings or an unusable database in one sentence without a traceback."""
 
 import sys
 from collections.abc import Sequence
 
 SERVERS = ("runserver", "testserver")
-"""Commands that answer others; what they listen on is not known before they do."""
+"""Commands that answer other clients; the address on which they listen is not known in advance."""
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run a command; --traceback shows where an error arose."""
+    """Run a command; --traceback shows where an error occurred."""
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def database_sentence(error: Exception) -> str | None:
-    """What is wrong with the database and what to do, where it is not the program's fault."""
+    """Return what is wrong with the database and what to do, or None if the fault is the program's."""
     from django.db import DatabaseError, IntegrityError, connection
 
     settings = connection.settings_dict

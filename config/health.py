@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 @require_safe
 @never_cache
 def health(request: HttpRequest) -> JsonResponse:
-    """{"status": "ok" or "failing", "database": "ok" or "unreachable"}; 503 where the database does not answer."""
+    """Return {"status": "ok" or "failing", "database": "ok" or "unreachable"}; 503 if the database does not answer."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -1,4 +1,4 @@
-"""The start page: a rater's studies and where they left off; a lead's studies and the runs in progress."""
+"""The home page: a rater's studies with their progress, and a lead's studies with the runs in progress."""
 
 from typing import cast
 
@@ -22,7 +22,7 @@ MOST_STUDIES = 8
 
 
 def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
-    """Runs that are not over, with `items` and `done` counted; one query."""
+    """Return the unfinished runs with their `items` and `done` counts; runs one query."""
     status = JudgeRun.Status
     going = runs_read_by(user).filter(status__in=[status.PLANNED, status.RUNNING, status.PAUSED])
     runs = going.select_related("study", "judge__rater")
@@ -36,7 +36,7 @@ def home(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     studies = list(studies_read_by(user)[: MOST_STUDIES + 1])
     to_rate = participations(user)
-    if studies:  # who reads results finds the other studies below, each with its own way to rate
+    if studies:  # a reader of results finds the other studies below, each with its own link to rate
         to_rate = [participation for participation in to_rate if participation.submitted or participation.has_open]
     context = {
         "participations": to_rate,

@@ -1,4 +1,4 @@
-"""Settings, read from the environment once (docs/operations.md lists the variables)."""
+"""Settings, read once from environment variables, which docs/operations.md lists."""
 
 from pathlib import Path
 from typing import Any
@@ -20,21 +20,23 @@ DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
 LOCAL_KEY = "for-one-machine-only-" + "0" * 40
 SECRET_KEY = environment.text("PLUMBLINE_SECRET_KEY", LOCAL_KEY if LOCAL else "")
 if len(SECRET_KEY) < 40 or (not LOCAL and SECRET_KEY == LOCAL_KEY):
-    raise ImproperlyConfigured("PLUMBLINE_SECRET_KEY must hold at least 40 characters of its own in production.")
+    raise ImproperlyConfigured(
+        "PLUMBLINE_SECRET_KEY is invalid; in production, set it to a secret of at least 40 characters."
+    )
 ALLOWED_HOSTS = environment.words(
     "PLUMBLINE_ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if LOCAL else ()
 )
 if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
-    raise ImproperlyConfigured("In production set PLUMBLINE_ALLOWED_HOSTS and leave PLUMBLINE_DEBUG off.")
+    raise ImproperlyConfigured("In production mode, set PLUMBLINE_ALLOWED_HOSTS and turn PLUMBLINE_DEBUG off.")
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
-# The public keys (JWKS) by which Prolific signs secured study links, in a file that the operator keeps up to date.
+# A file, kept up to date by the operator, with the public keys (JWKS) that verify Prolific's signed study links.
 PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
-# Whose X-Forwarded-For names the visitor; "unix" stands for a proxy that connects by a socket file.
+# X-Forwarded-For is believed only from these proxies; "unix" stands for a proxy that connects through a socket file.
 TRUSTED_PROXIES = environment.networks("PLUMBLINE_TRUSTED_PROXIES", other=("unix",))
 
-# What the web server listens on: `manage.py serve` tells it to the processes that it starts. Of other servers it is
-# unknown unless the variable says it, and unknown is not loopback. A command in a shell listens on nothing. ON_LOOPBACK
-# is one person's own machine, which nobody else reaches at its own address or through a proxy under another name.
+# BIND is the address on which the web server listens. `manage.py serve` sets the variable for the processes that it starts.
+# For other servers the address is unknown unless the variable is set, and unknown does not count as loopback. A command in
+# a shell does not listen. ON_LOOPBACK means that nobody else can reach this machine at its address or through a proxy.
 BIND = environment.text("PLUMBLINE_BIND", "127.0.0.1" if environment.in_shell else "")
 ON_LOOPBACK = (
     LOCAL
@@ -103,7 +105,7 @@ TEMPLATES = [
     }
 ]
 
-# Databases: SQLite beside the code unless DATABASE_URL names PostgreSQL.
+# The database is SQLite in the data folder unless DATABASE_URL names PostgreSQL.
 DATABASE_URL = environment.url(
     "DATABASE_URL", schemes=("sqlite", "postgres", "postgresql"), default=f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}"
 )
@@ -111,7 +113,7 @@ try:
     parsed = dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)
 except ValueError as error:
     raise ImproperlyConfigured(
-        "DATABASE_URL is no address such as postgres://user:password@host:5432/name; write odd characters as %40."
+        "DATABASE_URL is invalid; write it as postgres://user:password@host:5432/name, with special characters as %40."
     ) from error
 DATABASES: dict[str, dict[str, Any]] = {"default": dict(parsed)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -121,8 +123,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;",
     }
 else:
-    # Statements sent by accounts.prepared are planned once for each connection; the others are not prepared.
-    # A server that is away is given up after some seconds, so that who waits for a page reads so.
+    # Statements of core.db.prepared are planned once per connection; other statements are not prepared.
+    # If the server is unavailable, connecting fails after some seconds, so that the page can say so.
     DATABASES["default"]["OPTIONS"] = {
         "prepare_threshold": 0,
         "connect_timeout": 10,
@@ -130,13 +132,13 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Background work: Redis where REDIS_URL names it, else files beside the database.
+# Messages to workers go through Redis if REDIS_URL names it, and otherwise through files in the data folder.
 REDIS_URL = environment.url("REDIS_URL", schemes=("redis", "rediss"))
 JOURNAL_DIR = DATA_DIR / "journal"
 BROKER_DIR = DATA_DIR / "broker"
 CELERY_BROKER_URL = REDIS_URL or "files://"
 if REDIS_URL:
-    # Longer than any batch of work, so that a task is not delivered twice while it runs.
+    # This is longer than any batch of work, so a task is not delivered twice while it runs.
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
 else:
     BROKER_DIR.mkdir(parents=True, exist_ok=True)
@@ -169,7 +171,7 @@ LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 
-# The languages of the interface, each by its own name; those other than English have a catalogue in locale/.
+# The languages of the interface, each under its own name; all except English have a catalogue in locale/.
 LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
 LANGUAGE_CODE = environment.choice("PLUMBLINE_LANGUAGE", default="en", options=tuple(code for code, _name in LANGUAGES))
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -218,7 +220,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# The longest form is a rater's: a reason and quotations for each of 60 questions, in Chinese nine bytes a letter.
+# The longest form is a rater's: a reason and quotations for each of 60 questions; encoded Chinese takes nine bytes per
+# character.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["core.web.refused_requests.NoFiles"]
 TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)

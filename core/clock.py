@@ -1,7 +1,7 @@
-"""The clock that functions are given, so that a test can say what time it is."""
+"""The type of the clock that functions receive, so that a test can set the time."""
 
 from collections.abc import Callable
 from datetime import datetime
 
 Clock = Callable[[], datetime]
-"""Answers the present moment, with its time zone."""
+"""Returns the current time with its time zone."""

@@ -1,4 +1,4 @@
-"""How far a long command is, shown on the terminal while it runs and nowhere else."""
+"""A progress bar for long commands, shown only on a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 @contextmanager
 def progress_shown(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yields what is to be called with the number of steps done since the last call."""
+    """Yield a function to call with the number of steps done since its last call."""
     console = Console(stderr=True)
     columns = [SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn()]
     if total is not None:

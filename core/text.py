@@ -1,4 +1,4 @@
-"""Text that comes from outside: made storable, and known where it would take forever to read. PURE."""
+"""Handling of text from outside: making it storable, and recognising text that would take too long to process. PURE."""
 
 import unicodedata
 
@@ -6,7 +6,7 @@ MOST_MARKS = 60
 
 
 def storable(text: str) -> str:
-    """The text with what no database stores, NUL and lone surrogates, replaced by U+FFFD."""
+    """Return the text with U+FFFD in place of NUL and lone surrogates, which databases cannot store."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     try:
@@ -17,9 +17,9 @@ def storable(text: str) -> str:
 
 
 def has_piled_marks(text: str) -> bool:
-    """Whether more combining marks than any writing has stand on one letter.
+    """Return whether one letter carries more than MOST_MARKS combining marks, which no writing system uses.
 
-    Putting such marks in order, as reading a name in Python or cutting a text on a page does, takes time that grows
+    Normalising such marks, as Python does for identifiers and a page does when it cuts a text, takes time that grows
     with the square of their number.
     """
     if text.isascii():

@@ -13,8 +13,8 @@ from accounts.permissions import workspaces_read_by
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 
-SIZE = OpenApiParameter("size", int, description="Rows a page: 100 unless told, at most 1000.")
-CURSOR = OpenApiParameter("cursor", str, description="Where the last page ended; part of its `next`.")
+SIZE = OpenApiParameter("size", int, description="Rows per page (default 100, at most 1000).")
+CURSOR = OpenApiParameter("cursor", str, description="Where the previous page ended; contained in its `next`.")
 
 
 class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
@@ -83,7 +83,7 @@ def instructions(request: Request, slug: str) -> ApiResponse:
 
 
 @extend_schema(
-    parameters=[SIZE, CURSOR, OpenApiParameter("model", str, description="Only of the model of this name.")],
+    parameters=[SIZE, CURSOR, OpenApiParameter("model", str, description="Only responses of this model.")],
     responses=ResponseSerializer(many=True),
 )
 @api_view(["GET"])

@@ -1,4 +1,4 @@
-"""Who may use the API: the owner of a token or of a session, where they may read results."""
+"""Access to the API, for the owner of a token or a session who may read results."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer TOKEN`."""
+    """Authentication by `Authorization: Bearer TOKEN`."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         parts = get_authorization_header(request).split()
@@ -37,7 +37,10 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ReadsResults(BasePermission):
-    """Owners, leads and analysts; raters never, because answers and models' names are here."""
+    """A permission for owners, leads and analysts.
+
+    Raters never have it, because the API returns answers and the names of models.
+    """
 
     message = "Only owners, leads and analysts of a workspace may use this address."
 

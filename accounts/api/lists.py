@@ -43,5 +43,5 @@ def paged(request: Request, rows: Any, serializer: type[serializers.Serializer[A
 
 
 def asking(request: Request) -> User:
-    """The person or the owner of the token; permissions have seen to it that there is one."""
+    """Return the signed-in person or the owner of the token; permissions ensure that there is one."""
     return cast(User, request.user)

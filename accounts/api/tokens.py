@@ -21,7 +21,10 @@ def issue_token(*, user: User, name: str, may_change: bool = False) -> tuple[Api
 
 
 def token_behind(secret: str, *, clock: Clock) -> ApiToken | None:
-    """The token that is neither unknown nor revoked, of a user who may sign in; notes now and then that it was used."""
+    """Return a token that is known, not revoked, and belongs to a user who may sign in, or None.
+
+    From time to time, store when the token was last used.
+    """
     token = (
         ApiToken.objects.select_related("user")
         .filter(digest=digest_of(secret), revoked_at=None, user__is_active=True)

@@ -1,4 +1,4 @@
-"""One's own account: the password, and the tokens by which one's programs reach the API."""
+"""The account page: one's password, and the tokens with which one's programs use the API."""
 
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ class TokenForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """The user's own tokens; the secret of a new one is shown once, in response to its creation."""
+    """List the user's tokens; the secret of a new token is shown once, in the response that creates it."""
     user = cast(User, request.user)
     may_have = leads_somewhere(user)
     form, secret = TokenForm(request.POST or None), ""

@@ -1,7 +1,7 @@
-"""Who belongs to a workspace, and in which role: made, changed and removed by its owners and leads.
+"""Memberships of a workspace: owners and leads create, change and end them.
 
-Nobody gets power over an account that exists: a lead makes new accounts, whose names end in the workspace's own, and
-everybody else comes in by an invitation that they accept themselves (accounts/members/invitations.py).
+Nobody gains control over an existing account. A lead creates new accounts, whose names end in the name of the
+workspace, and everybody else joins by an invitation that they accept themselves (accounts/members/invitations.py).
 """
 
 import secrets
@@ -32,14 +32,14 @@ class PeopleRefused(UserError):
 
 @dataclass(frozen=True)
 class NewAccount:
-    """An account just made; the password is known only now."""
+    """A new account; its password can be read only now."""
 
     username: str
     password: str
 
 
 def roles_granted_by(user: User | None, workspace: Workspace) -> tuple[str, ...]:
-    """Roles that the user may give and take: an owner (and a command, which has no user) all, a lead those below."""
+    """Return the roles that the user may give and take: all for an owner or a command (None), lower ones for a lead."""
     if user is None or workspace.memberships.filter(user=user, role=Membership.Role.OWNER).exists():
         return tuple(Membership.Role.values)
     if workspace.memberships.filter(user=user, role=Membership.Role.LEAD).exists():
@@ -52,10 +52,10 @@ def people_of(workspace: Workspace) -> QuerySet[Membership]:
 
 
 def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User, str]:
-    """The person, now a member, and a password to hand on: '' for one who had an account, which is left as it was.
+    """Return the person, who is now a member, and a password to hand out, or '' if they had an account already.
 
-    For the operator's command alone, since it tells which names exist. Raises PeopleRefused for a name that cannot
-    be, and for a member.
+    Only the operator's command may use this, because it reveals which names exist. Raises PeopleRefused for an invalid
+    name and for a person who is a member already.
     """
     check_name(username)
     username = User.normalize_username(username)
@@ -80,7 +80,7 @@ def make_accounts(
     """Create accounts in this workspace with random passwords; also return the names that already have one.
 
     A sign-in name ends in the workspace's slug, so the result reveals nothing about accounts of other workspaces.
-    Raises PeopleRefused for a name that cannot be, too many names, and a role that is not given in this way.
+    Raises PeopleRefused for an invalid name, too many names, and a role that cannot be given in this way.
     """
     check_role(by, workspace, role)
     if role in LEADING:
@@ -109,9 +109,9 @@ def make_accounts(
 
 
 def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
-    """Create an account in the workspace; a number is appended to a name that is taken, in whatever workspace.
+    """Create an account in the workspace; a name that is taken in any workspace gets a number.
 
-    Raises PeopleRefused for a name that leaves no room for that number and the workspace's own.
+    Raises PeopleRefused for a name that is too long for that number and the name of the workspace.
     """
     longest = LONGEST_NAME - len(f"{NAME_ATTEMPTS}@{workspace.slug}")
     stem = sign_in_name(name, workspace).rpartition("@")[0]
@@ -133,7 +133,7 @@ def new_account(workspace: Workspace, name: str, *, password: str, given: bool) 
 
 
 def sign_in_name(name: str, workspace: Workspace) -> str:
-    """The sign-in name of somebody called `name` in the workspace: "anna@lab"."""
+    """Return the sign-in name of a person called `name` in the workspace, such as "anna@lab"."""
     ending = f"@{workspace.slug}"
     return User.normalize_username(name.strip().removesuffix(ending)) + ending
 
@@ -160,9 +160,9 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
 
 
 def remove_person(*, membership: Membership, by: User | None) -> None:
-    """End the membership; the account and all answers stay. Raises PeopleRefused as change_role does.
+    """End the membership; the account and all answers remain. Raises PeopleRefused as change_role does.
 
-    Revokes the tokens of somebody who is left without a workspace, so that a later role does not revive them.
+    If the person belongs to no workspace any more, revoke their tokens, so that a later role does not revive them.
     """
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -174,10 +174,10 @@ def remove_person(*, membership: Membership, by: User | None) -> None:
 
 
 def new_password(*, membership: Membership, by: User | None) -> str:
-    """Replace a lost password and return the new one to hand on; ends the account's sessions and tokens.
+    """Replace a lost password and return the new one to hand out; end the account's sessions and revoke its tokens.
 
-    Raises PeopleRefused unless the account was made in this workspace and belongs to it alone, and for owners and
-    whoever administers the server; the operator's command, which has no user, may renew any.
+    Raises PeopleRefused unless the account was created in this workspace and belongs to no other one, and for owners
+    and server administrators. The operator's command, which passes no user, may renew every password.
     """
     with transaction.atomic():
         locked = _locked(membership, by)
@@ -200,7 +200,7 @@ def new_password(*, membership: Membership, by: User | None) -> str:
 
 
 def renewable(workspace: Workspace, memberships: Iterable[Membership]) -> set[int]:
-    """Which of these members' accounts (by id) were made in the workspace, belong to it alone and own nothing."""
+    """Return the users of these members who were created in the workspace, belong only to it and do not own it."""
     candidates = {
         membership.user_id
         for membership in memberships
@@ -212,7 +212,7 @@ def renewable(workspace: Workspace, memberships: Iterable[Membership]) -> set[in
 
 
 def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
-    """Users whom any row with a workspace (a membership, a rater, something they did) ties to another workspace."""
+    """Return users whom any row with a workspace (a membership, a rater, an event) ties to another workspace."""
     tied: set[int] = set()
     fields = User._meta.get_fields(include_hidden=True)  # with those whose related_name is "+"
     for relation in (field for field in fields if isinstance(field, ForeignObjectRel)):
@@ -227,19 +227,19 @@ def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
 
 
 def own_password_chosen(user: User) -> None:
-    """Note that the user has chosen a password themselves; revokes tokens created under the one that was handed out."""
+    """Record that the user has chosen a password; revoke tokens created under the password that was handed out."""
     with transaction.atomic():
         if User.objects.filter(pk=user.pk, password_given=True).update(password_given=False):
             revoke_all_tokens(user, clock=timezone.now)
 
 
 def drawn_password() -> str:
-    """A random password of 64 bits, in characters that are easy to read out and type."""
+    """Return a random password of 64 bits, in characters that are easy to read out and type."""
     return "-".join(secrets.token_hex(2) for _part in range(4))
 
 
 def check_name(username: str) -> None:
-    """Raises PeopleRefused for a name that nobody can sign in with."""
+    """Raise PeopleRefused for a name that nobody can sign in with."""
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError as error:

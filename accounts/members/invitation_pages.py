@@ -1,4 +1,4 @@
-"""The page behind an invitation's link: accepted with one's own account, or with a new one."""
+"""The page of an invitation, which is accepted with an existing account or a new one."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from accounts.models import Invitation, User
 
 
 class NewAccountForm(SetPasswordForm):  # type: ignore[type-arg]
-    """A name and a password of the invited person's own choice."""
+    """A name and a password that the invited person chooses."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "username"})
@@ -35,7 +35,7 @@ class NewAccountForm(SetPasswordForm):  # type: ignore[type-arg]
         }
 
     def clean_name(self) -> str:
-        """Known to the check of the password, which must not be the same."""
+        """Return the name, which the check of the password also needs because the two must differ."""
         self.user.username = self.cleaned_data["name"]
         return str(self.cleaned_data["name"])
 
@@ -44,7 +44,7 @@ class NewAccountForm(SetPasswordForm):  # type: ignore[type-arg]
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Shows who invites into what, and lets the reader in on their own POST."""
+    """Show who invites the reader to what, and make the reader a member when they post the form."""
     found = get_object_or_404(Invitation, pk=getattr(invitation_behind(token), "pk", None))
     user = request.user if isinstance(request.user, User) else None
     sent = request.POST if request.method == "POST" else None
@@ -68,7 +68,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _let_in(
     request: HttpRequest, found: Invitation, user: User | None, form: "SetPasswordForm[User] | None"
 ) -> HttpResponse:
-    """Raises InvitationClosed, and PeopleRefused for a name that cannot be."""
+    """Make the reader a member. Raises InvitationClosed, and PeopleRefused for an invalid name."""
     if user is None:
         assert form is not None
         user = accept_as_new(

@@ -1,4 +1,4 @@
-"""Invitations into a workspace: a link for one person and one role, which its owner accepts, or nobody."""
+"""Invitations to a workspace: a link that one person accepts for one role."""
 
 import secrets
 from datetime import timedelta
@@ -15,11 +15,11 @@ from core.errors import UserError
 
 
 class InvitationClosed(UserError):
-    """The link admits nobody, or not this account; the message is for the person who followed it."""
+    """The link admits nobody, or not this account; the message addresses the person who followed it."""
 
 
 def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock) -> tuple[Invitation, str]:
-    """The invitation and the secret of its link, which is shown once; raises PeopleRefused as check_role does."""
+    """Return the invitation and the secret of its link, which is shown once. Raises PeopleRefused as check_role does."""
     check_role(by, workspace, role)
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -78,7 +78,7 @@ def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
     Raises InvitationClosed.
     """
     with transaction.atomic():
-        # Whoever renews the password of the account at the same moment waits, and then sees where it belongs.
+        # A lead who renews the password of the account at the same moment waits, and then sees where it belongs.
         User.objects.select_for_update(of=("self",)).get(pk=user.pk)
         _use(invitation, user, clock=clock)
 
@@ -86,7 +86,7 @@ def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
 def accept_as_new(*, invitation: Invitation, name: str, password: str, clock: Clock) -> User:
     """Create an account for the invited person with the password they chose.
 
-    Raises InvitationClosed, and PeopleRefused for a name that cannot be.
+    Raises InvitationClosed, and PeopleRefused for an invalid name.
     """
     check_name(sign_in_name(name, invitation.workspace))
     with transaction.atomic():
@@ -111,13 +111,13 @@ def _use(invitation: Invitation, user: User, *, clock: Clock) -> None:
 
 
 def _locked(invitation: Invitation) -> Invitation:
-    """As it stands now, held until the transaction ends: of two who accept at once the second finds it used."""
+    """Return the current row, locked until the transaction ends, so that only the first of two people can accept it."""
     found = Invitation.objects.select_for_update(of=("self",)).select_related("workspace", "made_by")
     return found.get(pk=invitation.pk)
 
 
 def _still_granted(invitation: Invitation) -> bool:
-    """Whether whoever made it may give its role today: a lead who was removed does not come back by an own link."""
+    """Return whether the inviter may still give the role, so that a removed lead cannot return by their own link."""
     maker = invitation.made_by
     return maker.is_active and invitation.role in roles_granted_by(maker, invitation.workspace)
 

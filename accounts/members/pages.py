@@ -52,7 +52,7 @@ class AccountsForm(RoleForm):
     field_order = ["names", "role"]
 
     def clean_names(self) -> list[str]:
-        """The names, each once, in order."""
+        """Return the names in order, each once."""
         lines = (line.strip() for line in self.cleaned_data["names"].splitlines())
         return list(dict.fromkeys(line for line in lines if line))
 
@@ -69,7 +69,7 @@ class InvitationForm(RoleForm):
 
 @dataclass(frozen=True)
 class Result:
-    """What a form has just made, with the secrets that are shown once."""
+    """What a form has just created, with secrets that are shown once."""
 
     made: list[NewAccount] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Result:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest, slug: str = "") -> HttpResponse:
-    """The members of a workspace that the visitor leads; new passwords and links are shown here once."""
+    """List the members of a workspace that the visitor leads; new passwords and links are shown here once."""
     workspace = _led(request, slug)
     user = cast(User, request.user)
     roles = roles_granted_by(user, workspace)
@@ -105,7 +105,7 @@ def people(request: HttpRequest, slug: str = "") -> HttpResponse:
 
 
 def _carry_out(request: HttpRequest, workspace: Workspace, form: RoleForm) -> Result:
-    """Raises PeopleRefused."""
+    """Carry out what the form asks for. Raises PeopleRefused."""
     user = cast(User, request.user)
     if isinstance(form, AccountsForm):
         made, known = make_accounts(workspace=workspace, by=user, **form.cleaned_data)
@@ -181,12 +181,12 @@ def _page(
 
 
 def _given_roles(roles: tuple[str, ...]) -> tuple[str, ...]:
-    """Roles of accounts with a password that was handed out: owners and leads choose their own."""
+    """Return the roles for accounts with a handed-out password; owners and leads must choose their own password."""
     return tuple(role for role in roles if role in LED_BY_LEADS)
 
 
 def _led(request: HttpRequest, slug: str) -> Workspace:
-    """The named workspace, unnamed the first that the reader leads; nobody else comes in."""
+    """Return the named workspace, or the first that the reader leads if none is named. Raises Http404."""
     led = workspaces_led_by(cast(User, request.user))
     if slug:
         return get_object_or_404(led, slug=slug)

@@ -1,17 +1,17 @@
-"""Which workspace a command works in."""
+"""The workspace in which a command works."""
 
 from accounts.models import Workspace
 from core.errors import UserError
 
 
 class UnknownWorkspace(UserError):
-    """No workspace has this slug, or several exist and none was named."""
+    """No workspace has this slug, or there are several and none was named."""
 
 
 def workspace_for_command(slug: str = "") -> Workspace:
-    """The named workspace; unnamed, the only one there is, made where there is none.
+    """Return the named workspace or, without a name, the only one, which is created if there is none.
 
-    Raises UnknownWorkspace with a sentence that names the choices.
+    Raises UnknownWorkspace, which lists the choices.
     """
     known = {workspace.slug: workspace for workspace in Workspace.objects.all()}
     if slug:
@@ -26,7 +26,7 @@ def workspace_for_command(slug: str = "") -> Workspace:
 
 
 def workspace_for_load(slug: str = "") -> Workspace:
-    """The same, held until the transaction ends, so that loads into one workspace take turns.
+    """Return the workspace, locked until the transaction ends, so that loads into one workspace take turns.
 
     Raises UnknownWorkspace.
     """

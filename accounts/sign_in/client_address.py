@@ -1,4 +1,4 @@
-"""The network address of whoever sent a request, seen through the proxies that the operator lists."""
+"""The network address of a visitor, determined through the proxies that the operator lists."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -7,11 +7,11 @@ from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
 UNIX_SOCKET = "unix"
-"""What PLUMBLINE_TRUSTED_PROXIES calls a proxy that connects by a socket file, and so has no address."""
+"""The word in PLUMBLINE_TRUSTED_PROXIES for a proxy that connects through a socket file and so has no address."""
 
 
 def _parsed(text: str) -> Address | None:
-    """The address in "203.0.113.7", "203.0.113.7:4711", "2001:db8::7" or "[2001:db8::7]:4711"; None for others."""
+    """Return the address in "203.0.113.7", "203.0.113.7:4711", "2001:db8::7" or "[2001:db8::7]:4711", or None."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -25,7 +25,7 @@ def _parsed(text: str) -> Address | None:
 
 
 def _is_proxy(address: Address | None) -> bool:
-    """Whether the operator lists the address; None is whoever connected by a socket file."""
+    """Return whether the operator lists the address; None stands for a connection through a socket file."""
     if address is None:
         return UNIX_SOCKET in settings.TRUSTED_PROXIES
     networks = (ip_network(listed) for listed in settings.TRUSTED_PROXIES if listed != UNIX_SOCKET)
@@ -33,10 +33,10 @@ def _is_proxy(address: Address | None) -> bool:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The visitor's IPv4 address, or the /64 network of an IPv6 address; "" where nothing is known.
+    """Return the visitor's IPv4 address, the /64 network of an IPv6 address, or "" if it is unknown.
 
-    X-Forwarded-For counts only where the connection comes from a listed proxy: it is read from the right, as far as
-    listed proxies wrote it. Everybody else could write any address into it.
+    X-Forwarded-For counts only if the connection comes from a listed proxy. It is read from the right, as far as listed
+    proxies wrote it, because anybody else can write any address into it.
     """
     address = _parsed(str(request.META.get("REMOTE_ADDR", "")))
     forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")
@@ -51,7 +51,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def is_internal(address: str) -> bool:
-    """Whether the address, as client_address gives it, is of the server's own machine or of a private network."""
+    """Return whether the address, in the form of client_address, belongs to this machine or a private network."""
     if not address:
         return True
     network = ip_network(address)

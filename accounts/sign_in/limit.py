@@ -1,4 +1,4 @@
-"""How many failed attempts to sign in are allowed, for each name from each network address and for each address."""
+"""Limits on failed attempts to sign in, per name and network address and per network address."""
 
 import hashlib
 import hmac
@@ -18,16 +18,16 @@ WINDOW = timedelta(minutes=15)
 WINDOW_MINUTES = 15
 ATTEMPTS_AT_A_NAME = 10
 ATTEMPTS_FROM_AN_ADDRESS = 200
-"""Only attempts that nobody completed count, so that hundreds of people behind one address can sign in."""
+"""Only attempts that were never completed count, so hundreds of people behind one address can sign in."""
 
 
 class TooManyAttempts(UserError):
-    """The password is not looked at; the same number of attempts is allowed whether the account exists or not."""
+    """The password is not checked; the limit is the same whether or not the account exists."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Keyed hashes of a name together with an address, and of the address."""
+    """Keyed hashes of a name together with an address, and of the address alone."""
 
     visitor: str
     address: str
@@ -39,14 +39,14 @@ def visitor_of(request: HttpRequest, name: str) -> Visitor:
 
 
 def begin_attempt(visitor: Visitor, *, clock: Clock) -> None:
-    """Count an attempt before the password is looked at, so that parallel ones count too; raises TooManyAttempts."""
+    """Count an attempt before the password is checked, so that parallel ones count too. Raises TooManyAttempts."""
     now = clock()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
     attempt = SignInAttempt.objects.create(visitor=visitor.visitor, address=visitor.address, at=now)
     at_name = SignInAttempt.objects.filter(visitor=visitor.visitor).count()
     from_address = SignInAttempt.objects.filter(address=visitor.address).count()
     if at_name > ATTEMPTS_AT_A_NAME or from_address > ATTEMPTS_FROM_AN_ADDRESS:
-        # An attempt that was refused does not make the wait longer.
+        # A refused attempt does not extend the wait.
         attempt.delete()
         raise TooManyAttempts
 

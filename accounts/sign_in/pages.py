@@ -44,7 +44,7 @@ class SignInForm(AuthenticationForm):
 
 
 class SignInPage(LoginView):
-    """Leads to the page asked for, or offers the form again that brought the reader here."""
+    """Redirect to the requested page, or offer the form again that brought the reader here."""
 
     authentication_form = SignInForm
     redirect_authenticated_user = True

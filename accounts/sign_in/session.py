@@ -1,4 +1,4 @@
-"""Who is signed in, asked at every request: the session and the account, by prepared queries."""
+"""The session and the account of each request, read by prepared queries."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from accounts.sign_in.limit import TooManyAttempts, begin_attempt, forget_attemp
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared
 
 DEMONSTRATION_PASSWORD = "plumb line demo"
-"""Of the accounts that the demo command makes, and so known to everybody."""
+"""The public password of the accounts that the demo command creates."""
 SIGN_IN_REFUSED = "sign_in_refused"
-"""The attribute of a request in which too many attempts to sign in are noted."""
+"""The attribute of a request that records that there were too many attempts to sign in."""
 
 _SESSION = Prepared(
     lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now).order_by(), EXAMPLE_NAME, EXAMPLE_TIME
@@ -26,7 +26,7 @@ _ACCOUNT = Prepared(lambda pk: User.objects.filter(pk=pk).order_by(), EXAMPLE_ID
 
 
 class SessionStore(DatabaseSessions):
-    """Sessions in the database, as Django keeps them."""
+    """Sessions in the database, in Django's format."""
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
@@ -40,12 +40,15 @@ class SessionStore(DatabaseSessions):
 
 
 class Accounts(ModelBackend):
-    """Accounts with a password, as Django keeps them; attempts are limited, and production has no demonstration."""
+    """Accounts with a password, in Django's format.
+
+    Attempts to sign in are limited, and production mode refuses demonstration accounts.
+    """
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **others: Any
     ) -> Any:
-        """The user, or None. A program that signs in without a request is not limited."""
+        """Return the user or None. A program that signs in without a request is not limited."""
         if request is None or username is None or password is None:
             return super().authenticate(request, username=username, password=password, **others)
         visitor = visitor_of(request, username)

@@ -1,4 +1,4 @@
-"""Whether the person looking at a page leads the workspace that it belongs to."""
+"""A template tag that tells whether the visitor leads the workspace of an object."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def leads_workspace_of(context: Context, row: Any) -> bool:
-    """True where the visitor may change `row`, which has a workspace; the page's own "can_lead" saves the query."""
+    """Return whether the visitor may change `row`, which has a workspace; the page's "can_lead" saves the query."""
     if "can_lead" in context:
         return bool(context["can_lead"])
     user = context["request"].user if "request" in context else None

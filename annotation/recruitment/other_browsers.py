@@ -1,7 +1,7 @@
-"""Whom a browser that follows an entry link may go on as: what is asked, and what is shown until that is known.
+"""The decision as whom a browser that follows an entry link may continue, and the pages that ask for proof.
 
-Nothing here changes anything by GET: a link that is looked at in advance, or opened by another site's page, makes no
-browser anybody's.
+A GET request changes nothing here: a link that is previewed, or opened by a page of another site, binds a browser to
+nobody.
 """
 
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ PAGE = "annotation/other_browser.html"
 
 @dataclass(frozen=True)
 class Arrival:
-    """Somebody at a door: what the link says of them, who is known by it, and who this browser is already."""
+    """A visitor at an entry link: what the link says about them, who is known by it, and who this browser is already."""
 
     request: HttpRequest
     cohort: Cohort
@@ -66,7 +66,7 @@ class Arrival:
 
     @property
     def wants(self) -> str:
-        """What a form of these pages asks for; '' for looking, and for the forms of the way in."""
+        """What a form of these pages asks for; '' for viewing and for the forms of the entry steps."""
         return self.request.POST.get("do", "") if self.request.method == "POST" else ""
 
     def page(self, step: str, status: int = 200, **context: Any) -> HttpResponse:
@@ -76,7 +76,7 @@ class Arrival:
 
 
 def arrive(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Arrival:
-    """What is known of whoever follows the link."""
+    """Return what is known about the visitor who follows the link."""
     signed = crowd is not None and is_signed(
         cohort, crowd, request.GET.get(PARAMETER, ""), host=request.get_host(), path=request.path
     )
@@ -84,7 +84,7 @@ def arrive(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Arriv
 
 
 def who_is_here(arrival: Arrival) -> HttpResponse | Rater | None:
-    """The rater as whom this browser goes on, None for somebody new, or the page that asks first."""
+    """Return the rater as whom this browser continues, None for a new one, or the page that asks first."""
     participant = participant_of(arrival.cohort.study, arrival.crowd) if arrival.crowd else None
     if arrival.crowd is None or participant is None:
         return _by_browser(arrival)
@@ -92,7 +92,7 @@ def who_is_here(arrival: Arrival) -> HttpResponse | Rater | None:
 
 
 def _by_browser(arrival: Arrival) -> HttpResponse | Rater | None:
-    """Nobody known by the platform's id: who this browser, or the account, is already."""
+    """Handle a visitor without a known platform id, by the raters of this browser or account."""
     request, cohort = arrival.request, arrival.cohort
     rater = next(iter(arrival.held), None)
     if arrival.crowd is None and cohort.kind != Cohort.Kind.CROWD:
@@ -109,7 +109,7 @@ def _by_browser(arrival: Arrival) -> HttpResponse | Rater | None:
 
 
 def _begin_anew(arrival: Arrival, rater: Rater | None) -> HttpResponse:
-    """End the sessions that this browser has in the study, the account's too, and lead on to the door."""
+    """End the sessions of this browser and of the account in the study, and redirect to the entry link."""
     request = arrival.request
     onsite = arrival.cohort.kind == Cohort.Kind.ONSITE
     if request.user.is_authenticated and (onsite or (rater is not None and rater.user_id is not None)):
@@ -119,7 +119,7 @@ def _begin_anew(arrival: Arrival, rater: Rater | None) -> HttpResponse:
 
 
 def _by_platform(arrival: Arrival, crowd: CrowdId, participant: Participant) -> HttpResponse | Rater:
-    """A participant known by the platform's id: on as their rater where something shows that it is they."""
+    """Handle a known participant: let them continue as their rater if there is proof that it is they."""
     rater = participant.rater
     renewed = is_new_submission(participant, crowd, arrival.cohort)
     if rater in arrival.held and not renewed:
@@ -136,7 +136,7 @@ def _by_platform(arrival: Arrival, crowd: CrowdId, participant: Participant) -> 
 
 
 def _ask_for_proof(arrival: Arrival, crowd: CrowdId, participant: Participant, secret: str) -> HttpResponse:
-    """Until something shows that it is they, a page that says what to do, and nothing else."""
+    """Return a page that says what to do until there is proof, and nothing else."""
     asked, wrong = request_of(participant, secret), ""
     try:
         if arrival.wants == "code":
@@ -157,7 +157,7 @@ def _admit(arrival: Arrival, crowd: CrowdId, participant: Participant, proof: Pr
 
 
 def _in(arrival: Arrival, rater: Rater) -> HttpResponse:
-    """On as this rater, and as no other of the study's: to the steps of the way in, or to their own page."""
+    """Let the browser continue as this rater of the study and no other, to the next entry step or to their page."""
     begun = Assignment.objects.filter(rater=rater).exists()
     own_page = reverse("annotation:done", args=[arrival.cohort.study.slug])
     response = note_coming(redirect(own_page if begun else arrival.address), rater, arrival.address)

@@ -1,8 +1,9 @@
-"""Crowd participants: one participant is one rater, and what shows that a browser may go on as that rater.
+"""Crowd participants: one participant is one rater, and a browser must prove that it may continue as that rater.
 
-A platform's participant id is no credential: every requester who ever worked with a person knows it. The first browser
-that brings the id keeps a secret. Another browser goes on where the platform's signature holds, the same submission's id
-comes with it, the first browser's code is entered, or the lead agrees. Ids and secrets are kept as keyed hashes.
+A platform's participant id is not a credential, because every requester who ever worked with a person knows it. The
+first browser that presents the id keeps a secret. Another browser may continue if the platform's signature is valid,
+the id of the same submission is presented, the code of the first browser is entered, or the lead agrees. Ids and
+secrets are stored as keyed hashes.
 """
 
 import hashlib
@@ -27,7 +28,9 @@ CODE_LENGTH = 8
 CODE_MINUTES = 10
 MOST_TRIES = 5
 SHORTEST_SUBMISSION = 16
-"""A shorter submission id can be guessed, so that it shows nothing; the platforms' own have 24 and 30 characters."""
+"""A shorter submission id can be guessed and therefore proves nothing; those of the platforms have 24 and 30
+characters.
+"""
 MOST_REQUESTS = 5
 REQUEST_HOURS = 48
 
@@ -47,12 +50,12 @@ class CodeRefused(UserError):
 
 
 class TooManyRequests(UserError):
-    """The greatest number of browsers that may wait for the lead's answer is reached."""
+    """The maximum number of browsers that may wait for the lead's answer has been reached."""
 
 
 @dataclass(frozen=True)
 class CrowdId:
-    """A worker as their platform names them: a key to recognise them by, and the rest of the link's parameters."""
+    """A worker's id at the platform: the key that identifies the worker, and the other parameters of the link."""
 
     platform: str
     key: str
@@ -60,13 +63,13 @@ class CrowdId:
 
     @property
     def submission(self) -> str:
-        """The platform's id of this very submission, '' where the link lacks it."""
+        """The platform's id of this submission, or '' if the link has none."""
         name = {"prolific": "SESSION_ID", "mturk": "assignmentId"}[self.platform]
         return self.particulars.get(name, "")
 
 
 def keyed_hash(study: Study, kind: str, text: str) -> str:
-    """What is kept of an id or a secret: a hash with the server's key, another in every study; '' of nothing."""
+    """Return the stored form of an id or secret: a hash with the server's key, different in every study; '' for ''."""
     if not text:
         return ""
     named = f"{kind}:{study.pk}:{text}"
@@ -74,7 +77,7 @@ def keyed_hash(study: Study, kind: str, text: str) -> str:
 
 
 def participant_of(study: Study, crowd: CrowdId) -> Participant | None:
-    """The participant of this id in the study, by whichever cohort they came in; those from before have it made here."""
+    """Return the participant with this id in the study, from any cohort; create the row for a participant from before."""
     mark = keyed_hash(study, "participant", crowd.key)
     known = Participant.objects.filter(study=study, mark=mark)
     found = known.select_related("study", "rater__standing", "rater__cohort").first()
@@ -89,14 +92,14 @@ def participant_of(study: Study, crowd: CrowdId) -> Participant | None:
     try:
         with transaction.atomic():
             return take_in(identity.rater, before, identity.cohort, browser="")
-    except IntegrityError:  # made by another request at this moment
+    except IntegrityError:  # another request created it at the same moment
         return known.select_related("study", "rater__standing", "rater__cohort").first()
 
 
 def take_in(
     rater: Rater, crowd: CrowdId, cohort: Cohort | None, *, browser: str, clock: Clock | None = None
 ) -> Participant:
-    """Bind a participant's id to the rater, the browser and the submission; raises IntegrityError where it is taken."""
+    """Bind a participant's id to the rater, the browser and the submission. Raises IntegrityError if it is taken."""
     assert rater.study is not None
     return Participant.objects.create(
         study=rater.study,
@@ -110,7 +113,7 @@ def take_in(
 
 
 def is_new_submission(participant: Participant, crowd: CrowdId, cohort: Cohort) -> bool:
-    """Whether the link is of another submission than the one under way, or by another cohort, as far as both are known."""
+    """Return whether the link belongs to another submission or cohort than the current one, as far as both are known."""
     submission = keyed_hash(participant.study, "submission", crowd.submission)
     if submission and participant.submission:
         return submission != participant.submission
@@ -118,7 +121,7 @@ def is_new_submission(participant: Participant, crowd: CrowdId, cohort: Cohort) 
 
 
 def proof_of(participant: Participant, crowd: CrowdId, *, browser: str, signed: bool) -> Proof | None:
-    """What shows, before anything is asked, that this browser may go on as the participant; None where nothing does."""
+    """Return what proves, without a question, that this browser may continue as the participant, or None."""
     secret = keyed_hash(participant.study, "browser", browser)
     if secret and hmac.compare_digest(secret, participant.browser):
         return Proof.BROWSER
@@ -131,7 +134,7 @@ def proof_of(participant: Participant, crowd: CrowdId, *, browser: str, signed: 
 
 
 def _is_same_submission(participant: Participant, crowd: CrowdId) -> bool:
-    """Whether the submission's id is this participant's, too long to guess, and not one that several came with."""
+    """Return whether the submission id is this participant's, too long to guess, and presented by nobody else."""
     submission = keyed_hash(participant.study, "submission", crowd.submission)
     if len(crowd.submission) < SHORTEST_SUBMISSION or submission != participant.submission:
         return False
@@ -140,7 +143,7 @@ def _is_same_submission(participant: Participant, crowd: CrowdId) -> bool:
 
 
 def go_on(participant: Participant, crowd: CrowdId, cohort: Cohort, proof: Proof, *, clock: Clock) -> None:
-    """Enter that another browser goes on, and begin the link's submission where it is a new one."""
+    """Record that another browser continues, and begin the link's submission if it is new."""
     rater = participant.rater
     renewed = is_new_submission(participant, crowd, cohort)
     with transaction.atomic():
@@ -154,8 +157,8 @@ def go_on(participant: Participant, crowd: CrowdId, cohort: Cohort, proof: Proof
 
 
 def in_this_submission(rater: Rater) -> Q:
-    """A filter for the assignments that the rater ended since the submission under way began; all without one."""
-    if rater.user_id is not None:  # an account is no crowd participant: nothing to look up
+    """Return a filter for the assignments that the rater finished in the current submission; all if there is none."""
+    if rater.user_id is not None:  # an account is not a crowd participant, so there is nothing to look up
         return Q()
     participant = getattr(rater, "participant", None)
     began = participant.began_at if participant is not None else None
@@ -163,7 +166,7 @@ def in_this_submission(rater: Rater) -> Q:
 
 
 def is_of_earlier_submission(assignment: Assignment) -> bool:
-    """Whether the answer was given in an earlier submission of the participant's, and is not shown in this one."""
+    """Return whether the answer belongs to an earlier submission and is therefore not shown in this one."""
     participant = getattr(assignment.rater, "participant", None)
     began = participant.began_at if participant is not None else None
     given = assignment.submitted_at
@@ -171,7 +174,7 @@ def is_of_earlier_submission(assignment: Assignment) -> bool:
 
 
 def new_code(participant: Participant, *, clock: Clock) -> tuple[str, datetime]:
-    """A code for another browser, and until when it works; an earlier one works no more."""
+    """Return a code for another browser and the time until which it is valid; an earlier code becomes invalid."""
     code = "".join(secrets.choice(CODE_LETTERS) for _place in range(CODE_LENGTH))
     until = clock() + timedelta(minutes=CODE_MINUTES)
     Participant.objects.filter(pk=participant.pk).update(
@@ -181,7 +184,10 @@ def new_code(participant: Participant, *, clock: Clock) -> tuple[str, datetime]:
 
 
 def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
-    """Take the code that the first browser shows, once; raises CodeRefused. Every try is counted before it is looked at."""
+    """Use the code of the first browser, which works once. Raises CodeRefused.
+
+    Every attempt is counted before the code is checked.
+    """
     mine = Participant.objects.filter(pk=participant.pk)
     live = mine.exclude(code="").filter(code_until__gt=clock(), code_tries__lt=MOST_TRIES)
     if not live.update(code_tries=F("code_tries") + 1):
@@ -197,13 +203,13 @@ def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
 
 
 def request_of(participant: Participant, browser: str) -> BrowserRequest | None:
-    """What this browser has asked the lead for, where it has."""
+    """Return the request that this browser has sent to the lead, or None."""
     secret = keyed_hash(participant.study, "browser", browser)
     return participant.requests.filter(browser=secret).first() if secret else None
 
 
 def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> BrowserRequest:
-    """Ask the lead to let this browser go on; raises TooManyRequests. Asking again changes nothing."""
+    """Ask the lead to let this browser continue; asking again changes nothing. Raises TooManyRequests."""
     before = request_of(participant, browser)
     if before is not None:
         return before
@@ -222,12 +228,12 @@ def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> Browser
                 number=f"{secrets.randbelow(10_000):04d}",
                 at=clock(),
             )
-    except IntegrityError:  # asked twice at once
+    except IntegrityError:  # two requests were sent at once
         return participant.requests.get(browser=keyed_hash(participant.study, "browser", browser))
 
 
 def settle(request: BrowserRequest, *, admit: bool, by: User | None) -> bool:
-    """Let a waiting browser go on as the rater, or refuse it; entered into the log. False where it waits no more."""
+    """Let a waiting browser continue as the rater or refuse it, and log this. Return False if it no longer waits."""
     state = BrowserRequest.State.ADMITTED if admit else BrowserRequest.State.REFUSED
     with transaction.atomic():
         waiting = BrowserRequest.objects.filter(pk=request.pk, state=BrowserRequest.State.WAITING)
@@ -239,7 +245,7 @@ def settle(request: BrowserRequest, *, admit: bool, by: User | None) -> bool:
 
 
 def waiting_requests(study: Study) -> list[BrowserRequest]:
-    """The browsers that wait for the lead's answer, the latest first; one query."""
+    """Return the browsers that wait for the lead's answer, the latest first; runs one query."""
     waiting = BrowserRequest.objects.filter(participant__study=study, state=BrowserRequest.State.WAITING)
     return list(waiting.select_related("participant__rater").order_by("-at")[:100])
 

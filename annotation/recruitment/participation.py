@@ -1,7 +1,7 @@
-"""Who is rating, in which study, and how far they are. Every rater's page asks here and nowhere else.
+"""Who is rating, in which study, and how far they are. Every page for raters asks this module and no other.
 
-A rater is known by the account they signed in with, or, without an account, by a signed cookie that names the
-raters this browser joined as.
+A rater is identified by the account they signed in with or, without an account, by a signed cookie that names the
+raters as whom this browser has joined.
 """
 
 import secrets
@@ -33,7 +33,7 @@ NAME_ATTEMPTS = 200
 
 @dataclass(frozen=True)
 class Participation:
-    """One study as its rater's start page shows it."""
+    """One study as the rater's home page shows it."""
 
     study: Study
     submitted: int
@@ -41,7 +41,10 @@ class Participation:
 
 
 def browser_raters(request: HttpRequest) -> list[str]:
-    """Public ids of the raters without an account this browser joined as, the latest last; [] for a forged cookie."""
+    """Return the public ids of the raters without an account as whom this browser joined, the latest last.
+
+    The list is empty for a forged cookie.
+    """
     try:
         named = request.get_signed_cookie(COOKIE, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
     except BadSignature:
@@ -59,7 +62,7 @@ def _set_names(response: HttpResponse, cookie: str, value: str, seconds: int) ->
 def remember_rater(
     request: HttpRequest, response: HttpResponse, rater: Rater, *, forget: Iterable[str] = ()
 ) -> HttpResponse:
-    """Have the browser come back as this rater, too, and no more as those to `forget`."""
+    """Make the browser return as this rater too, and no longer as those in `forget`."""
     left_out = {rater.public_id, *forget}
     names = [name for name in browser_raters(request) if name not in left_out] + [rater.public_id]
     _set_names(response, COOKIE, " ".join(names[-MOST_RATERS_A_BROWSER:]), COOKIE_SECONDS)
@@ -67,7 +70,7 @@ def remember_rater(
 
 
 def raters_held(request: HttpRequest, study: Study) -> list[Rater]:
-    """The study's raters without an account as whom this browser joined, the latest first."""
+    """Return the study's raters without an account as whom this browser joined, the latest first."""
     names = browser_raters(request)
     if not names:
         return []
@@ -76,7 +79,7 @@ def raters_held(request: HttpRequest, study: Study) -> list[Rater]:
 
 
 def end_sessions(request: HttpRequest, response: HttpResponse, raters: Iterable[Rater]) -> HttpResponse:
-    """Have the browser speak for these raters no more, nor be known as the one in which they began."""
+    """Make the browser forget these raters and that they began in it."""
     ended = {rater.public_id for rater in raters}
     names = [name for name in browser_raters(request) if name not in ended]
     _set_names(response, COOKIE, " ".join(names), COOKIE_SECONDS)
@@ -85,7 +88,7 @@ def end_sessions(request: HttpRequest, response: HttpResponse, raters: Iterable[
 
 
 def browser_secret(request: HttpRequest) -> str:
-    """The secret by which this browser is known again, '' before it has one."""
+    """Return the secret that identifies this browser, or '' if it has none yet."""
     try:
         kept = request.get_signed_cookie(BROWSER_COOKIE, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
     except BadSignature:
@@ -94,19 +97,19 @@ def browser_secret(request: HttpRequest) -> str:
 
 
 def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:
-    """Have the browser keep a secret, a fresh one where none is given; it names nobody."""
+    """Store a secret in the browser, a new one if none is given; it identifies nobody by name."""
     _set_names(response, BROWSER_COOKIE, secret or secrets.token_urlsafe(24), COOKIE_SECONDS)
     return response
 
 
 def note_coming(response: HttpResponse, rater: Rater, address: str) -> HttpResponse:
-    """Have the page that a form leads on to know who sent it, so that it does not ask who they are."""
+    """Note for the next page who sent the form, so that it does not ask who is there."""
     _set_names(response, CAME_COOKIE, f"{rater.public_id} {address}", CAME_SECONDS)
     return response
 
 
 def is_coming(request: HttpRequest, rater: Rater) -> bool:
-    """Whether this rater came by a form of the page just before; a page that relies on it takes the note away."""
+    """Return whether this rater came from a form of the previous page; a page that relies on the note removes it."""
     try:
         named = request.get_signed_cookie(CAME_COOKIE, "", salt=COOKIE_SALT, max_age=CAME_SECONDS)
     except BadSignature:
@@ -115,7 +118,7 @@ def is_coming(request: HttpRequest, rater: Rater) -> bool:
 
 
 def is_mine(request: HttpRequest, prefix: str = "") -> Q:
-    """A filter for the raters whom this request speaks for; `prefix` leads to them ("rater__")."""
+    """Return a filter for the raters for whom this request acts; `prefix` leads to them ("rater__")."""
     names = browser_raters(request)
     mine = Q(**{f"{prefix}public_id__in": names, f"{prefix}user": None}) if names else Q(pk__in=[])
     if request.user.is_authenticated:
@@ -125,7 +128,7 @@ def is_mine(request: HttpRequest, prefix: str = "") -> Q:
 
 
 def rater_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """For people with an account or with a rater's cookie; everybody else is asked to sign in."""
+    """Decorate a view for people with an account or a rater's cookie; everybody else is asked to sign in."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -137,14 +140,14 @@ def rater_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 
 
 def may_rate(user: User) -> Q:
-    """Studies of the workspaces a user belongs to, and those in which they already are a rater."""
+    """Return the studies of the workspaces to which a user belongs and those in which they are a rater already."""
     return Q(workspace__in=Workspace.objects.filter(memberships__user=user)) | Q(
         pk__in=Rater.objects.filter(user=user, study__isnull=False).values("study")
     )
 
 
 def study_to_rate(request: HttpRequest, slug: str) -> Study:
-    """The study of this slug the visitor may rate in; 404 for anybody else, as if it did not exist."""
+    """Return the study of this slug if the visitor may rate in it. Raises Http404 as if it did not exist."""
     allowed = Q(pk__in=Rater.objects.filter(is_mine(request), study__isnull=False).values("study"))
     if isinstance(request.user, User):
         allowed |= may_rate(request.user)
@@ -153,13 +156,13 @@ def study_to_rate(request: HttpRequest, slug: str) -> Study:
 
 
 def rater_known(request: HttpRequest, study: Study) -> Rater | None:
-    """The visitor's rater in the study: by account first, else the one this browser joined as last."""
+    """Return the visitor's rater in the study, by account first and otherwise the one as whom this browser joined last."""
     found = Rater.objects.filter(is_mine(request), study=study).select_related("standing", "cohort", "participant")
     return max(found, key=lambda rater: (rater.user_id is not None, rater.pk), default=None)
 
 
 def rater_for(request: HttpRequest, study: Study) -> Rater:
-    """The visitor's rater in the study, made on first use for a member of the workspace; 404 for anybody else."""
+    """Return the visitor's rater in the study, created on first use for a member of the workspace. Raises Http404."""
     rater = rater_known(request, study)
     if rater is not None:
         return rater
@@ -169,9 +172,9 @@ def rater_for(request: HttpRequest, study: Study) -> Rater:
 
 
 def make_rater(study: Study, *, user: User | None = None, cohort: Cohort | None = None) -> Rater:
-    """A person new to the study, called R1, R2, ... from the door on; who that is stands apart (RaterIdentity).
+    """Create a new rater of the study, named R1, R2, ...; the identity is stored separately (RaterIdentity).
 
-    Raises IntegrityError where the user is a rater of the study already.
+    Raises IntegrityError if the user is a rater of the study already.
     """
     number = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON).count() + 1
     for further in range(NAME_ATTEMPTS):
@@ -181,25 +184,27 @@ def make_rater(study: Study, *, user: User | None = None, cohort: Cohort | None 
                 return Rater.objects.create(
                     workspace_id=study.workspace_id, study=study, user=user, cohort=cohort, label=name, pseudonym=name
                 )
-        except IntegrityError:  # taken at the same moment, or by a rater of the study's data; or the user is known
+        except (
+            IntegrityError
+        ):  # the name is taken by a simultaneous request or by a rater in the data, or the user is a rater already
             if user is not None and Rater.objects.filter(study=study, user=user).exists():
                 raise
     raise IntegrityError(f"No name is free for another rater of study {study.slug}.")
 
 
 def rater_in(study: Study, user: User) -> Rater:
-    """The user's rater in the study, made on first use."""
+    """Return the user's rater in the study, created on first use."""
     rater = Rater.objects.filter(study=study, user=user).first()
     if rater is not None:
         return rater
     try:
         return make_rater(study, user=user)
-    except IntegrityError:  # made in another tab
+    except IntegrityError:  # another tab created it
         return Rater.objects.get(study=study, user=user)
 
 
 def participations(user: User) -> list[Participation]:
-    """The user's open studies, those with work begun first; two queries, whatever their number."""
+    """Return the user's open studies, those with work in progress first; two queries, however many there are."""
     seats = Seat.objects.filter(study=OuterRef("pk"))
     open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN)
     studies = list(open_studies.order_by("-created_at"))

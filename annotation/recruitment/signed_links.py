@@ -1,8 +1,8 @@
-"""Entry links that the platform signs: Prolific's secured study links carry a token, checked against its public keys.
+"""Entry links signed by the platform: Prolific's secured study links carry a token that its public keys verify.
 
-The operator keeps Prolific's key set (JWKS) in the file that PLUMBLINE_PROLIFIC_KEYS names; it is read again when it
-changes. A token counts for one cohort: Prolific puts the workspace of whoever made the study into it, and the lead says
-which workspace is theirs. Without this anybody could have another person's id signed, in a study of their own.
+The operator stores Prolific's key set (JWKS) in the file that PLUMBLINE_PROLIFIC_KEYS names, which is read again when
+it changes. A token counts for one cohort: Prolific includes the workspace of the maker of the study, and the lead says
+which workspace is theirs. Otherwise anybody could have another person's id signed in a study of their own.
 """
 
 import json
@@ -24,7 +24,7 @@ PARAMETER = "prolific_token"
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
 LATE = timedelta(minutes=10)
-"""A link may be this much too old: the invitation is read before its form is sent."""
+"""How much too old a link may be, because a person reads the invitation before sending its form."""
 LONGEST_TOKEN = 8_000
 LARGEST_KEY_FILE = 100_000
 
@@ -32,16 +32,16 @@ logger = logging.getLogger(__name__)
 
 
 class NoKeys(UserError):
-    """The file of the platform's keys is missing, too large, or no set of keys."""
+    """The file with the platform's keys is missing, too large, or not a key set."""
 
 
 def is_required(cohort: Cohort) -> bool:
-    """Whether this cohort takes in nobody without the platform's signature."""
+    """Return whether this cohort accepts nobody without the platform's signature."""
     return bool(cohort.platform_workspace)
 
 
 def prolific_keys() -> dict[str, Any]:
-    """The public keys by their ids; raises NoKeys."""
+    """Return the public keys by id. Raises NoKeys."""
     path = settings.PROLIFIC_KEYS
     if not path:
         raise NoKeys("PLUMBLINE_PROLIFIC_KEYS names no file.")
@@ -64,7 +64,7 @@ def _read(path: str, _changed: int, size: int) -> dict[str, Any]:
 
 
 def is_signed(cohort: Cohort, crowd: CrowdId, token: str, *, host: str, path: str) -> bool:
-    """Whether the platform signed this very link: this participant, submission, cohort and server, and not long ago."""
+    """Return whether the platform recently signed this link for this participant, submission, cohort and server."""
     if not is_required(cohort) or not token or len(token) > LONGEST_TOKEN or crowd.platform != "prolific":
         return False
     try:
@@ -88,7 +88,7 @@ def is_signed(cohort: Cohort, crowd: CrowdId, token: str, *, host: str, path: st
 
 
 def _is_for_here(audience: Any, host: str, path: str) -> bool:
-    """Whether the token is meant for this server: its name, or the address of this very link."""
+    """Return whether the token is meant for this server: its name or the URL of this link."""
     names = {host.lower(), host.lower().partition(":")[0]}
     for named in audience if isinstance(audience, list) else [audience]:
         address = urlsplit(str(named) if "//" in str(named) else f"//{named}")
@@ -98,7 +98,7 @@ def _is_for_here(audience: Any, host: str, path: str) -> bool:
 
 
 def _names(claims: Any, cohort: Cohort, crowd: CrowdId) -> bool:
-    """Whether the signed parameters are the link's own, made in the lead's workspace."""
+    """Return whether the signed parameters are those of the link and come from the lead's workspace."""
     if not isinstance(claims, dict):
         return False
     wanted = {"PROLIFIC_PID": crowd.key.partition(":")[2], **crowd.particulars}

@@ -1,6 +1,6 @@
-"""A comparison as it was shown, and as it is stored: positive means the task's response A, whatever stood first.
+"""Conversion of a comparison between its shown and its stored form; a stored positive value prefers response A.
 
-PURE. Levels are {"key", "value", ...}, as Criterion has them.
+PURE. Levels are {"key", "value", ...}, as in Criterion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ OTHER: dict[str, Letter] = {"a": "b", "b": "a"}
 
 
 class NotMirrored(UserError):
-    """A scale that compares two responses has a level without its opposite."""
+    """A scale that compares two responses has a level without an opposite."""
 
 
 def compares(low: float, high: float) -> bool:
-    """Whether a scale of a pair weighs one response against the other: its ends are opposite."""
+    """Return whether a scale for pairs weighs one response against the other, so that its ends are opposite."""
     return low < 0 and low + high == 0
 
 
 def mirrored_level(levels: Sequence[Mapping[str, Any]], key: str) -> Mapping[str, Any]:
-    """The level that says of B and A what the level `key` says of A and B; raises NotMirrored.
+    """Return the level that says about (B, A) what the level `key` says about (A, B). Raises NotMirrored.
 
-    Levels of value 0 ("tie", "both are bad") say the same of both, and are their own opposites.
+    Levels of value 0 ("tie", "both are bad") say the same about both responses and are their own opposites.
     """
     level = next((level for level in levels if str(level["key"]) == key), None)
     if level is None:
@@ -39,6 +39,6 @@ def mirrored_level(levels: Sequence[Mapping[str, Any]], key: str) -> Mapping[str
 
 
 def letter_of(letter: str, *, mirrored: bool) -> Letter:
-    """The response a pane shows, or the pane a response is shown in: the same exchange both ways."""
+    """Return the response that a pane shows, or the pane that shows a response; the mapping is its own inverse."""
     own: Letter = "b" if letter == "b" else "a"
     return OTHER[own] if mirrored else own

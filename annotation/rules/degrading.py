@@ -1,4 +1,4 @@
-"""Damaged copies of a response, which a rater who reads must rate below the original.
+"""Attention checks: degraded copies of a response, which a rater who reads rates below the original.
 
 PURE.
 """
@@ -23,11 +23,11 @@ class Damage(StrEnum):
 
 
 class TooShort(UserError):
-    """The text has too little structure for this damage to be seen."""
+    """The text has too little structure for this damage to be noticed."""
 
 
 def paragraphs(text: str) -> list[str]:
-    """The text's parts between blank lines, outside of fenced code; joined by blank lines they are the text."""
+    """Return the parts between blank lines outside fenced code; joined by blank lines they give the text."""
     parts: list[str] = []
     fenced = False
     for piece in _BREAK.split(text.strip()):
@@ -41,7 +41,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def cut_end(text: str, random: Random) -> str:
-    """The text without its last 35 to 55 per cent, ending in the middle of a sentence."""
+    """Return the text without its last 35 to 55 per cent, so that it ends in the middle of a sentence."""
     whole = text.rstrip()
     if len(whole) < SHORTEST:
         raise TooShort("the text is too short to be cut")
@@ -54,7 +54,7 @@ def cut_end(text: str, random: Random) -> str:
 
 
 def double_paragraph(text: str, random: Random) -> str:
-    """The text with its longest paragraph, or one nearly as long, standing twice, the second a little later."""
+    """Return the text with its longest paragraph, or one nearly as long, repeated a little later."""
     parts = paragraphs(text)
     if len(parts) < 2:
         parts = [piece for piece in _SENTENCE.split(text.strip()) if piece.strip()]
@@ -71,7 +71,7 @@ def double_paragraph(text: str, random: Random) -> str:
 
 
 def swap_sections(text: str, random: Random) -> str:
-    """The text with two of its sections (under headings, else thirds of its paragraphs) in each other's place."""
+    """Return the text with two sections exchanged; sections have headings or are thirds of its paragraphs."""
     parts = paragraphs(text)
     starts = [place for place, part in enumerate(parts) if _HEADING.match(part)]
     if len(starts) < 2:
@@ -81,7 +81,7 @@ def swap_sections(text: str, random: Random) -> str:
         starts = [0, round(third), round(2 * third)]
     ends = [*starts[1:], len(parts)]
     sections = [parts[start:end] for start, end in zip(starts, ends, strict=True)]
-    # A text of thousands of sections has millions of pairs; two of the first ones show the damage as well.
+    # A text with thousands of sections has millions of pairs; two of the first sections show the damage as well.
     few = range(min(len(sections), MOST_SECTIONS))
     pairs = [
         (first, second) for first in few for second in range(first + 1, len(few)) if sections[first] != sections[second]
@@ -94,7 +94,7 @@ def swap_sections(text: str, random: Random) -> str:
 
 
 def degrade(text: str, damage: Damage, random: Random) -> str:
-    """A damaged copy of the text, never equal to it. Raises TooShort where the damage would not show."""
+    """Return a damaged copy, which never equals the text. Raises TooShort if no damage would be noticed."""
     work = {Damage.CUT: cut_end, Damage.DOUBLED: double_paragraph, Damage.SWAPPED: swap_sections}[damage]
     damaged = work(text, random)
     if damaged.split() == text.split():

@@ -1,4 +1,4 @@
-"""Whether an answer to a task with a known answer is as expected.
+"""Comparison of an answer with the known answer of a quality check.
 
 PURE.
 """
@@ -11,7 +11,7 @@ CONTROL_CEILING = 0.7
 
 
 def admits(expected: Any, value: float | None) -> bool:
-    """Whether `value` is the number expected, or within [low, high]; None expects that the question does not apply."""
+    """Return whether `value` is the expected number or in [low, high]; None stands for a question that does not apply."""
     if expected is None or value is None:
         return expected is None and value is None
     low, high = expected if isinstance(expected, (list, tuple)) else (expected, expected)
@@ -19,15 +19,15 @@ def admits(expected: Any, value: float | None) -> bool:
 
 
 def missed(expected: Mapping[str, Any], values: Mapping[str, float | None]) -> list[str]:
-    """The criteria answered otherwise than expected, in the order expected."""
+    """Return the criteria whose answer differs from the expected one, in the order of the expected answers."""
     return [key for key, wanted in expected.items() if not admits(wanted, values.get(key))]
 
 
 def below(value: float, original: float | None, ends: tuple[float, float]) -> bool:
-    """Whether a rating of a degraded copy shows that its damage was seen.
+    """Return whether the rating of a degraded copy shows that the rater noticed the damage.
 
-    It is below the rater's own rating of the original (or both are at the bottom); where the original was not
-    rated, it is at most CONTROL_CEILING of the way up the scale.
+    The rating must be below the rater's own rating of the original, or both at the lowest level. If the rater did not
+    rate the original, the rating must be at most CONTROL_CEILING of the way up the scale.
     """
     low, high = ends
     if original is None:

@@ -1,7 +1,7 @@
-"""Where a quotation stands: from what a reader selected on the page to offsets in the source text, and back.
+"""Conversion of a quotation between positions that a rater selects on the page and offsets in the source text.
 
-The page shows Markdown without its marks, so that positions on the page are not positions in the source. Both sides
-count code points, and on the page only those that are not white space, which browsers and sources treat differently.
+The page shows Markdown without its marks, so positions on the page differ from positions in the source. Both sides
+count code points; on the page only those that are not white space, which browsers and sources treat differently.
 
 PURE.
 """
@@ -19,20 +19,22 @@ AHEAD_OF_WORD = 240
 AHEAD_OF_CHARACTER = 4
 
 UNKNOWN = -1
-"""Instead of an offset, of a shown position that is found nowhere in the source."""
+"""The offset of a shown position that is not found in the source."""
 
 _PIECE = re.compile(r"\S+")
 _TAG = re.compile(r"""<(/?[a-z0-9]+)[^<>"]*(?:"[^"]*"[^<>"]*)*>""")
 _OPENING = re.compile(r"\$\$|\$|\\\(|\\\[")
 _CLOSING = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 MOST_ADDRESSES = 100_000
-"""Characters of addresses that are read for one text; beyond, what follows a link is found by its words alone."""
+"""Characters of link addresses that are read per text; beyond this, the text after a link is located by its words
+alone.
+"""
 
 
 def _words_of(block: str) -> Iterator[tuple[str, str]]:
-    """The words of a block in order: (word, kind), kind being text, math, or link for the end of one.
+    """Return the words of a block in order as (word, kind); kind is text, math, or link for the end of a link.
 
-    A block is HTML that was sanitised: no comments, and in quotes whatever an attribute says.
+    A block is sanitised HTML: it has no comments, and attribute values are quoted.
     """
     formula: list[str] | None = None
     pieces = _TAG.split(block)
@@ -54,13 +56,13 @@ def _words_of(block: str) -> Iterator[tuple[str, str]]:
 
 
 class NotInText(UserError):
-    """A quotation that does not lie within its text."""
+    """A quotation does not lie within its text."""
 
 
 class TextMap:
-    """Positions of one text: `blocks` are the HTML of its parts, `starts` where each part begins in the source.
+    """The positions of one text: `blocks` is the HTML of its parts, `starts` the offset of each part in the source.
 
-    A shown position n is the n-th code point, from 0, that is not white space.
+    Shown position n is the n-th code point, from 0, that is not white space.
     """
 
     def __init__(self, source: str, blocks: Sequence[str], starts: Sequence[int]) -> None:
@@ -79,7 +81,7 @@ class TextMap:
         return len(self._firsts)
 
     def source_span(self, start: int, end: int) -> tuple[int, int]:
-        """Source offsets of the shown positions from `start` up to `end`; raises NotInText."""
+        """Return the source offsets of the shown positions from `start` up to `end`. Raises NotInText."""
         if not 0 <= start < end <= len(self):
             raise NotInText(f"Positions {start} to {end} are not in a text of {len(self)}.")
         first, last = self._firsts[start], self._lasts[end - 1]
@@ -90,7 +92,7 @@ class TextMap:
         return first, last
 
     def shown_span(self, start: int, end: int) -> tuple[int, int]:
-        """Shown positions of the source offsets from `start` up to `end`; raises NotInText where none is shown."""
+        """Return the shown positions of the source offsets from `start` up to `end`. Raises NotInText if none is shown."""
         if not 0 <= start < end <= len(self.source):
             raise NotInText(f"Offsets {start} to {end} are not in a text of {len(self.source)}.")
         first, last = bisect_left(self._lasts, start + 1), bisect_left(self._firsts, end)
@@ -100,14 +102,14 @@ class TextMap:
 
 
 class _Addresses:
-    """The ends of links' addresses in a text, of which MOST_ADDRESSES characters are read in all."""
+    """The ends of link addresses in a text, of which at most MOST_ADDRESSES characters are read."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.left = MOST_ADDRESSES
 
     def after(self, at: int, end: int) -> int:
-        """Past the address of a link whose text was just read."""
+        """Return the offset after the address of a link whose text has just been read."""
         if not self.source.startswith("](", at):
             return at
         depth = 0
@@ -120,7 +122,7 @@ class _Addresses:
 
 
 def _formulas(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """From and to of the formulas between two offsets, in order; reads each character a few times at most."""
+    """Yield the start and end of each formula between two offsets; reads each character a few times at most."""
     past = start
     unclosed: set[str] = set()
     for opening in _OPENING.finditer(source, start, end):
@@ -138,9 +140,9 @@ def _formulas(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _located(
     source: str, block: str, start: int, end: int, addresses: _Addresses
 ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """For each shown code point of a block where it stands in the source, run by run.
+    """Return the source position of each shown code point of a block, run by run.
 
-    A run is from where and to where for each of its code points, both UNKNOWN where nobody can tell.
+    A run holds the start and end for each of its code points; both are UNKNOWN if the position cannot be determined.
     """
     at = start
     formulas = _formulas(source, start, end)
@@ -150,7 +152,7 @@ def _located(
             continue
         if kind == "math":
             formula = next((span for span in formulas if span[0] >= at), None)
-            # Every sign of a formula stands for all of it.
+            # Every character of a formula stands for the whole formula.
             first, last = formula or (UNKNOWN, UNKNOWN)
             yield [first] * len(word), [last] * len(word)
             at = last if formula else at
@@ -170,12 +172,15 @@ def _located(
 
 
 def _filled(froms: Sequence[int], tos: Sequence[int], length: int) -> tuple[list[int], list[int]]:
-    """First and end offset of every shown position, neither ever falling; unknown ones reach to their neighbours."""
+    """Return the start and end of every shown position; neither ever decreases.
+
+    Unknown positions extend to their neighbours.
+    """
     if not froms:
         return [], []
     begins, ends = np.array(froms), np.array(tos)
     known = begins != UNKNOWN
-    # A position begins no earlier than the one before it ends, but where that is one of a formula's.
+    # A position begins no earlier than the previous one ends, except inside a formula.
     passed = np.where(ends - begins == 1, ends, 0)
     firsts = np.maximum.accumulate(np.maximum(np.maximum(begins, 0), np.concatenate(([0], passed[:-1]))))
     following = np.minimum.accumulate(np.where(known, np.arange(len(known)), len(known))[::-1])[::-1]

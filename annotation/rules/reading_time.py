@@ -1,9 +1,9 @@
-"""How fast a text can be read at all, and how much time an answer can have taken by the server's own clock.
+"""Bounds on reading speed, and on the time that an answer can have taken by the server's clock.
 
-PURE. Silent reading of English non-fiction averages 238 words a minute, most adults between 175 and 300 (Brysbaert 2019,
-doi 10.1016/j.jml.2019.104047). Nobody takes in a text at more than 1,000 words a minute (Rayner, Schotter, Masson, Potter
-and Treiman 2016, doi 10.1177/1529100615623267). Chinese and Japanese characters are read about 1.6 times as fast as words
-(350 a minute for 220 words, as in the reading times that the rating page shows).
+PURE. Silent reading of English non-fiction averages 238 words per minute; most adults read 175 to 300 (Brysbaert 2019,
+doi 10.1016/j.jml.2019.104047). Nobody takes in a text at more than 1,000 words per minute (Rayner, Schotter, Masson,
+Potter and Treiman 2016, doi 10.1177/1529100615623267). Chinese and Japanese characters are read about 1.6 times as fast
+as words (350 per minute for 220 words, as in the reading times on the rating page).
 """
 
 import math
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 FASTEST_WORDS_A_MINUTE = 1000
 CHARACTERS_A_WORD = 350 / 220
 FEWEST_WORDS = 100
-"""In shorter texts a few seconds decide, which says nothing of how they were read."""
+"""In a shorter text a few seconds decide the pace, which says nothing about how it was read."""
 TOLERATED_SECONDS = 1.0
-"""A browser rounds its clock, and may be ahead by as much."""
+"""A browser rounds its clock and may be ahead by this much."""
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """Seconds at work and at rest that fit into the time that passed; `claimed` is what was said where it did not fit."""
+    """Active and idle seconds that fit into the elapsed time; `claimed` is what the browser reported if it did not fit."""
 
     active: float | None
     idle: float | None
@@ -28,7 +28,7 @@ class Bounded:
 
 
 def bounded(active: float | None, idle: float | None, elapsed: float) -> Bounded:
-    """What a browser says of its rater's time, at most what the server saw pass between hand-out and answer."""
+    """Return the times that a browser reports, limited to the time between assignment and answer on the server."""
     said = {"active": active, "idle": idle}
     known = {name: value for name, value in said.items() if value is not None and _is_time(value)}
     passed = max(0.0, elapsed)
@@ -44,10 +44,10 @@ def _is_time(seconds: float) -> bool:
 
 
 def in_words(words: int, characters: int) -> float:
-    """The length of a text of so many words and so many Chinese or Japanese characters, in words."""
+    """Return the length in words of a text with this many words and this many Chinese or Japanese characters."""
     return words + characters / CHARACTERS_A_WORD
 
 
 def words_a_minute(words: float, seconds: float) -> float:
-    """The pace at which so many words would have been read in so many seconds; at least a tenth of a second counts."""
+    """Return the pace, in words per minute, of reading this many words in this many seconds (at least 0.1 s)."""
     return 60 * words / max(seconds, 0.1)

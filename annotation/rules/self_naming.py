@@ -1,4 +1,4 @@
-"""Where a response says which model wrote it, which would tell a rater what they must not know.
+"""Detection of places where a response says which model wrote it, which a rater must not know.
 
 PURE.
 """
@@ -35,7 +35,7 @@ _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s|$)|[。！？]|$)", re.MULTILINE)
 
 @dataclass(frozen=True, order=True)
 class Mention:
-    """The words that name a model or its maker: offsets in code points, and what stands there."""
+    """The words that name a model or its maker, with their offsets in code points."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Mention:
 
 
 def _own_name(name: str) -> re.Pattern[str] | None:
-    """What a response may call a model: its name, with or without version and size ("Zephyr" of Zephyr-7B)."""
+    """Return the pattern of a model's name, with or without version and size ("Zephyr" for Zephyr-7B)."""
     bare = name.rsplit("/", 1)[-1].strip()
     stem = re.split(r"[-_ .]?\d", bare, maxsplit=1)[0].strip("-_ .")
     forms = {form for form in (bare, stem) if len(form) >= SHORTEST_NAME}
@@ -54,11 +54,11 @@ def _own_name(name: str) -> re.Pattern[str] | None:
 
 
 def find_self_naming(text: str, names: Iterable[str] = ()) -> list[Mention]:
-    """Mentions in order, none within another.
+    """Return the mentions in order; none lies within another.
 
-    Found are statements such as "I am Claude" or "trained by OpenAI" in a sentence that speaks of itself, and the
-    writing model's own names (`names`) in such a sentence. A text about a model, which says nothing of itself, is
-    left alone.
+    Mentions are statements such as "I am Claude" or "trained by OpenAI" in a sentence that speaks about itself, and
+    names of the writing model (`names`) in such a sentence. A text about a model that says nothing about itself has no
+    mentions.
     """
     own = [pattern for pattern in map(_own_name, names) if pattern is not None]
     found: set[Mention] = set()
@@ -81,7 +81,7 @@ def find_self_naming(text: str, names: Iterable[str] = ()) -> list[Mention]:
 
 
 def mask_self_naming(text: str, names: Iterable[str] = ()) -> str:
-    """The text with every mention blacked out, of the same length, so that offsets into it stay true."""
+    """Return the text with every mention blacked out; its length is unchanged, so offsets remain valid."""
     masked = list(text)
     for mention in find_self_naming(text, names):
         masked[mention.start : mention.end] = MASK * (mention.end - mention.start)

@@ -1,4 +1,4 @@
-"""Which response of a pair stands on the left: drawn, and balanced within each rater and each task.
+"""The choice of the response of a pair that is shown on the left: drawn, and balanced per rater and per task.
 
 PURE.
 """
@@ -13,17 +13,17 @@ MOST_AHEAD = 3
 
 @dataclass(frozen=True)
 class ShownSide:
-    """How often response A, and how often B, was shown first."""
+    """How often response A and response B were shown first."""
 
     a: int
     b: int
 
 
 def draw_side(rater: ShownSide, task: ShownSide, random: Random) -> Side:
-    """The side shown first.
+    """Return the side that is shown first.
 
-    A rater's two counts never differ by more than MOST_AHEAD; within that a task's counts are evened out, then the
-    rater's, and a tie is drawn.
+    A rater's two counts never differ by more than MOST_AHEAD. Within this limit, the counts of the task are balanced
+    first and then those of the rater; a tie is drawn.
     """
     ahead = rater.a - rater.b
     if abs(ahead) >= MOST_AHEAD:

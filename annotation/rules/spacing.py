@@ -1,8 +1,8 @@
-"""When a rater's next task is one that measures the rater: at a rate kept exactly, spread evenly, without a coin.
+"""The schedule of quality checks: an exact rate, spread evenly, without chance.
 
-PURE. A rater's tasks are numbered from 1. After n of them, floor(n * rate + phase) are due, so that any
-1/rate tasks in a row hold exactly one; the phase differs from rater to rater and fills [0, 1) evenly over a study,
-so that its total keeps the rate too, however few tasks each rater does.
+PURE. A rater's tasks are numbered from 1. After n tasks, floor(n * rate + phase) checks are due, so any 1/rate
+consecutive tasks contain exactly one. The phase differs between raters and fills [0, 1) evenly over a study, so the
+total also keeps the rate, however few tasks each rater does.
 """
 
 import math
@@ -17,7 +17,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Rate:
-    """One kind of check: how often, and from where a rater starts counting (0 <= phase < 1)."""
+    """The rate of one kind of check, and the phase at which a rater starts counting (0 <= phase < 1)."""
 
     share: Fraction
     phase: Fraction
@@ -25,28 +25,28 @@ class Rate:
 
 @dataclass(frozen=True)
 class Given:
-    """How many tasks of a kind a rater has had, and the number of the latest (0: none yet)."""
+    """The number of tasks of a kind that a rater has had, and the number of the latest (0 if there is none)."""
 
     count: int
     last: int
 
 
 def phase_of(seed: int, rater: int, kind: str) -> Fraction:
-    """The phase of a rater's checks of a kind: steps of the golden ratio from a start that the seed draws."""
+    """Return the phase of a rater's checks of a kind: golden-ratio steps from a start that the seed draws."""
     start = Random(f"{seed}:{kind}").getrandbits(64)
     return Fraction((start + rater * GOLDEN_64) % 2**64, 2**64)
 
 
 def due(number: int, rate: Rate) -> int:
-    """How many of the rater's first `number` tasks are to be checks of this kind."""
+    """Return how many of the rater's first `number` tasks are to be checks of this kind."""
     return math.floor(max(0, number) * rate.share + rate.phase)
 
 
 def is_due(number: int, rate: Rate, given: Given, *, insist: bool) -> bool:
-    """Whether task `number` is to be a check of this kind.
+    """Return whether task `number` is to be a check of this kind.
 
-    One that could not be given in its place is made up for later, at no more than twice the rate. Without `insist`
-    it is tried for only in its place and the few after it.
+    A check that could not be given at its place is made up for later, at no more than twice the rate. Without `insist`,
+    it is tried only at its place and in the few tasks after it.
     """
     if not rate.share or due(number, rate) <= given.count:
         return False
@@ -58,9 +58,9 @@ def is_due(number: int, rate: Rate, given: Given, *, insist: bool) -> bool:
 def kinds_due(
     number: int, rates: Mapping[str, Rate], given: Mapping[str, Given], *, insist: frozenset[str] = frozenset()
 ) -> list[str]:
-    """The kinds of check that task `number` may be, those owed the longest first; never two checks in a row.
+    """Return the kinds of check that task `number` may be, the longest overdue first.
 
-    Kinds in `insist` can wait, and so come after the others.
+    Two checks never follow each other. Kinds in `insist` can wait and therefore come last.
     """
     if any(had.last and had.last >= number - 1 for had in given.values()):
         return []

@@ -1,7 +1,7 @@
-"""The numbered sub-tasks of a long response, and which of them an instruction is checked in.
+"""The numbered sub-tasks of a long response, and those that an instruction is checked in.
 
-PURE. A sub-task begins with a line such as "Week 12:", "#*# Floor 34", "## Day 3" or "第12周". LongGenBench
-(arXiv 2409.02076), 2.1 to 2.4.
+PURE. A sub-task begins with a line such as "Week 12:", "#*# Floor 34", "## Day 3" or "第12周". Source: LongGenBench
+(arXiv 2409.02076), sections 2.1 to 2.4.
 """
 
 import re
@@ -13,9 +13,9 @@ from core.errors import UserError
 LARGEST_NUMBER = 100_000
 MOST_NUMBERS = 5_000
 MOST_LISTED = 10 * MOST_NUMBERS
-"""Numbers that a list may name, those that it names again included."""
+"""Numbers that a list may name, including repeated ones."""
 NUMBER = r"\d{1,9}"
-"""A longer row of digits numbers no part."""
+"""A longer row of digits is not the number of a part."""
 _FINISHED = re.compile(r"finished\b", re.IGNORECASE)
 _NO_WORD = re.compile(r"\W*")
 _MARKS = re.compile(r"[\s#*_>\-–—=]*")
@@ -25,12 +25,12 @@ _PIECE = re.compile(rf"({NUMBER})(?:[-–—~至到]({NUMBER}))?(?:/({NUMBER}))?
 
 
 class UnreadableNumbers(UserError):
-    """What is written is no list of sub-tasks; the sentence is the piece that cannot be read."""
+    """The text is not a list of sub-task numbers; the message is the part that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One sub-task: its number, and where it stands in the response, in code points."""
+    """One sub-task: its number and its position in the response, in code points."""
 
     number: int
     start: int
@@ -38,7 +38,7 @@ class Part:
 
 
 def _named(mark: str) -> re.Pattern[str]:
-    """What a part is called and its number, wherever that stands."""
+    """Return the pattern of a part's name and number, wherever it stands."""
     word, number = re.escape(mark.strip()), f"({NUMBER})"
     if mark.isascii():
         return re.compile(rf"(?:menu\s+)?{word}\s*(?:no\.?\s*|#\s*)?{number}\b", re.IGNORECASE)
@@ -46,9 +46,9 @@ def _named(mark: str) -> re.Pattern[str]:
 
 
 def _line_start(text: str, start: int, end: int, before: re.Pattern[str]) -> int | None:
-    """The first line start from which only what `before` matches stands until `end`; None where there is none.
+    """Return the first line start from which only text that `before` matches stands until `end`, or None.
 
-    Reads each character once: looking from every line forwards would read long runs of marks again and again.
+    Each character is read once; searching forwards from every line would read long runs of marks again and again.
     """
     run = before.match(text[start:end][::-1])
     first = end - (run.end() if run else 0)
@@ -59,7 +59,7 @@ def _line_start(text: str, start: int, end: int, before: re.Pattern[str]) -> int
 
 
 def _openings(text: str, mark: str, end: int) -> list[tuple[int, int]]:
-    """(number, start of the first line that belongs to it) of every part that begins before `end`."""
+    """Return (number, start of its first line) for every part that begins before `end`."""
     found = []
     read = 0
     for named in _named(mark).finditer(text, 0, end):
@@ -71,7 +71,7 @@ def _openings(text: str, mark: str, end: int) -> list[tuple[int, int]]:
 
 
 def _end(text: str) -> int:
-    """Where a line "*** finished" begins; the text's length without one."""
+    """Return the offset of a line "*** finished", or the length of the text if there is none."""
     read = 0
     for finished in _FINISHED.finditer(text):
         start = _line_start(text, read, finished.start(), _NO_WORD)
@@ -82,9 +82,9 @@ def _end(text: str) -> int:
 
 
 def subtasks_in(text: str, mark: str) -> dict[int, Part]:
-    """The sub-tasks that stand in the text, by number; `mark` is what they are called ("Week", "Floor", "周").
+    """Return the sub-tasks in the text by number; `mark` is their name ("Week", "Floor", "周").
 
-    Each ends where the next begins, or at a line "*** finished". Of a number that comes twice, the longer counts, so
+    Each ends where the next begins or at a line "*** finished". If a number occurs twice, the longer part counts, so
     that a table of contents hides nothing.
     """
     end = _end(text)
@@ -104,7 +104,7 @@ def _space(text: str) -> int:
 
 
 def read_numbers(written: str) -> list[int]:
-    """Sub-task numbers as a person writes them: "19, 23-25, 13-52/5" (every fifth from 13 on) -> each once, ordered.
+    """Return the sub-task numbers of a text such as "19, 23-25, 13-52/5" (every fifth from 13), each once and sorted.
 
     Raises UnreadableNumbers.
     """
@@ -131,7 +131,7 @@ def read_numbers(written: str) -> list[int]:
 
 
 def write_numbers(numbers: Iterable[int]) -> str:
-    """The numbers in the shortest form that read_numbers reads: runs, evenly spaced rows, and single ones."""
+    """Return the numbers in the shortest form that read_numbers reads: runs, evenly spaced rows, and single numbers."""
     rest, pieces = sorted(set(numbers)), []
     while rest:
         run = _row(rest)
@@ -146,7 +146,7 @@ def write_numbers(numbers: Iterable[int]) -> str:
 
 
 def _row(numbers: Sequence[int]) -> Sequence[int]:
-    """The evenly spaced numbers that `numbers` begins with: at least three where they are apart, else one."""
+    """Return the evenly spaced numbers at the start of `numbers`: at least three if they are apart, otherwise one."""
     if len(numbers) < 2:
         return numbers[:1]
     step, count = numbers[1] - numbers[0], 2
@@ -156,7 +156,7 @@ def _row(numbers: Sequence[int]) -> Sequence[int]:
 
 
 def kind_of(numbers: Sequence[int]) -> str:
-    """What LongGenBench calls it: single (apart), range (in a row), periodic (evenly spaced); whole without numbers."""
+    """Return LongGenBench's term: single (apart), range (consecutive), periodic (evenly spaced); whole without numbers."""
     if not numbers:
         return "whole"
     row = _row(numbers)

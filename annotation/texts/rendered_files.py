@@ -1,6 +1,6 @@
-"""Long texts as they were rendered, kept as files that all of a machine's processes share.
+"""A cache of long rendered texts in files, which all processes of a machine share.
 
-A text is rendered by the first process that shows it. The files may be deleted at any time: they are made again.
+The first process that shows a text renders it. The files may be deleted at any time and are then created again.
 """
 
 import json
@@ -13,18 +13,18 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 KEPT_FROM = 1500
-"""Characters of the shortest text that is kept: a shorter one is rendered as fast as it is read."""
+"""Characters of the shortest text that is cached; a shorter one is rendered as fast as a file is read."""
 RENDERERS = ("markdown-it-py", "mdit-py-plugins", "latex2mathml", "nh3")
 
 
 def rendering_version(*sources: Path) -> str:
-    """Changes with the renderers and with the code in the files given, so that nothing stale is shown."""
+    """Return a version that changes with the renderers and with the code in these files, so that no stale file is used."""
     parts = [f"{name} {version(name)}".encode() for name in RENDERERS]
     return sha256(b"\0".join([*parts, *(source.read_bytes() for source in sources)])).hexdigest()[:16]
 
 
 def kept(folder: Path, text: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `make` gives for the text, from the folder where it is kept there already."""
+    """Return the cached result of `make` for the text, or call `make` and cache its result."""
     if len(text) < KEPT_FROM:
         return make()
     name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -39,7 +39,7 @@ def kept(folder: Path, text: str, make: Callable[[], dict[str, Any]]) -> dict[st
 
 
 def _write(path: Path, content: bytes) -> None:
-    """The whole file at once, whoever reads it meanwhile."""
+    """Write the whole file at once, so that no other process reads a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)

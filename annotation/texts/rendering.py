@@ -1,7 +1,7 @@
-"""Texts of instructions, responses and guidelines as safe HTML: Markdown, tables, code and LaTeX as MathML.
+"""Rendering of instructions, responses and guidelines as safe HTML: Markdown, tables, code, and LaTeX as MathML.
 
-Nothing of a text reaches the page unsanitised, nothing is fetched for it (images are withheld), and long
-texts come as blocks, so that a browser lays out only what is in view.
+Every text is sanitised before it reaches the page, and nothing is fetched for it (images are withheld). Long texts are
+returned in blocks, so that a browser lays out only what is visible.
 """
 
 import re
@@ -33,13 +33,13 @@ from core.errors import UserError
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
 MOST_STEPS = 27_000
-"""How much is read of a text as Markdown: a mark in a line or a character of a formula costs a step, what else is read
-the steps below. 10,000 words take 2,000 as prose, 21,000 with emphasis, a link and code in every sentence, 26,000 as a
-list of five words an item."""
+"""The limit on the work of reading a text as Markdown. A mark in a line or a character of a formula costs one step, and
+other elements cost the steps below. 10,000 words cost 2,000 steps as prose, 21,000 with emphasis, a link and code in every
+sentence, and 26,000 as a list with five words per item."""
 COST_OF_LINE = 3
 COST_OF_HEADING = 3
 COST_OF_MARK = {"[": 4, "!": 3, "*": 3, "_": 3, "~": 2, "$": 3, "\\": 2, "<": 2, "`": 2}
-"""Marks that cost more than one step: what they may open is looked for to the end."""
+"""Marks that cost more than one step, because what they may open is searched for to the end of the text."""
 COST_OF_CELL = 2
 COST_OF_EMPTY_CELL = 4
 ADDRESS_OF_A_STEP = 20
@@ -146,11 +146,11 @@ class Heading:
 
 @dataclass(frozen=True)
 class RenderedText:
-    """`blocks` are safe HTML, in order, `starts` the code points at which they begin in the text.
+    """Safe HTML in ordered `blocks`, with the code points at which they begin in the text (`starts`).
 
-    `words` counts a CJK character as one word; `minutes` is reading time. `plain` says that the text has more marks
-    than are read as Markdown and is shown as it was written, `as_latex` how many of its formulas are not typeset,
-    `unlisted` how many headings the outline leaves out.
+    `words` counts a CJK character as one word; `minutes` is the reading time. `plain` says that the text has too many
+    marks to be read as Markdown and is shown as written; `as_latex` is the number of formulas that are not typeset;
+    `unlisted` is the number of headings that the outline leaves out.
     """
 
     blocks: tuple[SafeString, ...]
@@ -165,7 +165,7 @@ class RenderedText:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader is told of how the text is shown."""
+        """Return what a reader is told about the way in which the text is shown."""
         if self.plain:
             return (_("This text has too many Markdown marks to be formatted. It is shown as it was written."),)
         if self.as_latex:
@@ -179,11 +179,11 @@ class RenderedText:
 
 
 class TooManyMarks(UserError):
-    """Reading the text as Markdown would take more than MOST_STEPS."""
+    """Reading the text as Markdown would take more than MOST_STEPS steps."""
 
 
 class RenderingWork:
-    """What is left of the bounds on rendering one text. Marks are counted, not time, so that it always comes out alike."""
+    """The remaining steps for rendering one text. Marks are counted and not time, so the result is always the same."""
 
     def __init__(self) -> None:
         self.steps = MOST_STEPS
@@ -201,7 +201,7 @@ def _work(env: EnvType) -> RenderingWork:
 
 
 def _formula(tex: str, work: RenderingWork, *, block: bool) -> str:
-    """MathML; the source where it is too long, cannot be read, or many formulas stood before it."""
+    """Return MathML, or the source if it is too long, cannot be parsed, or follows too many formulas."""
     shown = f'<code class="tex">{escape(tex)}</code>'
     if len(tex) > LONGEST_FORMULA:
         return shown
@@ -212,25 +212,25 @@ def _formula(tex: str, work: RenderingWork, *, block: bool) -> str:
     work.take(cost)
     try:
         return convert(tex, display="block" if block else "inline")
-    except (Exception, RecursionError):  # the converter may raise anything on what a model wrote
+    except (Exception, RecursionError):  # the converter can raise any exception on text from a model
         return shown
 
 
 def _count_inline(state: StateInline, silent: bool) -> bool:
-    """The first rule that is tried at every mark of a paragraph."""
+    """Count a step; this is the first rule that is tried at every mark of a paragraph."""
     _work(state.env).take(COST_OF_MARK.get(state.src[state.pos], 1))
     return False
 
 
 def _count_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The first rule that is tried at every line where a block may begin, or end another."""
+    """Count a step; this is the first rule that is tried at every line that may begin or end a block."""
     opens_heading = state.src.startswith("#", state.bMarks[start] + state.tShift[start])
     _work(state.env).take(COST_OF_LINE + opens_heading * COST_OF_HEADING)
     return False
 
 
 def _count_cells(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Tried before a table is read: all its rows have as many cells as its first, written or not."""
+    """Count the cells of a table before it is read: every row has as many cells as the first, written or not."""
     if start + 2 > end or not set(ruled := _line(state, start + 1)) <= set("|-: \t") or "-" not in ruled:
         return False
     header, columns = _line(state, start), _columns(ruled)
@@ -253,13 +253,13 @@ def _line(state: StateBlock, number: int) -> str:
 
 
 def _count_headings(state: StateCore) -> None:
-    """Before what stands in them is read."""
+    """Count a heading before its contents are read."""
     headings = sum(token.type == "heading_open" for token in state.tokens)
     _work(state.env).take(headings * COST_OF_HEADING)
 
 
 def _count_addresses(state: StateCore) -> None:
-    """A definition's address stands once in the text and at every link that uses it."""
+    """Count the address of a definition, which stands once in the text and at every link that uses it."""
     for token in state.tokens:
         for child in token.children or ():
             if child.type == "link_open":
@@ -325,7 +325,7 @@ _MARKDOWN = _reader()
 
 
 def _soften(tokens: Sequence[Token]) -> None:
-    """Headings step below the page's own; alignment becomes a class, since style attributes are forbidden."""
+    """Lower headings below the page's own, and turn alignment into a class, because style attributes are forbidden."""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
@@ -357,12 +357,12 @@ def _clean(html: str) -> SafeString:
 
 
 def _heard(inline: Token) -> str:
-    """A heading's words without the marks around them."""
+    """Return the words of a heading without the marks around them."""
     return "".join(child.content or " " for child in inline.children or () if child.nesting == 0).strip()
 
 
 def language_of(text: str) -> str:
-    """'zh-hans' where Chinese characters prevail, 'ja' where kana stand among them, else ''."""
+    """Return 'zh-hans' if Chinese characters prevail, 'ja' if there are kana among them, and '' otherwise."""
     sample = text[:4000]
     characters = len(_CJK.findall(sample))
     if characters * 3 < len(sample.strip()):
@@ -371,20 +371,20 @@ def language_of(text: str) -> str:
 
 
 def count_words(text: str) -> tuple[int, int]:
-    """(words written with letters, CJK characters)."""
+    """Return (number of words written with letters, number of CJK characters)."""
     characters = len(_CJK.findall(text))
     return len(_WORD.findall(_CJK.sub(" ", text))), characters
 
 
 @cache
 def _folder() -> Path:
-    """Where rendered texts are kept."""
+    """Return the folder of cached rendered texts."""
     return Path(settings.DATA_DIR) / "rendered" / rendering_version(Path(__file__))
 
 
 @lru_cache(maxsize=256)
 def render_text(text: str) -> RenderedText:
-    """The text in blocks of about BLOCK_CHARACTERS; 10,000 words take some 30 ms, once on each machine."""
+    """Return the text in blocks of about BLOCK_CHARACTERS; 10,000 words take about 30 ms, once per machine."""
     found = kept(_folder(), text, lambda: asdict(_rendered(text)))
     return RenderedText(
         blocks=tuple(mark_safe(block) for block in found["blocks"]),
@@ -421,7 +421,7 @@ def _rendered(text: str) -> RenderedText:
 
 
 def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading], RenderingWork]:
-    """Blocks, where they begin, the outline, and what was counted. Raises TooManyMarks."""
+    """Return the blocks, their starts, the outline and the counts. Raises TooManyMarks."""
     work = RenderingWork()
     env: EnvType = {"work": work}
     tokens = _MARKDOWN.parse(text, env)
@@ -454,7 +454,7 @@ def _as_markdown(text: str) -> tuple[list[SafeString], list[int], list[Heading],
 
 
 def _as_written(text: str) -> tuple[list[SafeString], list[int]]:
-    """The text in blocks that end at a line's end where there is one, and where they begin."""
+    """Return the text in blocks, which end at line ends if possible, and their starts."""
     blocks: list[SafeString] = []
     starts: list[int] = []
     start = 0
@@ -471,6 +471,6 @@ def _as_written(text: str) -> tuple[list[SafeString], list[int]]:
 
 @lru_cache(maxsize=32)
 def text_map(text: str) -> TextMap:
-    """Where the positions of the shown text stand in the source; 10,000 words take some 50 ms the first time."""
+    """Return the map from shown positions to source positions; 10,000 words take about 50 ms the first time."""
     rendered = render_text(text)
     return TextMap(text, rendered.blocks, rendered.starts)

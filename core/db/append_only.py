@@ -1,7 +1,7 @@
-"""Database triggers that refuse to change rows which are a record: a correction is a new row.
+"""Database triggers that refuse to change rows which are a record; a correction is a new row.
 
-On SQLite Django rebuilds a table to alter it, and its triggers go: a migration that alters such a table
-repeats the step (a test holds that the triggers stand).
+When Django alters a table on SQLite, it rebuilds the table and thereby drops its triggers. A migration that alters such
+a table must therefore repeat the step; a test checks that all triggers exist.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,13 +14,13 @@ Step = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
 
 
 def forbid_update(table: str, columns: Sequence[str]) -> migrations.RunPython:
-    """A migration step after which updating any of `columns` in `table` fails, on SQLite and PostgreSQL."""
+    """Return a migration step after which an update of any of `columns` in `table` fails, on SQLite and PostgreSQL."""
 
     return migrations.RunPython(*_steps(table, columns))
 
 
 def renew_on_sqlite(table: str, columns: Sequence[str]) -> migrations.RunPython:
-    """The step again, after SQLite has rebuilt the table and dropped its trigger. PostgreSQL keeps its own."""
+    """Return the step that creates the trigger again after SQLite has rebuilt the table; on PostgreSQL it does nothing."""
     create, _drop = _steps(table, columns)
 
     def renew(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:

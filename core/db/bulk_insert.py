@@ -6,14 +6,14 @@ from typing import Any
 from django.db import connections, models, router
 
 PLAIN = (models.ForeignKey, models.CharField, models.TextField, models.IntegerField, models.FloatField)
-"""Fields whose values every database takes as they are."""
+"""Fields whose values every database accepts unchanged."""
 
 
 class Inserting:
-    """Inserts rows of the named fields; what is not named must have a default in `constant` or take null.
+    """An insert of many rows with the named fields; every other field must be in `constant` or accept null.
 
-    `constant` holds the same value for every row. Raises IntegrityError for all rows of a call or for none,
-    where it runs in a transaction; with `skip_known`, rows that a constraint refuses are left out instead.
+    `constant` holds values that are the same for every row. Inside a transaction, IntegrityError is raised for all rows
+    of a call or for none; with `skip_known`, rows that a constraint refuses are left out instead.
     """
 
     def __init__(self, model: type[models.Model], *names: str, skip_known: bool = False) -> None:
@@ -65,7 +65,7 @@ def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
 
 
 def _turn(field: "models.Field[Any, Any]", connection: Any) -> Callable[[object], object] | None:
-    """How the field's values become the database's; None where they are already."""
+    """Return the function that converts a value of the field for the database, or None if no conversion is needed."""
     if isinstance(field, PLAIN):
         return None
     return lambda value: field.get_db_prep_save(value, connection)

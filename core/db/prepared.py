@@ -1,8 +1,8 @@
-"""Queries and writes on a rater's way from one task to the next, compiled once and run with other values.
+"""Queries and writes that are compiled once and run with other values, for a rater's way from task to task.
 
-Putting a query together takes Django several times as long as the database takes to answer it, and planning it takes
-PostgreSQL longer than running it. What is kept here is the statement and how its rows become objects; a row only
-where the caller says so.
+Django takes several times as long to build a query as the database takes to answer it, and PostgreSQL takes longer to
+plan it than to run it. This module keeps the statement and the conversion of its rows to objects. It keeps rows only if
+the caller asks for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,13 +39,13 @@ def _adapted(value: Any) -> Any:
 
 
 def _comparable(parameter: Any) -> Any:
-    """A parameter as it compares with another: PostgreSQL's wrapper of JSON is equal to nothing but itself."""
+    """Return a parameter in a form that can be compared: PostgreSQL's JSON wrapper equals only itself."""
     return getattr(parameter, "obj", parameter)
 
 
 @cache
 def _planned_once() -> Any:
-    """psycopg's own cursor, which says, where queries are logged, what it executed."""
+    """Return psycopg's cursor class, extended so that logged queries show what was executed."""
     from psycopg import Cursor
 
     class PlannedOnce(Cursor[Any]):
@@ -59,7 +59,7 @@ def _planned_once() -> Any:
 
 
 def prepared_cursor() -> CursorWrapper:
-    """A cursor whose statements PostgreSQL parses and plans once for each connection (prepare_threshold 0)."""
+    """Return a cursor whose statements PostgreSQL parses and plans once per connection (prepare_threshold 0)."""
     cursor: CursorWrapper = connection.cursor()
     if connection.vendor == "postgresql":
         cursor.cursor = _planned_once()(connection.connection)
@@ -67,7 +67,7 @@ def prepared_cursor() -> CursorWrapper:
 
 
 class _Filled:
-    """A statement's parameters, and where among them the values go."""
+    """A statement with its parameters, and the positions in them at which values are filled in."""
 
     def __init__(self, sql: str, parameters: Sequence[Any], examples: tuple[Any, ...]) -> None:
         self.sql, self.parameters = sql, list(parameters)
@@ -88,7 +88,7 @@ class _Filled:
 
 
 class _Statement:
-    """A compiled query of one database, and how its rows become values."""
+    """A compiled query of one database, with the conversion of its rows to values."""
 
     def __init__(self, queryset: QuerySet[Any], examples: tuple[Any, ...]) -> None:
         self.compiler = queryset.query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
@@ -99,7 +99,7 @@ class _Statement:
         self.shape: tuple[int, int, list[str], list[Any]] | None = None
 
     def fetched(self, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """The rows as the database driver hands them out."""
+        """Return the rows as the database driver returns them."""
         with prepared_cursor() as cursor:
             cursor.execute(self.filled.sql, self.filled.with_values(values))
             found: list[tuple[Any, ...]] = cursor.fetchall()
@@ -113,7 +113,7 @@ class _Statement:
 
 
 class Prepared(Generic[M]):
-    """A query for rows of a model, with related ones; `examples` stand for its values and occur nowhere else in it."""
+    """A query for rows of a model with related rows; `examples` stand for its values and must occur nowhere else in it."""
 
     def __init__(self, build: Callable[..., QuerySet[M]], *examples: Any) -> None:
         self.build, self.examples = build, examples
@@ -126,14 +126,14 @@ class Prepared(Generic[M]):
         return statement
 
     def all(self, *values: Any) -> list[M]:
-        """The rows for these values; one query."""
+        """Return the rows for these values; runs one query."""
         statement = self._statement()
         return self._made(statement, statement.fetched(values))
 
     def kept(self, make: Callable[[list[M]], K], known: dict[Any, K], *values: Any) -> K:
-        """What is made of the rows for these values; one query. For the same rows it is what was made before.
+        """Return what `make` returns for the rows of these values, or its earlier result for the same rows; one query.
 
-        For rows that change seldom and that nobody changes in memory. `known` keeps at most KEPT of them.
+        This is for rows that seldom change and that nobody changes in memory. `known` keeps at most KEPT results.
         """
         statement = self._statement()
         fetched = statement.fetched(values)
@@ -156,7 +156,7 @@ class Prepared(Generic[M]):
         return made
 
     def _shape(self, statement: _Statement) -> tuple[int, int, list[str], list[Any]]:
-        """Which columns are the model's own, their names, and what makes the related objects of the rest."""
+        """Return the range and names of the model's own columns, and the functions that make the related objects."""
         if statement.shape is None:
             compiler = statement.compiler
             fields = compiler.klass_info["select_fields"]
@@ -171,14 +171,14 @@ class Prepared(Generic[M]):
 
 
 class PreparedValues:
-    """A query for plain rows: tuples, in the order of its columns."""
+    """A query for plain rows: tuples in the order of its columns."""
 
     def __init__(self, build: Callable[..., QuerySet[Any, Any]], *examples: Any) -> None:
         self.build, self.examples = build, examples
         self._statements: dict[str, _Statement] = {}
 
     def all(self, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows for these values; one query."""
+        """Return the rows for these values; runs one query."""
         statement = self._statements.get(connection.vendor)
         if statement is None:
             statement = self._statements[connection.vendor] = _Statement(self.build(*self.examples), self.examples)
@@ -186,14 +186,14 @@ class PreparedValues:
 
 
 class PreparedChange:
-    """An update, or where no values are to be set a deletion; `build` gives the rows and what to set in them."""
+    """An update, or a deletion if there are no values to set; `build` returns the rows and the values."""
 
     def __init__(self, build: Callable[..., tuple[QuerySet[Any], Mapping[str, Any] | None]], *examples: Any) -> None:
         self.build, self.examples = build, examples
         self._statements: dict[str, _Filled] = {}
 
     def run(self, *values: Any) -> int:
-        """How many rows were changed; one statement. None sets a column to null."""
+        """Run one statement and return the number of changed rows. None sets a column to null."""
         statement = self._statements.get(connection.vendor)
         if statement is None:
             statement = self._statements[connection.vendor] = self._compiled()
@@ -215,7 +215,7 @@ class PreparedChange:
 
 
 class PreparedInsert(Generic[M]):
-    """Inserts whole instances of a model, whose ids it sets where there is one."""
+    """An insert of whole instances of a model; a single inserted instance receives its id."""
 
     def __init__(self, model: type[M]) -> None:
         self.model = model
@@ -226,7 +226,7 @@ class PreparedInsert(Generic[M]):
         return [field for field in self.model._meta.concrete_fields if not field.primary_key]
 
     def run(self, *instances: M) -> None:
-        """One statement. Raises IntegrityError for all or for none."""
+        """Run one statement. Raises IntegrityError for all instances or for none."""
         if not instances:
             return
         fields, own = self._fields, connections[DEFAULT_DB_ALIAS]

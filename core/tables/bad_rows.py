@@ -1,4 +1,4 @@
-"""What is wrong with a row of an outside file, and where it stands. PURE."""
+"""Errors in rows of an input file, with their place. PURE."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from core.errors import UserError
 
 
 class BadRow(UserError):
-    """An error in a file, as one message: where it is, what is wrong and what to do about it.
+    """An error in a file, as one message that says where it is, what is wrong and what to do.
 
-    `line` counts from 1 (a Parquet file's rows do too) and is 0 where the file as a whole is meant.
+    `line` counts lines, or rows of a Parquet file, from 1; 0 stands for the whole file.
     """
 
     def __init__(self, file: str, line: int, reason: str, remedy: str) -> None:
@@ -25,13 +25,13 @@ OnBadRow = Callable[[BadRow], None]
 
 
 def refuse(problem: BadRow) -> None:
-    """The strict way with a bad row: stop there."""
+    """Raise the problem, so that reading stops at the first bad row."""
     raise problem
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record stands."""
+    """The file and line of a record; `line` is 0 for the whole file."""
 
     file: str
     line: int

@@ -1,7 +1,7 @@
-"""Rows of any table, CSV, TSV, JSON Lines (plain or gzipped) or Parquet, one at a time, with their lines.
+"""Readers that yield the rows of a table one at a time: CSV, TSV, JSON Lines (plain or gzipped) or Parquet.
 
-Every value comes as text, "" where there is none. What cannot be read is a BadRow; those that concern one row
-go to `on_bad` and the reading goes on, those that concern the file are raised.
+Every value is text, and a missing value is "". A problem with one row is passed to `on_bad`, and reading continues. A
+problem with the whole file is raised as BadRow.
 """
 
 import csv
@@ -19,21 +19,21 @@ from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.text import storable
 
 ROWS_AT_ONCE = 256
-"""Rows of Parquet that are unpacked together: a value that stands once in the file may stand in each of them."""
+"""Parquet rows that are unpacked together; a value that is stored once can occur in every one of them."""
 LEAST_EXPANDED = 256 * 1024 * 1024
-"""Bytes that any compressed file may unpack to."""
+"""Bytes that every compressed file may unpack to, whatever its size."""
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of a line."""
+"""The maximum number of bytes in a line."""
 most_expansion = 200
-"""How many times its size a larger file may unpack to; the operator's setting."""
+"""How many times its own size a larger file may unpack to; set from PLUMBLINE_TABLE_EXPANSION."""
 STARTS_OF_JSON = frozenset('{["-0123456789tfnNI')
-"""The characters with which a JSON value can start, as json reads it: lines that cannot be one are told faster."""
+"""The characters with which a JSON value can start in Python's reader; other lines are refused without reading them."""
 LONGEST_VALUE = 5_000_000
-"""Characters of a value in CSV: a hundred times a long answer; a quote left open is found before memory runs out."""
+"""The maximum number of characters in a CSV value, a hundred times a long answer, so that an open quote is noticed."""
 
 
 class Unpacked:
-    """Counts the bytes that a compressed file unpacks to, while it is read. Raises BadRow above the bound."""
+    """A counter of the bytes that a compressed file unpacks to. `take` raises BadRow above the limit."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -45,9 +45,9 @@ class Unpacked:
             raise BadRow(
                 self.name,
                 0,
-                f"it unpacks to more than {self.most // 1024 // 1024:,} MB, which is more than {most_expansion} times "
-                "its size",
-                "unpack it yourself, or let whoever runs the server raise PLUMBLINE_TABLE_EXPANSION",
+                f"the file unpacks to more than {self.most // 1024 // 1024:,} MB, which is more than {most_expansion} "
+                "times its size",
+                "unpack it yourself, or ask the operator of the server to raise PLUMBLINE_TABLE_EXPANSION",
             )
 
 
@@ -58,19 +58,20 @@ class Row:
 
 
 def open_bytes(path: Path, name: str) -> IO[bytes]:
-    """The file's bytes, unpacked where its name ends in .gz. Raises BadRow where it cannot be opened."""
+    """Open the file for reading bytes, and unpack it if its name ends in .gz. Raises BadRow if it cannot be opened."""
     try:
         if path.suffix.lower() == ".gz":
             return cast(IO[bytes], gzip.open(path, "rb"))
         return path.open("rb")
     except OSError as error:
-        raise BadRow(name, 0, f"it cannot be opened ({error.strerror})", "check its name and place") from error
+        raise BadRow(name, 0, f"the file cannot be opened ({error.strerror})", "check its name and folder") from error
 
 
 def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:
-    """(line number, text with its line end) of a text file in UTF-8; a byte order mark is passed over.
+    """Yield (line number, text with its line end) of a UTF-8 text file; a byte order mark is skipped.
 
-    Problems call the file by `name`, its own where none is given.
+    Problems name the file `name`, or by its own name if none is given. Raises BadRow for a file that is empty, damaged or
+    unreadable, or has a line of more than LONGEST_LINE bytes.
     """
     name = name or path.name
     number = 0
@@ -83,7 +84,7 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
                     unpacked.take(len(raw))
                 if len(raw) > LONGEST_LINE:
                     what = f"the line is longer than {LONGEST_LINE // 1024 // 1024} MB"
-                    raise BadRow(name, number, what, "check its line ends, or leave the longest column out")
+                    raise BadRow(name, number, what, "check its line ends, or remove the longest column")
                 try:
                     yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
@@ -93,13 +94,13 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
             what = "the gzip file ends early" if isinstance(error, EOFError) else "the gzip file is damaged"
             raise BadRow(name, number + 1, what, "copy or download it again") from error
         except OSError as error:
-            raise BadRow(name, 0, f"it cannot be read ({error.strerror})", "check the file") from error
+            raise BadRow(name, 0, f"the file cannot be read ({error.strerror})", "check the file") from error
     if not number:
-        raise BadRow(name, 0, "the file is empty", "check that it was written or copied whole")
+        raise BadRow(name, 0, "the file is empty", "check that the file was written or copied completely")
 
 
 def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
-    """The objects of a JSON Lines file; blank lines are passed over."""
+    """Yield the objects of a JSON Lines file with their places; blank lines are skipped. Raises BadRow."""
     for number, line in lines(path, on_bad, name):
         stripped = line.lstrip()
         if not stripped:
@@ -110,18 +111,18 @@ def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterato
                 raise ValueError
             value = json.loads(line)
         except (ValueError, RecursionError):
-            on_bad(place.bad("this is not JSON", "write one JSON object a line"))
+            on_bad(place.bad("the line is not valid JSON", "write one JSON object per line"))
             continue
         if isinstance(value, dict):
             yield place, value
         else:
-            on_bad(place.bad("this is no JSON object", "write one JSON object a line"))
+            on_bad(place.bad("the line is not a JSON object", "write one JSON object per line"))
 
 
 def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse) -> Iterator[Row]:
-    """The rows of a table that must have `columns`; the format is told by the name's ending.
+    """Yield the rows of a table that must have `columns`; the ending of the file's name says its format.
 
-    Raises BadRow where the file is not such a table, lacks a column or holds no row.
+    Raises BadRow if the file is not such a table, lacks a column or has no row.
     """
     wanted = list(dict.fromkeys(columns))
     reader = {
@@ -135,19 +136,24 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
         raise BadRow(
             path.name,
             0,
-            "its name ends in none of .csv, .tsv, .jsonl (each also with .gz) or .parquet",
-            "rename it after its format",
+            "the name does not end in .csv, .tsv, .jsonl (each also with .gz) or .parquet",
+            "rename the file so that its ending says its format",
         )
     some = False
     for row in reader(path, wanted, on_bad):
         some = True
         yield row
     if not some:
-        raise BadRow(path.name, 0, "it has no rows below its header", "check that it was written or copied whole")
+        raise BadRow(
+            path.name,
+            0,
+            "the file has no rows below its header",
+            "check that the file was written or copied completely",
+        )
 
 
 def _format_of(path: Path) -> str:
-    """The ending of the name that says the format, such as .csv of a.csv.gz."""
+    """Return the ending that says the format, such as .csv for a.csv.gz, or '' if there is none."""
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings and endings[-1] == ".gz":
         endings.pop()
@@ -162,13 +168,13 @@ def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _columns_said(known: Sequence[str]) -> str:
-    """What the columns are or, where all stand in one, what that comes of."""
+    """Return a sentence that lists the columns or, if there is only one, says which separator is wrong."""
     if not known:
-        return "the line is empty; begin the file with the columns' names"
+        return "the line is empty; write the names of the columns in the first line"
     marks = [mark for mark in ";\t|" if len(known) == 1 and mark in known[0]]
     if marks:
         called = {"\t": "a tab"}.get(marks[0], repr(marks[0]))
-        return f"the columns are parted by {called}; save it with commas, or with tabs as .tsv"
+        return f"the columns are separated by {called}; save the file with commas, or with tabs as .tsv"
     return f"the columns are {', '.join(known)}"
 
 
@@ -197,13 +203,17 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
         if len(values) == len(header):
             yield Row(place, dict(zip(header, values, strict=True)))
         else:
-            on_bad(place.bad(f"it has {len(values)} values for {len(header)} columns", "quote values that hold commas"))
+            on_bad(
+                place.bad(
+                    f"the row has {len(values)} values for {len(header)} columns", "quote values that contain commas"
+                )
+            )
 
 
 def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:
     twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
-        raise place.bad(f"the column {twice[0]!r} stands twice", "give each column its own name")
+        raise place.bad(f"there are two columns named {twice[0]!r}", "give each column its own name")
     _require(place, wanted, header)
 
 
@@ -214,14 +224,14 @@ def _csv_errors(path: Path, line: Any) -> Iterator[None]:
     except csv.Error as error:
         if "new-line character" in str(error):
             reason, remedy = (
-                "its lines end in a lone carriage return",
-                "save it with the line ends of Unix or Windows",
+                "its lines end in a single carriage return",
+                "save the file with the line ends of Unix or Windows",
             )
         elif "field larger" in str(error):
             reason = f"a value is longer than {csv.field_size_limit():,} characters"
-            remedy = "check the quotes there and above, or leave that column out"
+            remedy = "check the quotation marks in and above this line, or remove the column"
         else:
-            reason, remedy = f"this is not CSV ({error})", "check the quotes there and above"
+            reason, remedy = f"the file is not valid CSV ({error})", "check the quotation marks in and above this line"
         raise BadRow(path.name, line(), reason, remedy) from error
 
 
@@ -246,7 +256,7 @@ def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[
         try:
             values = {key: _as_text(item) for key, item in value.items()}
         except RecursionError:
-            on_bad(place.bad("its values are nested too deeply", "write them as text"))
+            on_bad(place.bad("the values are nested too deeply", "write them as text"))
             continue
         yield Row(place, {**dict.fromkeys(wanted, ""), **values})
 
@@ -267,5 +277,5 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
                 line += 1
                 yield Row(Place(path.name, line), {key: _as_text(item) for key, item in value.items()})
     except (arrow.ArrowException, OSError) as error:
-        what = "this is not Parquet" if path.stat().st_size else "the file is empty"
-        raise BadRow(path.name, 0, what, "check that it was written or copied whole") from error
+        what = "the file is not valid Parquet" if path.stat().st_size else "the file is empty"
+        raise BadRow(path.name, 0, what, "check that the file was written or copied completely") from error

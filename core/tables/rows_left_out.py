@@ -1,4 +1,4 @@
-"""The rows a load left out, kept as a report beside the data."""
+"""A report of the rows that a load left out."""
 
 import csv
 from datetime import datetime
@@ -8,13 +8,13 @@ from core.tables.bad_rows import BadRow
 
 
 class SkippedRows:
-    """Collects the bad rows of a load that goes on without them."""
+    """A collector of the bad rows of a load that continues without them."""
 
     def __init__(self) -> None:
         self.problems: list[BadRow] = []
 
     def __call__(self, problem: BadRow) -> None:
-        """Keep the problem of a row; one of a whole file is raised, since nothing is left to go on with."""
+        """Keep the problem of a row. A problem of the whole file is raised, because no rows remain."""
         if not problem.line:
             raise problem
         self.problems.append(problem)
@@ -23,7 +23,7 @@ class SkippedRows:
         return len(self.problems)
 
     def write(self, folder: Path, name: str, now: datetime) -> Path | None:
-        """The report as CSV with file, line, reason and remedy; none where nothing was skipped."""
+        """Write the report as CSV (file, line, reason, remedy) and return its path, or None if nothing was skipped."""
         if not self.problems:
             return None
         folder.mkdir(parents=True, exist_ok=True)

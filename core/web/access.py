@@ -1,4 +1,4 @@
-"""A row for somebody who may see it; for everybody else there is none, and nobody learns whether there is one."""
+"""Looking up a row for a user: a row that the user may not see looks like a row that does not exist."""
 
 from typing import TypeVar
 
@@ -9,7 +9,10 @@ Row = TypeVar("Row", bound=Model)
 
 
 def visible_or_404(queryset: QuerySet[Row], *, message: str = "") -> Row:
-    """The first of the rows that the asker may see. Raises Http404, with the message, where there is none."""
+    """Return the first row of `queryset`, which holds only rows that the user may see.
+
+    Raises Http404 with the message if there is none.
+    """
     found = queryset.first()
     if found is None:
         raise Http404(message)

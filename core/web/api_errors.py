@@ -1,4 +1,4 @@
-"""Errors at /api/ that come from no view: an unknown address, an unreadable request, a fault. In the API's own shape."""
+"""JSON answers for errors under /api/ that no view raised: an unknown address, an unreadable request, a fault."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ def for_program(request: HttpRequest) -> bool:
 
 
 def told(detail: str, status: int, headers: Mapping[str, str] | None = None) -> JsonResponse:
-    """{"detail": one sentence}, as rest_framework answers from within a view."""
+    """Return {"detail": one sentence}, as rest_framework answers from within a view."""
     return JsonResponse({"detail": detail}, status=status, headers=headers)
 
 

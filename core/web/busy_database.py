@@ -1,4 +1,4 @@
-"""Responses while the database cannot be used: another program blocks writing, or the server is down."""
+"""Responses while the database cannot be used, because another program blocks writing or the server is down."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SECONDS = 30
 
 
 class BusyDatabaseMiddleware:
-    """503 with Retry-After instead of an error of the server: what was sent can be sent again."""
+    """Answer status 503 with Retry-After instead of a server error, so that the request can be sent again."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -30,13 +30,13 @@ class BusyDatabaseMiddleware:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answers what no view raised, too: the session, or a page about an error, may need the database as well."""
+    """Answer errors outside of views too: the session, or a page about an error, may also need the database."""
     answer = without_database(request, sys.exc_info()[1])
     return answer or api_errors.server_error(request)
 
 
 def without_database(request: HttpRequest, exception: BaseException | None) -> HttpResponse | None:
-    """None where the error is another; the log has one line for each request, without a traceback."""
+    """Return the response and log one line without a traceback; return None if the error is a different one."""
     if not isinstance(exception, OperationalError | InterfaceError):
         return None
     away = is_away()
@@ -49,7 +49,7 @@ def without_database(request: HttpRequest, exception: BaseException | None) -> H
 
 
 def is_away() -> bool:
-    """Whether this thread has no connection to the database, after an error: it was cut, or none could be made."""
+    """Return whether this thread has no database connection after an error, because it was cut or could not be made."""
     held = connection.connection
     return held is None or bool(getattr(held, "closed", False))
 

@@ -1,4 +1,4 @@
-"""What every response to HTMX needs: Vary, and full-page redirects instead of a page swapped into a part."""
+"""What every response to HTMX needs: Vary, and full-page redirects instead of a page inside a part."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 
 class HtmxResponseMiddleware:
-    """Varies on HX-Request; a redirect answering an HTMX request becomes a client-side one."""
+    """Set Vary: HX-Request, and turn a redirect that answers an HTMX request into a client-side redirect."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

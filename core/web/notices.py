@@ -1,4 +1,4 @@
-"""A sentence for a request of a part of a page, shown above the page in place of that part."""
+"""Messages that answer a request for a part of a page and appear above the page instead of replacing the part."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from django.utils.html import format_html
 
 
 def asks_for_part(request: HttpRequest) -> bool:
-    """Whether HTMX asks, which would put a whole page into the part.
+    """Return whether HTMX sent the request and would put a whole page into the part.
 
-    The rating page's own script, which names no page that it stands on, goes by the status alone.
+    The rating page's own script names no current page and reads only the status.
     """
     htmx = getattr(request, "htmx", None)
     return htmx is not None and bool(htmx) and htmx.current_url is not None
@@ -18,9 +18,9 @@ def asks_for_part(request: HttpRequest) -> bool:
 def notice(
     request: HttpRequest, sentence: str, status: int = 422, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """The sentence among the page's messages; a part that is only looked at, again and again, stays as it is.
+    """Return a response that shows the sentence among the page's messages.
 
-    HTMX shows what comes with 422 and, of other errors, nothing.
+    A part that is polled stays unchanged. HTMX shows the body of a 422 response and of no other error.
     """
     body = format_html('<ul class="messages" role="alert"><li class="error">{}</li></ul>', sentence)
     where = {"HX-Retarget": "#messages", "HX-Reswap": "none" if request.method == "GET" else "innerHTML"}

@@ -1,4 +1,4 @@
-"""Addresses that nothing here can have: PostgreSQL refuses to look for a text with a NUL character in it."""
+"""Refusing NUL characters in URLs, because PostgreSQL refuses to search for a text that contains one."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 
 class NoNulMiddleware:
-    """404 where an address holds one, whatever the database; what follows its question mark is read without them."""
+    """Answer 404 for a path with a NUL character, on every database, and remove NUL characters from the query string."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -22,7 +22,7 @@ class NoNulMiddleware:
 
 
 def _without_nul(query: str) -> str:
-    """What stood on both sides of one may make another."""
+    """Return the query without %00; removing one can join its neighbours to another, so this repeats."""
     while "%00" in query:
         query = query.replace("%00", "")
     return query

@@ -1,4 +1,4 @@
-"""Responses to requests that cannot be read: a form too long or with too many fields, or malformed."""
+"""Responses to requests that cannot be read: a form that is too long, has too many fields, or is malformed."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ MEGABYTE = 1024 * 1024
 
 
 class FileSent(SuspiciousOperation):
-    """A form came with a file, which no page here takes."""
+    """A form contained a file, which no page accepts."""
 
 
 class NoFiles(FileUploadHandler):
-    """Nothing that is sent is written to a disk, and the bound on a form holds for files, too."""
+    """An upload handler that writes nothing to disk and applies the size limit of forms to files too."""
 
     def handle_raw_input(
         self, input_data: Any, META: Any, content_length: int, boundary: Any, encoding: Any = None
@@ -43,7 +43,7 @@ class NoFiles(FileUploadHandler):
 
 @requires_csrf_token
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """413 for what is too long, else 400."""
+    """Answer with status 413 if the request is too long, and with 400 otherwise."""
     if for_program(request):
         return api_errors.bad_request(request, exception)
     status = 413 if isinstance(exception, RequestDataTooBig) else 400
@@ -55,7 +55,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def refusal(exception: Exception) -> str:
-    """What was wrong, and what to do."""
+    """Return a sentence that says what was wrong and what to do."""
     match exception:
         case RequestDataTooBig():
             size = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / MEGABYTE

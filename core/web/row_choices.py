@@ -1,15 +1,15 @@
-"""Choosing several rows in a form, where what was sent may be no row's number at all."""
+"""A form field for choosing several rows."""
 
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-LONGEST_NUMBER = 18  # digits; every number of so many fits into 64 bits
+LONGEST_NUMBER = 18  # digits; every number of this length fits into 64 bits
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Rows by primary key. A number that no database can hold is an invalid choice, not an error of the server."""
+    """A choice of rows by primary key; a number too large for the database is an invalid choice and not a server error."""
 
     def clean(self, value: Any) -> Any:
         for one in value or ():

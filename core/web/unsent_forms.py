@@ -1,7 +1,8 @@
-"""A form that was not accepted, because its page is older than the current sign-in or the session had ended.
+"""Forms that were not accepted because their page is older than the current sign-in or the session had ended.
 
-The entries are offered again, to be resent by a click and never automatically; only what this site's own page sent,
-only to a signed-in user, and never a password or a file. They travel through the browser and are stored nowhere.
+The entries are offered again, to be sent by a click and never automatically. Only what a page of this site sent is
+offered, only to a signed-in user, and never a password or a file. The entries travel through the browser and are stored
+nowhere.
 """
 
 import re
@@ -21,7 +22,7 @@ from django.views.decorators.csrf import requires_csrf_token
 from core.web.notices import asks_for_part, notice
 
 PACKED = "unsent"
-"""The name under which a form for signing in carries the form that was not taken."""
+"""The field of the sign-in form that carries the form that was not accepted."""
 KEPT_SECONDS = 24 * 3600
 LINE = 80
 TOKEN = "csrfmiddlewaretoken"
@@ -31,14 +32,14 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 @dataclass(frozen=True)
 class UnsentForm:
-    """`address` is the path it was sent to, with what follows the question mark; `fields` are names and values."""
+    """A form with the `address` to which it was sent (path and query string) and its `fields` (names and values)."""
 
     address: str
     fields: tuple[tuple[str, str], ...]
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """What was written at length."""
+        """The long entries."""
         return [field for field in self.fields if _is_long(field[1])]
 
     @property
@@ -47,12 +48,12 @@ class UnsentForm:
 
     @property
     def packed(self) -> str:
-        """Signed, so that what is offered after signing in is what was kept before."""
+        """The signed form, so that what is offered after signing in is what was kept before."""
         return signing.dumps([self.address, self.fields], salt=__name__, compress=True)
 
     @classmethod
     def unpacked(cls, packed: str) -> Self | None:
-        """None where the text is nothing this site packed, or packed too long ago."""
+        """Return the form, or None if this site did not pack the text or packed it too long ago."""
         try:
             address, fields = signing.loads(packed, salt=__name__, max_age=KEPT_SECONDS)
         except signing.BadSignature:
@@ -61,16 +62,16 @@ class UnsentForm:
 
 
 def unsent_form(request: HttpRequest) -> UnsentForm | None:
-    """The form that the request sent or carries; None where it may not be offered again."""
+    """Return the form that the request sent or carries, or None if it may not be offered again."""
     if request.method != "POST" or request.content_type not in FORMS or not from_own_page(request):
         return None
     try:
         sent = request.POST
-    except OSError:  # whoever sent it is gone
+    except OSError:  # the client has disconnected
         return None
     if PACKED in sent:
         return UnsentForm.unpacked(sent[PACKED])
-    if request.path == reverse("set_language"):  # leads back to the page it was sent from, which would be itself
+    if request.path == reverse("set_language"):  # it returns to the page that sent it, which would be the offer itself
         return None
     if request.FILES or any(SECRET.search(name) for name in sent):
         return None
@@ -79,7 +80,7 @@ def unsent_form(request: HttpRequest) -> UnsentForm | None:
 
 
 def from_own_page(request: HttpRequest) -> bool:
-    """Whether the browser says that a page of this site sent the request; a browser that says nothing does not."""
+    """Return whether the browser says that a page of this site sent the request; False if it says nothing."""
     try:
         said = urlsplit(request.headers.get("Origin") or request.headers.get("Referer", ""))
     except ValueError:
@@ -91,7 +92,7 @@ def from_own_page(request: HttpRequest) -> bool:
 
 @requires_csrf_token
 def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answers a form whose token is not that of the present sign-in; Django's log has the `reason`."""
+    """Answer a form whose CSRF token does not belong to the current sign-in; Django logs the `reason`."""
     if asks_for_part(request):
         return notice(
             request,
@@ -100,7 +101,7 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
                 "retry."
             ),
         )
-    # Who has no account, or a browser without cookies, is helped by the page alone.
+    # For a person without an account, or a browser without cookies, the page alone is enough.
     form = unsent_form(request) if request.user.is_authenticated else None
     if form is not None:
         return offer_again(request, form, status=403)
@@ -109,12 +110,12 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def offer_again(request: HttpRequest, form: UnsentForm, *, status: int = 200) -> HttpResponse:
-    """The page that holds the form: to be sent again where the reader is signed in, else with fields to sign in."""
+    """Return the page that holds the form, to be sent again; it has sign-in fields if the reader is not signed in."""
     return _uncached(render(request, "accounts/unsent_form.html", {"unsent": form}, status=status))
 
 
 class KeepFormMiddleware:
-    """Where the session had ended, a form leads to signing in together with what was typed, not without it."""
+    """If a form leads to signing in because the session had ended, keep what was typed."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -128,7 +129,10 @@ class KeepFormMiddleware:
 
 
 def _leads_to_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
-    """A script that sends a form waits for the address; only a page that is left for the next is answered by one."""
+    """Return whether the response redirects a form to the sign-in page and the browser will show that page.
+
+    A script that sends a form waits for the address instead and does not show the page.
+    """
     if request.method != "POST" or response.status_code != 302:
         return False
     to = urlsplit(response["Location"])
@@ -138,7 +142,7 @@ def _leads_to_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _page_before(request: HttpRequest) -> str:
-    """The address of the page that sent the request, empty where it is not one of this site."""
+    """Return the address of the page that sent the request, or '' if it is not a page of this site."""
     if not from_own_page(request):
         return ""
     before = urlsplit(request.headers.get("Referer", ""))

@@ -97,7 +97,8 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     name = model or (served[0].name if served else "")
     if not name:
         said = gettext(
-            "It lists no models, so it is not known which to ask: add a model that it serves, and test it again."
+            "The endpoint lists no models, so Plumbline does not know which model to ask. Add a model that "
+            "the endpoint serves, and test it again."
         )
         raise NoModel(said) if unlisted is None else NoModel(f"{said} {for_reader(said_of(unlisted))}", unlisted.status)
     contexts = {one.name: one.context_tokens for one in served if one.context_tokens}
@@ -116,7 +117,7 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     if not found.get("chat") and not found.get("embeddings"):
         if (error := words.get("chat")) is not None:
             raise _no_answer(error)
-        raise NoAnswer(gettext("It answers neither chat nor embeddings."))
+        raise NoAnswer(gettext("The endpoint answers neither chat requests nor embedding requests."))
     return Found(**found, words={name: said_of(error) for name, error in words.items()})
 
 
@@ -232,10 +233,10 @@ def probe_address(
         except NoAnswer as error:
             if error.status != HTTPStatus.NOT_FOUND or USUAL_END in base_url:
                 raise
-            said = gettext("Most servers are reached under an address that ends in %(end)s.")
+            said = gettext("Most servers have an address that ends in %(end)s.")
             raise type(error)(f"{str(error).rstrip('.')}. {said % {'end': USUAL_END}}", error.status) from error
         except TimeoutError as error:
-            said = gettext("No answer in %(n)s seconds.") % {"n": f"{3 * seconds:.0f}"}
+            said = gettext("The endpoint did not answer within %(n)s seconds.") % {"n": f"{3 * seconds:.0f}"}
             raise NoAnswer(said) from error
         finally:
             await chat.close()
@@ -303,44 +304,48 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
     if can("chat"):
         lines.append(Line(True, gettext("It answers chat requests.")))
     else:
-        lines.append(Line(False, gettext("It does not chat."), words.get("chat", words.get("json_schema", ""))))
+        lines.append(
+            Line(False, gettext("It does not answer chat requests."), words.get("chat", words.get("json_schema", "")))
+        )
     if can("json_schema"):
-        lines.append(Line(True, gettext("It holds its answers to a JSON schema.")))
+        lines.append(Line(True, gettext("It enforces a JSON schema.")))
     elif can("json_object_schema"):
-        text = gettext("It holds answers to a schema only in llama.cpp's way; judges put the schema in the prompt.")
+        text = gettext("It enforces a JSON schema only in llama.cpp's format, so judges put the schema in the prompt.")
         lines.append(Line(False, text, words.get("json_schema", "")))
     elif can("json_schema_ignored"):
-        text = gettext("It takes a JSON schema and ignores it; judges put the schema in the prompt.")
+        text = gettext("It accepts a JSON schema but ignores it, so judges put the schema in the prompt.")
         lines.append(Line(False, text))
     elif can("chat"):
-        text = gettext("It refuses a JSON schema; judges put the schema in the prompt.")
+        text = gettext("It rejects a JSON schema, so judges put the schema in the prompt.")
         lines.append(Line(False, text, words.get("json_schema", "")))
     lines.append(_log_probability_line(can, words))
     if can("embeddings"):
         length = capabilities.get("embedding_length")
-        said = gettext("It embeds texts, %(n)s numbers each.") % {"n": length}
-        lines.append(Line(True, said if length else gettext("It embeds texts.")))
+        said = gettext("It returns embeddings with %(n)s dimensions.") % {"n": length}
+        lines.append(Line(True, said if length else gettext("It returns embeddings.")))
     else:
-        text = gettext("It has no embeddings; the embedding method needs another endpoint.")
+        text = gettext("It returns no embeddings; the embedding method needs another endpoint.")
         lines.append(Line(False, text, words.get("embeddings", "")))
     if capabilities.get("uncounted"):
-        said = gettext("It does not say how many tokens it read and wrote: they are estimated, and money with them.")
+        said = gettext("It does not report token counts, so Plumbline estimates tokens and costs.")
         lines.append(Line(False, said))
     lengths = sorted(set(capabilities.get("contexts", {}).values()))
     if len(lengths) > 1:
-        said = gettext("Prompt and answer may have %(least)s to %(most)s tokens together, as the model.")
+        said = gettext("The context length is %(least)s to %(most)s tokens, depending on the model.")
         lines.append(Line(True, said % {"least": lengths[0], "most": lengths[-1]}))
     elif can("context_tokens"):
-        said = gettext("Prompt and answer may have %(n)s tokens together.")
+        said = gettext("The context length is %(n)s tokens.")
         lines.append(Line(True, said % {"n": capabilities["context_tokens"]}))
     return lines
 
 
 def _log_probability_line(can: Callable[[str], bool], words: Mapping[str, str]) -> Line:
     if can("prompt_log_probabilities"):
-        return Line(True, gettext("It gives log-probabilities of the prompt, which the perplexity method needs."))
+        return Line(True, gettext("It returns log-probabilities of the prompt, which the perplexity method needs."))
     detail = words.get("prompt_log_probabilities", "")
     if can("log_probabilities"):
-        text = gettext("It gives log-probabilities of its answer but not of the prompt; perplexity is not possible.")
+        text = gettext(
+            "It returns log-probabilities of its answer but not of the prompt, so the perplexity method cannot be used."
+        )
         return Line(False, text, detail)
-    return Line(False, gettext("It gives no log-probabilities; perplexity is not possible."), detail)
+    return Line(False, gettext("It returns no log-probabilities, so the perplexity method cannot be used."), detail)

@@ -142,7 +142,7 @@ def served_model(
     else:
         endpoint = model.endpoint if model else None
     if endpoint is None:
-        raise ServingRefused(f"Nothing says where model {name!r} is served; name it with --base-url or --endpoint.")
+        raise ServingRefused(f"It is not known where model {name!r} is served; give --base-url or --endpoint.")
     if model is None:
         model, _made = LanguageModel.objects.get_or_create(
             workspace=workspace, name=name, defaults={"endpoint": endpoint}

@@ -15,8 +15,8 @@ A_MINUTE = 60
 def state_in_words(status: str) -> str:
     """The end of the page's first sentence."""
     endings = {
-        "planned": gettext("; the run has not begun."),
-        "running": gettext("; the run goes on."),
+        "planned": gettext("; the run has not started."),
+        "running": gettext("; the run is in progress."),
         "paused": gettext("; the run is paused."),
         "finished": gettext("; the run is finished."),
         "failed": gettext("; the run was stopped by an error."),
@@ -32,9 +32,10 @@ def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
         if not now.under_way:
             return ""
         return ngettext(
-            "Nothing more is sent. %(n)d call was under way when the run was stopped; its reply is kept when it comes.",
-            "Nothing more is sent. %(n)d calls were under way when the run was stopped; their replies are kept when they "
-            "come.",
+            "No more calls are sent. %(n)d call was in progress when the run was stopped; its reply is kept "
+            "when it arrives.",
+            "No more calls are sent. %(n)d calls were in progress when the run was stopped; their replies "
+            "are kept when they arrive.",
             now.under_way,
         ) % {"n": now.under_way}
     if now.next_call_at is None:
@@ -42,10 +43,13 @@ def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
     wait = {"wait": _time_in_words(math.ceil((now.next_call_at - clock()).total_seconds()))}
     if now.asked:
         return (
-            gettext("The endpoint's rate limit is reached: it asked to wait, and the next call is sent in %(wait)s.")
+            gettext(
+                "The endpoint has reached its rate limit and asked Plumbline to wait. The next call is sent in "
+                "%(wait)s."
+            )
             % wait
         )
-    return gettext("The rate limit that is set for this endpoint is reached: the next call is sent in %(wait)s.") % wait
+    return gettext("The rate limit set for this endpoint has been reached. The next call is sent in %(wait)s.") % wait
 
 
 def _time_in_words(seconds: int) -> str:

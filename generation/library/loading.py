@@ -44,7 +44,7 @@ class Counts:
 
     def __str__(self) -> str:
         """Such as "12 created, 3 already there"; what is zero is left out."""
-        words = {"completed": "given what they lacked", "already_there": "already there"}
+        words = {"completed": "completed", "already_there": "already there"}
         found = [(one.name, getattr(self, one.name)) for one in fields(self)]
         parts = [f"{count:,} {words.get(name, name)}" for name, count in found if count]
         return ", ".join(parts) or "nothing"

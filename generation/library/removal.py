@@ -24,12 +24,13 @@ def why_it_stays(row: Row) -> str:
         return ""
     told = gettext(", ").join(uses)
     if isinstance(row, LanguageModel):
-        return gettext("It cannot be removed, because this depends on it: %(uses)s.") % {"uses": told}
+        return gettext("This model cannot be removed, because other data depends on it: %(uses)s.") % {"uses": told}
     names = row.language_models.order_by("name").values_list("name", flat=True)
     shown = gettext(", ").join(names[:NAMES_SHOWN])
     more = "" if len(names) <= NAMES_SHOWN else " …"
     return gettext(
-        "It cannot be removed, because it serves %(uses)s (%(names)s); remove these or give them another endpoint first."
+        "This endpoint cannot be removed, because it serves %(uses)s (%(names)s). Remove these first, or "
+        "assign them to another endpoint."
     ) % {"uses": told, "names": shown + more}
 
 

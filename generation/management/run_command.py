@@ -1,4 +1,4 @@
-"""What the commands that work through a run share: options, Ctrl-C, the progress bar, and the final report."""
+"""Shared parts of the commands that work through a run: options, Ctrl-C, the progress bar and the final report."""
 
 import os
 import signal
@@ -21,14 +21,14 @@ from generation.management.run_options import budget_of
 from generation.run_fields import AnyRun
 
 Look = Callable[[], tuple[int, str]]
-"""Returns the number of settled items and the text of the progress bar."""
+"""Return the number of settled items and the text of the progress bar."""
 
 
 class RunCommand(BaseCommand):
     """Plan a run or resume one, and work through it here or leave it to a worker.
 
-    `name` is the command's; `stopped` begins the sentence about a run that failed; `page` lists the runs. `retry_option`
-    is the option that asks again about items that came to nothing.
+    `name` is the name of the command; `stopped` begins the sentence about a run that failed; `page` lists the runs.
+    `retry_option` is the option that asks again about items that came to nothing.
     """
 
     name: ClassVar[str]
@@ -39,7 +39,7 @@ class RunCommand(BaseCommand):
     user_errors: ClassVar[tuple[type[Exception], ...]]
 
     def planned(self, options: dict[str, Any]) -> AnyRun:
-        """Return a new run."""
+        """Plan a new run and return it."""
         raise NotImplementedError
 
     def retried(self, run: Any) -> None:
@@ -49,7 +49,7 @@ class RunCommand(BaseCommand):
     def _resumed(self, options: dict[str, Any]) -> AnyRun:
         run: AnyRun | None = self.kind.runs._default_manager.filter(public_id=options["resume"]).first()
         if run is None:
-            raise CommandError(f"There is no run {options['resume']!r}; the page {self.page} lists them.")
+            raise CommandError(f"There is no run {options['resume']!r}; the page {self.page} lists the runs.")
         budget = budget_of(options)
         if budget.limited:
             raise_budget(run, budget)
@@ -58,18 +58,18 @@ class RunCommand(BaseCommand):
         return run
 
     def left_to_worker(self, run: Any) -> str:
-        return f"Run {run.public_id}: {run.items.count()} responses, left to the worker."
+        return f"A worker will work on run {run.public_id}, which has {run.items.count()} responses."
 
     def worked(self, run: Any, options: dict[str, Any]) -> AnyRun:
-        """Work through the run here; return it as it is afterwards."""
+        """Work through the run in this process and return it."""
         raise NotImplementedError
 
     def summed_up(self, run: Any) -> RunProgress:
-        """Write what came of the run; return its progress."""
+        """Print a summary of the run and return its progress."""
         raise NotImplementedError
 
     def further(self, run: Any, progress: Any) -> str:
-        """Return what can be done if the run neither failed nor was paused; '' if nothing is left to do."""
+        """Return what the user can do after a run that neither failed nor paused, or '' if nothing is left to do."""
         return ""
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -91,31 +91,33 @@ class RunCommand(BaseCommand):
         again = f"manage.py {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
             stopped = "The run stopped" if run.message_json is not None else self.stopped
-            raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Put that right, then: {again}")
+            raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Correct this and then run: {again}")
         if run.status == AnyRun.Status.PAUSED:
-            self.stdout.write(f"{run.message} Go on with: {again}")
+            self.stdout.write(f"{run.message} Resume with: {again}")
         elif further := self.further(run, progress):
             self.stdout.write(further)
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """Add the options of every run: where its model is served, its budget, and how to work on it."""
+    """Add the options of every run: where its model is served, its budget and how the work is done."""
     add = parser.add_argument
-    add("--workspace", default="", help="Slug of the workspace, where there are several.")
+    add("--workspace", default="", help="Slug of the workspace, if there are several.")
     add("--endpoint", default="", help="Name of the endpoint that serves the model.")
-    add("--base-url", default="", help="Or its address, such as http://127.0.0.1:8000/v1.")
+    add(
+        "--base-url", default="", help="Address of the endpoint, such as http://127.0.0.1:8000/v1; replaces --endpoint."
+    )
     add("--key-variable", default="", help="Environment variable that holds the endpoint's key.")
-    add("--budget-calls", type=int)
-    add("--budget-tokens", type=int)
-    add("--budget-money", help="In the currency of the endpoint's prices.")
-    add("--concurrency", type=int, help="Calls at once, at most what each endpoint allows.")
+    add("--budget-calls", type=int, help="Maximum number of calls.")
+    add("--budget-tokens", type=int, help="Maximum number of tokens.")
+    add("--budget-money", help="Maximum cost, in the currency of the endpoint's prices.")
+    add("--concurrency", type=int, help="Number of concurrent calls; each endpoint's own limit still applies.")
     add("--background", action="store_true", help="Leave the work to a Celery worker.")
-    add("--resume", metavar="RUN", help="Id of a run to continue; a budget given replaces its own.")
+    add("--resume", metavar="RUN", help="Id of a run to continue; a budget given here replaces its budget.")
 
 
 @contextmanager
 def attended(title: str, total: int, look: Look, *, concurrency: int | None = None) -> Iterator[WorkerOptions]:
-    """Yield options for a worker with a progress bar; the first Ctrl-C stops it politely, the second at once."""
+    """Yield options for a worker with a progress bar; the first Ctrl-C stops it gracefully, the second at once."""
     pressed: list[int] = []
 
     def press(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What a run's command may be told: budgets, names and numbers that every database can keep."""
+"""Checks of a run command's options: budgets, names and numbers that every database can store."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -15,24 +15,24 @@ LONGEST = {"model": 200, "name": 200, "base_url": 490, "experiment": 50}
 
 
 def budget_of(options: Mapping[str, Any]) -> Ceiling:
-    """--budget-calls, --budget-tokens and --budget-money; CommandError says which is none."""
+    """Return the budget given by --budget-calls, --budget-tokens and --budget-money. Raises CommandError."""
     money = options["budget_money"]
     try:
         amount = Decimal(money) if money is not None else None
     except InvalidOperation as error:
-        raise CommandError(f"--budget-money {money!r} is no amount; write it like 2.50.") from error
+        raise CommandError(f"--budget-money {money!r} is not an amount; write it like 2.50.") from error
     for name, value, most in (
         ("calls", options["budget_calls"], MOST_COUNTED),
         ("tokens", options["budget_tokens"], MOST_COUNTED),
         ("money", amount, MOST_MONEY),
     ):
         if value is not None and not (Decimal(value).is_finite() and 0 <= value <= most):
-            raise CommandError(f"--budget-{name} {value} is no limit; give a number from 0 to {most:,}.")
+            raise CommandError(f"--budget-{name} {value} is not a valid limit; give a number from 0 to {most:,}.")
     return Ceiling(options["budget_calls"], options["budget_tokens"], amount)
 
 
 def check_run_options(options: Mapping[str, Any], **longest: int) -> None:
-    """CommandError for a name that is too long, a seed that is too large, and no calls at once."""
+    """Raise CommandError if a name is too long or a number is out of range."""
     for name, most in {**LONGEST, **longest}.items():
         given = options.get(name) or ""
         for text in [given] if isinstance(given, str) else given:
@@ -41,11 +41,11 @@ def check_run_options(options: Mapping[str, Any], **longest: int) -> None:
     for name in ("samples", "limit", "max_tokens", "concurrency"):
         given = options.get(name)
         if given is not None and given > MOST[name]:
-            raise CommandError(f"--{name.replace('_', '-')} {given} is too many; give {MOST[name]:,} at most.")
+            raise CommandError(f"--{name.replace('_', '-')} {given} is too large; give at most {MOST[name]:,}.")
     temperature = options.get("temperature")
     if temperature is not None and not 0 <= temperature <= MOST_HEAT:
-        raise CommandError(f"--temperature {temperature} makes no sense; give a number from 0 to {MOST_HEAT}.")
+        raise CommandError(f"--temperature {temperature} is out of range; give a number from 0 to {MOST_HEAT}.")
     if abs(options["seed"]) > MOST_COUNTED:
-        raise CommandError(f"--seed {options['seed']} is too large; give {MOST_COUNTED:,} at most.")
+        raise CommandError(f"--seed {options['seed']} is too large; give at most {MOST_COUNTED:,}.")
     if options["concurrency"] is not None and options["concurrency"] < 1:
-        raise CommandError(f"--concurrency {options['concurrency']} makes no calls; give at least 1.")
+        raise CommandError(f"--concurrency {options['concurrency']} is too small; give at least 1.")

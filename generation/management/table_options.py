@@ -1,4 +1,4 @@
-"""What a command that reads a table may be told: which column holds what, and whose benchmark the rows are."""
+"""Options of the commands that read a table: the columns to use and the benchmark that the rows belong to."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,35 +12,37 @@ MOST_NAMED = 5
 
 
 def named_columns(given: Iterable[str], names: Sequence[str]) -> dict[str, str]:
-    """--column NAME=COLUMN, each name once. Raises CommandError."""
+    """Return the column for each name given with --column NAME=COLUMN. Raises CommandError."""
     columns: dict[str, str] = {}
     for text in given:
         name, equals, column = text.partition("=")
         if name not in names or not equals or not column:
-            raise CommandError(f"--column {text!r} is not NAME=COLUMN with one of the names {', '.join(names)}.")
+            raise CommandError(
+                f"--column {text!r} must have the form NAME=COLUMN, where NAME is one of {', '.join(names)}."
+            )
         if columns.setdefault(name, column) != column:
-            raise CommandError(f"--column says twice which column is the {name}; say it once.")
+            raise CommandError(f"--column names two columns for {name}; name one.")
     return columns
 
 
 def checked_slug(slug: str) -> str:
-    """Raises CommandError where it cannot stand in an address."""
+    """Return the slug. Raises CommandError if it cannot be part of a URL."""
     if not re.fullmatch(r"[-\w]{1,100}", slug, re.ASCII):
-        raise CommandError(f"The benchmark's name {slug[:50]!r} must be letters, digits, - and _, 100 at most.")
+        raise CommandError(f"The slug {slug[:50]!r} must consist of at most 100 letters, digits, - and _.")
     return slug
 
 
 def benchmark_to_fill(workspace: Workspace, slug: str, *, title: str = "") -> Benchmark:
-    """The benchmark of this slug, made where it is new, under its title."""
+    """Return the benchmark with this slug; create it under the title if it is new."""
     names = {"en": title} if title else {}
     return Benchmark.objects.get_or_create(workspace=workspace, slug=slug, defaults={"names": names})[0]
 
 
 def kept_otherwise(names: Iterable[str]) -> str:
-    """What to say of instructions that the file has with another text or reference than is stored."""
+    """Return a note on instructions whose text or reference in the file differs from the stored one."""
     listed = sorted(names)
     shown = ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
     return (
-        f"{len(listed)} instructions are stored with another text or reference, which stays: {shown}. "
-        "Load them into another benchmark if these are others."
+        f"The text or reference of {len(listed)} instructions differs from the stored one, which was kept: {shown}. "
+        "If these are different instructions, load them into another benchmark."
     )

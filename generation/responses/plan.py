@@ -96,6 +96,8 @@ def plan_generation(request: GenerationRequest) -> GenerationRun:
 
     Instructions without a text are left out. Raises NothingToGenerate, NoEndpoint.
     """
+    if not request.models:
+        raise NothingToGenerate("No model was given; give at least one model that an endpoint serves.")
     for model in request.models:
         endpoint_of(model)
     found = instructions_of(request.benchmark, request.categories).values_list("pk", flat=True)
@@ -161,7 +163,7 @@ def _new_run(request: GenerationRequest, **fields: Any) -> GenerationRun:
                 )
         except IntegrityError as error:
             raise NothingToGenerate(
-                f"Benchmark {benchmark.slug} has a run called {request.name!r} already; give this one another name."
+                f"Benchmark {benchmark.slug} already has a run named {request.name!r}; choose another name."
             ) from error
     number = benchmark.generation_runs.filter(experiment=request.experiment).count()
     while True:

@@ -32,7 +32,7 @@ class BudgetForm(forms.Form):
     )
     budget_money = forms.DecimalField(
         label=_("Maximum cost"),
-        help_text=_("In the currency of the endpoint's prices."),
+        help_text=_("Enter the amount in the currency of the endpoint's prices."),
         min_value=Decimal("0.000001"),
         max_digits=12,
         decimal_places=6,
@@ -77,7 +77,8 @@ def control(request: HttpRequest, run: AnyRun, kind: RunKind[Any], *, retry: Cal
     except NotPossible:
         messages.warning(
             request,
-            gettext("The run has moved on meanwhile: it is now %(status)s.") % {"status": run.get_status_display()},
+            gettext("The state of the run has changed in the meantime. It is now “%(status)s”.")
+            % {"status": run.get_status_display()},
         )
 
 
@@ -92,7 +93,7 @@ def _change_budget(request: HttpRequest, run: AnyRun) -> bool:
     """Whether the submitted budget is valid; if so, it becomes the run's budget."""
     form = BudgetForm(request.POST)
     if not form.is_valid():
-        messages.error(request, gettext("A budget is a number above zero, or empty for no limit."))
+        messages.error(request, gettext("Enter a number greater than zero, or leave the field empty for no limit."))
         return False
     if form.ceiling != ceiling_of(run):
         raise_budget(run, form.ceiling, user=cast(User, request.user))
@@ -106,7 +107,7 @@ def json_response(content: dict[str, Any]) -> HttpResponse:
 def download(run: AnyRun, name: str, files: dict[str, Callable[[], HttpResponse]]) -> HttpResponse:
     """Return one of the run's files as a download. Raises Http404 for any other name."""
     if name not in files:
-        raise Http404(gettext("A run has no such file."))
+        raise Http404(gettext("A run has no file of this name."))
     response = files[name]()
     response["Content-Disposition"] = f'attachment; filename="{run.public_id}-{name}"'
     return response

@@ -69,7 +69,7 @@ def test_an_empty_start_page_says_what_to_do(client):
     client.force_login(make_user("rater"))
     assert "Nothing to rate at the moment" in markup(client.get("/"))
     client.force_login(make_user("lead"))
-    assert "No study yet" in markup(client.get("/"))
+    assert "No studies yet" in markup(client.get("/"))
 
 
 def test_studies_without_seats_or_of_others_are_not_offered(client):

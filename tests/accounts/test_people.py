@@ -327,5 +327,5 @@ def test_the_first_owner_is_made_by_command(client, capsys):
     call_command("add_person", "otto", "--workspace", "main", "--role", "analyst")
     assert "had an account and now belongs to main too" in capsys.readouterr().out
     assert keeps_the_password(known)
-    with pytest.raises(CommandError, match="Nobody in workspace main is called 'nina'"):
+    with pytest.raises(CommandError, match="There is no member of workspace main named 'nina'"):
         call_command("add_person", "nina", "--new-password", "--workspace", "main")

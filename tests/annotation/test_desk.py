@@ -142,7 +142,7 @@ def test_an_imported_study_of_positions_names_no_persons(client, lead):
 
 def test_no_study_yet(client):
     client.force_login(make_user("lead"))
-    assert "No study yet" in markup(client.get(reverse("annotation:studies")))
+    assert "No studies yet" in markup(client.get(reverse("annotation:studies")))
 
 
 def test_the_list_counts_each_study_in_five_queries(study, django_assert_num_queries):

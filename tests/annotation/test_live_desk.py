@@ -237,7 +237,7 @@ def test_a_raters_page(as_lead, study, django_assert_max_num_queries):
     ann = rater(study, "ann")
     with django_assert_max_num_queries(26):
         html = markup(as_lead.get(to("rater", study, ann.public_id)))
-    assert "3 answers given." in html
+    assert "This rater has answered 3 tasks." in html
     assert "1 of 1 checks failed." in html
     assert "check failed" in html
 

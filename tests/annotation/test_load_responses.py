@@ -67,9 +67,9 @@ def test_another_sample_is_another_run_and_other_columns_are_named(tmp_path):
         ([{**ROWS[0], "n": "first"}], ("--column", "sample=n"), "'first' is no number of a sample"),
         ([{**ROWS[0], "t": -1}], ("--column", "seconds=t"), "'-1' is no number of seconds"),
         ([{**ROWS[0], "t": 1.5}], ("--column", "tokens=t"), "'1.5' is no number of tokens"),
-        (ROWS, ("--column", "writer=x"), "is not NAME=COLUMN"),
-        (ROWS, ("--column", "model=model", "--column", "model=prompt"), "says twice"),
-        (ROWS, ("--benchmark", "my essays/1"), "must be letters, digits, - and _"),
+        (ROWS, ("--column", "writer=x"), "must have the form NAME=COLUMN"),
+        (ROWS, ("--column", "model=model", "--column", "model=prompt"), "names two columns for model"),
+        (ROWS, ("--benchmark", "my essays/1"), "at most 100 letters, digits, - and _"),
         (ROWS, ("--run", "r" * 101), "--run is too long"),
         (ROWS, ("--experiment", "e" * 51), "--experiment is too long"),
         ([], (), "empty"),
@@ -110,7 +110,7 @@ def test_instructions_may_come_as_parts_and_other_texts_than_the_stored_are_told
     load(write(tmp_path, [row]), "--column", "task=t")
     assert Instruction.objects.get().text == "Sum it up."
     said = load(write(tmp_path, [{**row, "model": "n", "prompt": "Sing."}]))
-    assert "1 created" in said and "stored with another text or reference, which stays: a." in said
+    assert "1 created" in said and "1 instructions differs from the stored one, which was kept: a." in said
 
 
 def test_a_response_that_says_who_wrote_it_is_told_once(tmp_path):

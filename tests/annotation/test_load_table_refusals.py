@@ -51,8 +51,8 @@ def refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "r.csv: the file is empty; check that it was written or copied whole."),
-        (HEADER, "r.csv: it has no rows below its header; check that it was written or copied whole."),
+        ("", "r.csv: the file is empty; check that the file was written or copied completely."),
+        (HEADER, "r.csv: the file has no rows below its header; check that the file was written or copied completely."),
         (
             "item,rater,value\nx,p0,1\n",
             "r.csv line 1: there is no column 'criterion'; the columns are item, rater, value.",
@@ -103,26 +103,26 @@ def test_bad_ratings(refused, content, message):
     [
         (
             GOOD.replace(",", ";"),
-            "r.csv line 1: there is no column 'item'; the columns are parted by ';'; "
-            "save it with commas, or with tabs as .tsv.",
+            "r.csv line 1: there is no column 'item'; the columns are separated by ';'; "
+            "save the file with commas, or with tabs as .tsv.",
         ),
         (
             GOOD.replace(",", "\t"),
-            "r.csv line 1: there is no column 'item'; the columns are parted by a tab; "
-            "save it with commas, or with tabs as .tsv.",
+            "r.csv line 1: there is no column 'item'; the columns are separated by a tab; "
+            "save the file with commas, or with tabs as .tsv.",
         ),
         (
             "\n\n" + GOOD,
-            "r.csv line 1: there is no column 'item'; the line is empty; begin the file with the columns' names.",
+            "r.csv line 1: there is no column 'item'; the line is empty; write the names of the columns in the first line.",
         ),
         (
             GOOD.replace("\n", "\r"),
-            "r.csv line 1: its lines end in a lone carriage return; save it with the line ends of Unix or Windows.",
+            "r.csv line 1: its lines end in a single carriage return; save the file with the line ends of Unix or Windows.",
         ),
         (
             GOOD + "x,p1,a," + "1" * 5_000_001 + "\n",
             "r.csv line 3: a value is longer than 5,000,000 characters; "
-            "check the quotes there and above, or leave that column out.",
+            "check the quotation marks in and above this line, or remove the column.",
         ),
     ],
 )

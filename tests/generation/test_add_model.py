@@ -22,7 +22,7 @@ def test_a_scripted_model_judges_at_once(tmp_path, capsys):
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"seed": 3, "quality": 0.9}), encoding="utf-8")
     call_command("add_model", "actor", script=str(script))
-    assert "is added" in capsys.readouterr().out
+    assert "has been added" in capsys.readouterr().out
     model = LanguageModel.objects.get()
     assert (model.endpoint.kind, model.parameters["script"]["quality"]) == ("scripted", 0.9)
     study = make_checklist_study(models=1)
@@ -58,24 +58,24 @@ def test_a_model_in_process_and_one_at_an_address():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "Say where it is served"),
-        ({"in_process": True, "base_url": "http://127.0.0.1:1/v1"}, "by one of"),
+        ({}, "Give exactly one of"),
+        ({"in_process": True, "base_url": "http://127.0.0.1:1/v1"}, "Give exactly one of"),
         ({"base_url": "http://127.0.0.1:1/v1", "key_variable": "sk-abcdefgh12345678"}, "looks like a key"),
         ({"script": "/nowhere/script.json"}, "cannot be read"),
-        ({"in_process": True, "engine": "{"}, "--engine is no JSON"),
-        ({"base_url": "http://127.0.0.1:1/v1", "output_price": "-1"}, "is no price"),
-        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 0}, "makes no sense"),
-        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 10**12}, "makes no sense"),
-        ({"base_url": "http://127.0.0.1:1/v1", "context_tokens": 10**30}, "makes no sense"),
-        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "1e30"}, "is no price"),
-        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "nan"}, "is no price"),
+        ({"in_process": True, "engine": "{"}, "--engine is not valid JSON"),
+        ({"base_url": "http://127.0.0.1:1/v1", "output_price": "-1"}, "is not a price"),
+        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 0}, "is out of range"),
+        ({"base_url": "http://127.0.0.1:1/v1", "concurrent": 10**12}, "is out of range"),
+        ({"base_url": "http://127.0.0.1:1/v1", "context_tokens": 10**30}, "is out of range"),
+        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "1e30"}, "is not a price"),
+        ({"base_url": "http://127.0.0.1:1/v1", "input_price": "nan"}, "is not a price"),
         ({"base_url": "http://127.0.0.1:1/" + "v" * 500}, "is too long"),
         ({"base_url": "127.0.0.1:8000/v1"}, "The address must be like http://"),
-        ({"in_process": True, "engine": '{"gpu_memory_utilization": NaN}'}, "NaN is no number"),
+        ({"in_process": True, "engine": '{"gpu_memory_utilization": NaN}'}, "NaN is not a JSON number"),
         ({"in_process": True, "served_name": "x" * 201}, "served name is too long"),
-        ({"base_url": "http://127.0.0.1:1/v1", "timeout": 0}, "--timeout 0 makes no sense"),
-        ({"base_url": "http://127.0.0.1:1/v1", "parameters": "[1]"}, "--parameters is a JSON object"),
-        ({"base_url": "http://127.0.0.1:1/v1", "parameters": '{"n": 3}'}, "--parameters: n is set by the program"),
+        ({"base_url": "http://127.0.0.1:1/v1", "timeout": 0}, "--timeout 0 is out of range"),
+        ({"base_url": "http://127.0.0.1:1/v1", "parameters": "[1]"}, "--parameters must be a JSON object"),
+        ({"base_url": "http://127.0.0.1:1/v1", "parameters": '{"n": 3}'}, "--parameters: Plumbline sets n itself"),
         ({"endpoint": "nobody"}, "There is no endpoint"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_name_that_another_endpoint_has_is_numbered(workspace):
 
 
 def test_an_empty_name_is_refused():
-    with pytest.raises(CommandError, match="name is empty"):
+    with pytest.raises(CommandError, match="name of the model is empty"):
         call_command("add_model", " ", in_process=True)
 
 

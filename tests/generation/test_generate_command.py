@@ -76,7 +76,7 @@ def test_the_background_worker_does_the_same(django_capture_on_commit_callbacks)
     make_benchmark(2)
     with HostileServer(good) as server:
         said = generate("essays", "--model", "m", "--base-url", server.base_url, "--background")
-        assert "left to the worker" in said
+        assert "A worker will work on run" in said
         run = GenerationRun.objects.get()
         assert Response.objects.count() == 0
         work(run.pk)
@@ -109,19 +109,19 @@ def test_the_endpoints_refusal_is_the_commands_error():
     ("words", "why"),
     [
         (["nowhere", "--model", "m"], "There is no benchmark 'nowhere'; there are: essays"),
-        (["essays"], "Name a benchmark, and a model"),
-        (["essays", "--model", "m"], "Nothing says where model 'm' is served"),
+        (["essays"], "Give a benchmark and a model"),
+        (["essays", "--model", "m"], "It is not known where model 'm' is served"),
         (["essays", "--model", "m", "--endpoint", "x"], "There is no endpoint 'x'"),
         (["essays", "--model", "m", "--base-url", "ftp://x"], "The address must be like http://"),
         (["essays", "--model", "m", "--base-url", "http://u:secretword@x/v1"], "and no password"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--samples", "0"], "--samples 0"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--samples", "9" * 9], "too many"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--limit", "9" * 30], "too many"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--max-tokens", "9" * 30], "too many"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--temperature", "nan"], "no sense"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--temperature", "-1"], "no sense"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "lots"], "no amount"),
-        (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "NaN"], "no limit"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--samples", "9" * 9], "too large"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--limit", "9" * 30], "too large"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--max-tokens", "9" * 30], "too large"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--temperature", "nan"], "out of range"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--temperature", "-1"], "out of range"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "lots"], "is not an amount"),
+        (["essays", "--model", "m", "--base-url", "http://x/v1", "--budget-money", "NaN"], "is not a valid limit"),
         (["essays", "--model", "m" * 201, "--base-url", "http://x/v1"], "--model is too long"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--name", "n" * 101], "--name is too long"),
         (["essays", "--model", "m", "--base-url", "http://x/v1", "--seed", str(10**30)], "--seed"),

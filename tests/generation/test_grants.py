@@ -241,7 +241,7 @@ def test_the_page_says_that_a_key_was_dropped(lead, for_others):
         fields("https://a.example/v2", "A_KEY"),
         follow=True,
     )
-    assert "The address was changed, so the key in A_KEY is no longer sent" in markup(answer)
+    assert "You changed the address, so the key in A_KEY is no longer sent" in markup(answer)
 
 
 def test_the_administration_makes_no_grant_and_its_change_of_address_ends_one(client, for_others):

@@ -108,7 +108,7 @@ def test_length_constrained_instructions_are_named_after_their_length(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "this is not JSON; write one JSON object a line"),
+        ("{", "the line is not valid JSON; write one JSON object per line"),
         ('{"instruction": "x"}', "'id' is missing or no text; restore the line from the repository"),
         ('{"id": 3, "instruction": "x"}', "'id' is missing or no text; restore the line from the repository"),
         ('{"id": "chat_000"}', "'instruction' is missing or no text; restore the line from the repository"),

@@ -80,7 +80,7 @@ def test_from_benchmark_to_instruction_to_response(lead):
     page = markup(lead.get(url("instruction", response.instruction.public_id)))
     assert "Write about topic" in page and ">m</a>" in page
     page = markup(lead.get(url("response", response.public_id)))
-    assert TEXT in page and "itself" in page
+    assert TEXT in page and "complete" in page
 
 
 def test_instructions_are_found_by_category_and_words_and_paged(lead, django_assert_max_num_queries):
@@ -93,7 +93,7 @@ def test_instructions_are_found_by_category_and_words_and_paged(lead, django_ass
     assert "essays-77" in markup(lead.get(url("benchmark", "essays"), {"category": "essay"}))
     page = markup(lead.get(url("benchmark", "essays"), {"q": "topic 119"}))
     assert "essays-119" in page and "essays-118" not in page
-    assert "No instruction matches" in markup(lead.get(url("benchmark", "essays"), {"q": "zzz"}))
+    assert "No matching instructions" in markup(lead.get(url("benchmark", "essays"), {"q": "zzz"}))
     assert lead.get(url("benchmark", "essays"), {"page": "99"}).status_code == 200
 
 
@@ -112,8 +112,8 @@ def test_a_refusal_and_a_repetition_are_pointed_out(lead):
     response = run.responses.get()
     Response.objects.filter(pk=response.pk).update(text="I'm sorry, but no. " + "The same thing again. " * 4)
     page = markup(lead.get(url("response", response.public_id)))
-    assert "opens as a refusal does" in page
-    assert "Said 4 times" in page
+    assert "begins like a refusal" in page
+    assert "This sentence occurs 4 times" in page
 
 
 def test_responses_are_narrowed_down_by_model_and_run(lead):
@@ -153,7 +153,7 @@ def test_a_key_is_refused_with_a_sentence_and_stands_nowhere_in_the_answer(lead)
     answer = lead.post(url("new_endpoint"), endpoint_fields(key_variable=key))
     page = markup(answer)
     assert answer.status_code == 422
-    assert "Keys are never stored here" in page and key not in page
+    assert "Plumbline never stores keys" in page and key not in page
     assert "127.0.0.1:9" in page
     assert not Endpoint.objects.exists() and not Event.objects.filter(verb="endpoint saved").exists()
 
@@ -198,10 +198,10 @@ def test_the_test_button_says_in_words_what_the_endpoint_can_do(lead, htmx):
     headers = {"HX-Request": "true"} if htmx else {}
     with server_that(schema="ignores") as server:
         endpoint = Endpoint.objects.create(workspace=make_workspace(), name="e", base_url=server.base_url)
-        assert "Not tested yet" in markup(lead.get(url("endpoints")))
+        assert "has not been tested" in markup(lead.get(url("endpoints")))
         answer = lead.post(url("test_endpoint", endpoint.pk), headers=headers, follow=not htmx)
     page = markup(answer)
-    assert "It takes a JSON schema and ignores it" in page
+    assert "It accepts a JSON schema but ignores it" in page
     assert ("<html" in page) is not htmx
     assert Endpoint.objects.get().probed_at is not None
 
@@ -236,19 +236,19 @@ def test_a_model_is_added_with_its_endpoint_and_its_parameters_must_be_an_object
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("parameters", '{"max_tokens": "many"}', "whole number from 1 up"),
-        ("parameters", '{"max_tokens": 0}', "whole number from 1 up"),
-        ("parameters", '{"max_tokens": true}', "whole number from 1 up"),
-        ("parameters", '{"top_p": NaN}', "no numbers that a server takes"),
-        ("parameters", '{"stop": "\\u0000"}', "no database keeps"),
-        ("parameters", '{"stop": "\\ud800"}', "no database keeps"),
-        ("parameters", '{"a":' * 3000, "names in quotes, each with its value"),
-        ("parameters", '{"messages": []}', "set by the program itself"),
-        ("parameters", '{"engine": []}', "are JSON objects, too"),
-        ("parameters", '{"script": 5}', "are JSON objects, too"),
+        ("parameters", '{"max_tokens": "many"}', "whole number of at least 1"),
+        ("parameters", '{"max_tokens": 0}', "whole number of at least 1"),
+        ("parameters", '{"max_tokens": true}', "whole number of at least 1"),
+        ("parameters", '{"top_p": NaN}', "do not accept NaN or Infinity"),
+        ("parameters", '{"stop": "\\u0000"}', "databases cannot store"),
+        ("parameters", '{"stop": "\\ud800"}', "databases cannot store"),
+        ("parameters", '{"a":' * 3000, "names in quotation marks, each with its value"),
+        ("parameters", '{"messages": []}', "Plumbline sets messages itself"),
+        ("parameters", '{"engine": []}', "engine must be a JSON object"),
+        ("parameters", '{"script": 5}', "script must be a JSON object"),
         ("billions_of_parameters", "-7", "greater than or equal to 0"),
         ("billions_of_parameters", "inf", "Enter a number"),
-        ("parameters", "{oops", "names in quotes, each with its value"),
+        ("parameters", "{oops", "names in quotation marks, each with its value"),
         ("endpoint", "999", "not one of the available choices"),
         ("name", "", "required"),
     ],
@@ -285,7 +285,7 @@ def test_a_name_is_taken_once(lead, page, fields):
     assert lead.post(url(page), fields(name="one")).status_code == 302
     answer = lead.post(url(page), fields(name="one"))
     assert answer.status_code == 422
-    assert "There is one of this name already" in markup(answer)
+    assert "This name is already taken" in markup(answer)
 
 
 def test_a_model_in_process_or_scripted_keeps_no_address(lead):
@@ -314,10 +314,10 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
         run = GenerationRun.objects.get()
         assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
         page = markup(lead.get(url("run", run.public_id)))
-        assert "0 of 4 responses are written; the run goes on." in page and 'hx-trigger="every ' in page
+        assert "0 of 4 responses have been written; the run is in progress." in page and 'hx-trigger="every ' in page
         work_on(run, options=QUICK)
     part = markup(lead.get(url("run", run.public_id), headers={"HX-Request": "true"}))
-    assert "<html" not in part and "4 of 4 responses are written; the run is finished." in part
+    assert "<html" not in part and "4 of 4 responses have been written; the run is finished." in part
     assert 'hx-trigger="every ' not in part
     assert (run.experiment, run.parameters) == ("length-4k", {"temperature": 0.5, "max_tokens": 900})
     assert run.created_by is not None
@@ -366,7 +366,7 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
 
 def test_a_run_needs_a_model_that_is_served(lead):
     make_benchmark(1)
-    assert "No model is served yet" in markup(lead.get(url("start_run", "essays")))
+    assert "No endpoint serves a model yet" in markup(lead.get(url("start_run", "essays")))
     model = LanguageModel.objects.create(workspace=make_workspace(), name="known by name only")
     assert lead.post(url("start_run", "essays"), run_fields(model)).status_code == 422
     assert not GenerationRun.objects.exists()
@@ -382,7 +382,7 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
     assert list(answer.context["form"].errors) == [field]
     assert not GenerationRun.objects.exists()
     answer = lead.post(url("start_run", "essays"), run_fields(model, models=[]))
-    assert "Tick at least one model." in markup(answer)
+    assert "Choose at least one model." in markup(answer)
 
 
 def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
@@ -404,13 +404,13 @@ def test_pausing_resuming_with_a_budget_retrying_and_cancelling(lead):
     assert status() == "paused"
     run.items.update(status="failed", error="broken")
     page = markup(lead.get(url("run", run.public_id)))
-    assert "Try the failed ones again" in page and "2 failed" in page
+    assert "Retry failed responses" in page and "2 failed" in page
     lead.post(control, {"action": "retry"})
     assert status() == "running" and run.items.filter(status="waiting").count() == 2
     lead.post(control, {"action": "cancel"})
     assert status() == "cancelled"
     answer = lead.post(control, {"action": "resume"}, follow=True)
-    assert "moved on meanwhile" in markup(answer)
+    assert "has changed in the meantime" in markup(answer)
     assert lead.post(control, {"action": "explode"}).status_code == 404
 
 
@@ -457,5 +457,5 @@ def test_the_administration_refuses_a_key_too(client):
     key = "sk-proj-abcdef0123456789ABCDEF"
     given = endpoint_fields(key_variable=key, workspace=make_workspace().pk)
     page = markup(client.post(reverse("admin:generation_endpoint_add"), given))
-    assert "Keys are never stored here" in page and key not in page
+    assert "Plumbline never stores keys" in page and key not in page
     assert not Endpoint.objects.exists()

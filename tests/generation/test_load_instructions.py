@@ -67,7 +67,7 @@ def test_a_prompt_made_of_parts_is_what_a_model_is_asked_and_its_parts_stay_to_b
     assert asked_of_a_model() == [[{"role": "user", "content": WRAPPED}]]
     client.force_login(make_user("analyst", stored.benchmark.workspace))
     page = markup(client.get(reverse("generation:instruction", args=[stored.public_id])))
-    assert "What the prompt was put together from" in page
+    assert "Parts of the prompt" in page
     assert "<li>no names</li>" in page
     rows = client.get(f"/api/v1/benchmarks/{stored.benchmark.slug}/instructions/").json()["results"]
     assert rows[0]["parts"]["data"] == PARTS["data"] and rows[0]["messages"][0]["content"] == WRAPPED
@@ -133,8 +133,8 @@ def test_loading_again_fills_in_what_is_missing_and_changes_no_text(tmp_path):
             ],
         )
     )
-    assert "1 created, 1 given what they lacked, 1 already there" in said
-    assert "1 instructions are stored with another text or reference, which stays: b." in said
+    assert "1 created, 1 completed, 1 already there" in said
+    assert "The text or reference of 1 instructions differs from the stored one, which was kept: b." in said
     assert [one.text for one in Instruction.objects.order_by("external_id")] == ["Write.", "Sing.", "Walk."]
     first = Instruction.objects.get(external_id="a")
     assert (first.reference, first.category.key) == ("A text.", "essay")
@@ -165,7 +165,7 @@ def test_a_column_called_task_is_no_part_where_a_prompt_stands(tmp_path):
         ({"instruction": "a", "prompt": "x", "words_asked": 10**30}, (), "is no number of words"),
         ({"instruction": "a", "prompt": "x", "language": "Old Church Slavonic"}, (), "is no language"),
         ({"instruction": "a", "prompt": "x", "tags": ["t" * 101]}, (), "a tag is too long"),
-        ({"instruction": "a", "prompt": "x"}, ("--column", "text=x"), "is not NAME=COLUMN"),
+        ({"instruction": "a", "prompt": "x"}, ("--column", "text=x"), "must have the form NAME=COLUMN"),
         ({"instruction": "a", "prompt": "x"}, ("--column", "prompt=text"), "no column 'text'"),
         ({"instruction": "a", "prompt": "x"}, ("--language", "Old Church Slavonic"), "--language: .* is no language"),
         ({"instruction": "a", "prompt": "x"}, ("--title", "t" * 201), "--title is too long"),
@@ -182,7 +182,7 @@ def test_bad_rows_can_be_left_out_but_not_all_of_them(tmp_path, settings):
     bad = {"instruction": "a", "prompt": ""}
     said = load(write(tmp_path, [{"instruction": "b", "prompt": "x"}, bad]), "--on-error", "skip")
     assert "1 created, 1 skipped" in said and "skipped-made" in said
-    with pytest.raises(CommandError, match=r"No row can be taken; the first: rows\.jsonl line 1"):
+    with pytest.raises(CommandError, match=r"No row can be loaded\. The first problem: rows\.jsonl line 1"):
         load(write(tmp_path, [bad]), "--on-error", "skip", benchmark="other")
     assert not Benchmark.objects.filter(slug="other").exists()
 

@@ -94,7 +94,7 @@ def test_a_pause_sends_none_of_the_calls_in_the_queue_and_keeps_those_under_way(
     # More are in hand than the endpoint takes at once, so that a reply is followed by the next call.
     assert watch.panels[0].progress.busy > AT_ONCE
     assert {panel.progress.calls_now.under_way for panel in watch.panels} == {AT_ONCE}
-    assert f"{AT_ONCE} calls were under way" in watch.panels[-1].calls
+    assert f"{AT_ONCE} calls were in progress" in watch.panels[-1].calls
     assert page(run, clock=timezone.now).progress.calls_now == CallsNow()
 
 
@@ -149,7 +149,7 @@ def test_a_likelihood_that_waits_for_a_rate_limit_is_not_sent_after_a_pause(monk
     assert len(server.requests) <= 2
     assert time.monotonic() - began < 60
     assert said[0].progress.calls_now.under_way == 0
-    assert "the next call is sent in" in said[0].calls
+    assert "The next call is sent in" in said[0].calls
 
 
 @pytest.mark.django_db
@@ -256,7 +256,7 @@ def test_the_page_says_that_an_endpoint_asked_to_wait_and_for_how_long():
 
         run = judge(run, options=WorkerOptions(watch=watch))
     assert run.status == "paused"
-    assert "it asked to wait" in said[0]
+    assert "asked Plumbline to wait" in said[0]
     assert any(f"in {n} seconds." in said[0] for n in range(60, 91))
     # The two that were refused were the last: nothing went out while the run waited, or after it was paused.
     assert len(server.requests) <= 2
@@ -269,7 +269,7 @@ def test_the_page_says_that_an_endpoint_asked_to_wait_and_for_how_long():
         ("running", CallsNow(3), ""),
         ("running", CallsNow(0, timezone.now() + timedelta(seconds=42), True), "in 42 seconds"),
         ("running", CallsNow(0, timezone.now() + timedelta(seconds=600), False), "in 10 minutes"),
-        ("paused", CallsNow(1), "1 call was under way"),
+        ("paused", CallsNow(1), "1 call was in progress"),
         ("paused", CallsNow(), ""),
     ],
 )

@@ -159,7 +159,7 @@ def test_words_say_what_it_means():
     lines = in_words({"chat": True, "json_schema_ignored": True, "models": ["a", "b"], "log_probabilities": True})
     said = " ".join(line.text for line in lines)
     assert "It serves 2 models: a, b." in said
-    assert "takes a JSON schema and ignores it" in said
+    assert "accepts a JSON schema but ignores it" in said
     assert "not of the prompt" in said
     assert "no embeddings" in said
     assert [line.good for line in lines] == [True, True, False, False, False]
@@ -170,13 +170,13 @@ def test_the_command_says_it_in_words_or_json():
     with server_that(schema="ignores") as server:
         out = io.StringIO()
         call_command("probe_endpoint", "--base-url", server.base_url, stdout=out)
-        assert "- It takes a JSON schema and ignores it" in out.getvalue()
+        assert "- It accepts a JSON schema but ignores it" in out.getvalue()
         out = io.StringIO()
         call_command("probe_endpoint", Endpoint.objects.get().name, "--json", stdout=out)
         assert json.loads(out.getvalue())["json_schema_ignored"] is True
     with pytest.raises(CommandError, match="cannot be asked"):
         call_command("probe_endpoint", Endpoint.objects.get().name)
-    with pytest.raises(CommandError, match="Name an endpoint"):
+    with pytest.raises(CommandError, match="Give either the name of an endpoint"):
         call_command("probe_endpoint")
     with pytest.raises(CommandError, match="no endpoint 'x'"):
         call_command("probe_endpoint", "x")
@@ -223,7 +223,7 @@ def test_models_of_different_lengths_are_told_apart():
     listed = Act(body={"data": [{"id": "a", "max_model_len": 2048}, {"id": "b", "max_model_len": 65536}]})
     found = found_at(server_that(listed=listed))
     said = [line.text for line in in_words(asdict(found))]
-    assert "Prompt and answer may have 2048 to 65536 tokens together, as the model." in said
+    assert "The context length is 2048 to 65536 tokens, depending on the model." in said
 
 
 def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
@@ -242,10 +242,12 @@ def test_a_model_that_knows_the_limit_by_its_newer_name_is_asked_so():
 def test_advice_is_what_can_be_done_where_it_is_read():
     lost = Act(status=404, body={"detail": "Not Found"})
     with HostileServer(lambda request, n: lost) as server:
-        with pytest.raises(NoAnswer, match=r"add a model that it serves.* status 404 \(Not Found\)") as caught:
+        with pytest.raises(
+            NoAnswer, match=r"Add a model that the endpoint serves.* status 404 \(Not Found\)"
+        ) as caught:
             probe_address(server.base_url)
         assert "--" not in str(caught.value)
-        with pytest.raises(CommandError, match="name one with --model"):
+        with pytest.raises(CommandError, match="name a model with --model"):
             call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
         elsewhere = server.base_url.removesuffix("/v1")
         with pytest.raises(NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"):

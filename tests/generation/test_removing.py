@@ -45,7 +45,7 @@ def test_what_nothing_depends_on_is_removed_after_a_question_and_logged(lead, wh
     assert not type(row).objects.filter(pk=row.pk).exists()
     event = Event.objects.get(verb=f"{what} removed")
     assert (event.before, event.actor) == ({"name": row.name}, User.objects.get())
-    assert f"{row.name} is removed." in markup(lead.get(reverse(f"generation:{what}s")))
+    assert f"{row.name} has been removed." in markup(lead.get(reverse(f"generation:{what}s")))
     assert lead.post(page_of(what, row)).status_code == 404
 
 
@@ -78,7 +78,7 @@ def use_judge(model, benchmark):
 def test_a_model_that_something_depends_on_stays_and_the_page_says_what(lead, use, said):
     model = make_model()
     use(model, make_benchmark(1))
-    sentence = f"It cannot be removed, because this depends on it: {said}"
+    sentence = f"This model cannot be removed, because other data depends on it: {said}"
     edit = markup(lead.get(reverse("generation:edit_model", args=[model.pk])))
     assert sentence in edit and page_of("model", model) not in edit
     page = markup(lead.get(page_of("model", model)))
@@ -125,8 +125,8 @@ def test_by_command(capsys):
     call_command("remove_model", "gpt-4oo")
     call_command("remove_model", endpoint="typo")
     assert capsys.readouterr().out.splitlines() == [
-        "The language model gpt-4oo is removed.",
-        "The endpoint typo is removed.",
+        "The language model gpt-4oo has been removed.",
+        "The endpoint typo has been removed.",
     ]
     assert not LanguageModel.objects.exists() and not Endpoint.objects.exists()
     assert Event.objects.filter(verb__endswith=" removed", actor=None).count() == 2
@@ -135,8 +135,8 @@ def test_by_command(capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (([], {}), "Name a model"),
-        ((["gpt-4oo"], {"endpoint": "typo"}), "Name a model"),
+        (([], {}), "Give either the name of a model"),
+        ((["gpt-4oo"], {"endpoint": "typo"}), "Give either the name of a model"),
         ((["gpt"], {}), "There is no model 'gpt'; there are: gpt-4oo"),
         (([], {"endpoint": "e"}), "There is no endpoint 'e'; there are: typo"),
         ((["gpt-4oo"], {"workspace": "nowhere"}), "nowhere"),

@@ -59,7 +59,7 @@ def test_a_lead_changes_the_budget_while_the_run_goes_on(client, run):
     client.post(control(run), BUDGET)
     assert Event.objects.filter(verb="generation run budget changed", object_id=run.public_id).count() == 1
     page = markup(client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True))
-    assert "A budget is a number above zero" in page
+    assert "Enter a number greater than zero" in page
     run.refresh_from_db()
     assert run.budget_calls == 50
     client.post(control(run), {"action": "budget"})
@@ -89,8 +89,8 @@ def test_money_spent_and_expected_stand_there(client, run):
     client.force_login(make_user("analyst"))
     page = markup(client.get(page_of(run)))
     # 0.10 for three of four settled: 0.1333 for all.
-    assert "Money at the end, at this rate" in page
-    assert "<dt>Money</dt><dd>0.1000</dd>" in page and "<dd>0.1333</dd>" in page
+    assert "Projected cost" in page
+    assert "<dt>Cost</dt><dd>0.1000</dd>" in page and "<dd>0.1333</dd>" in page
     assert 'max="4" value="3"' in page and "75 %" in page
 
 
@@ -119,11 +119,11 @@ def test_responses_without_a_word_and_tokens_that_nobody_counted_are_said(client
     assert (progress.done, progress.empty) == (3, 1)
     page = markup(client.get(reverse("generation:run", args=[run.public_id])))
     assert "1 response is empty" in page
-    assert "local does not say how many tokens it read and wrote" in page
+    assert "local does not report token counts" in page
     # Another run at the same endpoint, whose tokens were counted, does not say so.
     type(run).objects.update(estimated=False)
     page = markup(client.get(reverse("generation:run", args=[run.public_id])))
-    assert "does not say how many tokens" not in page
+    assert "does not report token counts" not in page
 
 
 def test_a_failure_of_the_program_itself_is_not_laid_at_the_endpoints_door(client, run):

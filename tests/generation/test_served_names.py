@@ -41,8 +41,8 @@ def test_a_model_that_changes_its_name_on_the_way_is_told(client, app):
     assert run.status == "finished"
     assert sorted(run.manifest["served"]) == ["big-2026-05", "big-2026-11"]
     page = page_of(client, run, app)
-    assert "answered under several names" in page and "big-2026-11" in page
+    assert "reported several model names" in page and "big-2026-11" in page
     run.manifest["served"] = ["big-2026-05"]
     run.save(update_fields=["manifest"])
     page = page_of(client, run, app)
-    assert "answered as big-2026-05" in page and "several names" not in page
+    assert "reported the model name big-2026-05" in page and "several model names" not in page

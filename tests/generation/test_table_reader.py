@@ -84,18 +84,22 @@ def test_missing_values_are_empty(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("r.csv", b"", "r.csv: the file is empty; check that it was written or copied whole."),
-        ("r.jsonl", b"", "r.jsonl: the file is empty; check that it was written or copied whole."),
-        ("r.parquet", b"", "r.parquet: the file is empty; check that it was written or copied whole."),
-        ("r.csv.gz", b"", "r.csv.gz: the file is empty; check that it was written or copied whole."),
+        ("r.csv", b"", "r.csv: the file is empty; check that the file was written or copied completely."),
+        ("r.jsonl", b"", "r.jsonl: the file is empty; check that the file was written or copied completely."),
+        ("r.parquet", b"", "r.parquet: the file is empty; check that the file was written or copied completely."),
+        ("r.csv.gz", b"", "r.csv.gz: the file is empty; check that the file was written or copied completely."),
         (
             "r.csv",
             b"item,rater,value\n",
-            "r.csv: it has no rows below its header; check that it was written or copied whole.",
+            "r.csv: the file has no rows below its header; check that the file was written or copied completely.",
         ),
         ("r.csv", b"rater,value\np0,3\n", "r.csv line 1: there is no column 'item'; the columns are rater, value."),
         ("r.jsonl", b'{"a": 1}\n', "r.jsonl line 1: there is no column 'item'; the columns are a."),
-        ("r.csv", b"item,item\nx,y\n", "r.csv line 1: the column 'item' stands twice; give each column its own name."),
+        (
+            "r.csv",
+            b"item,item\nx,y\n",
+            "r.csv line 1: there are two columns named 'item'; give each column its own name.",
+        ),
         (
             "r.csv",
             b"item,value\nx,3\ny,\xff4\n",
@@ -104,18 +108,27 @@ def test_missing_values_are_empty(tmp_path):
         (
             "r.csv",
             b"item,value\nx,3,4\n",
-            "r.csv line 2: it has 3 values for 2 columns; quote values that hold commas.",
+            "r.csv line 2: the row has 3 values for 2 columns; quote values that contain commas.",
         ),
         (
             "r.csv",
             b'item,value\nx,"3\ny,4\n',
-            "r.csv line 3: this is not CSV (unexpected end of data); check the quotes there and above.",
+            "r.csv line 3: the file is not valid CSV (unexpected end of data); "
+            "check the quotation marks in and above this line.",
         ),
-        ("r.jsonl", b'{"item": 1}\n{"item":\n', "r.jsonl line 2: this is not JSON; write one JSON object a line."),
-        ("r.jsonl", b"item\n", "r.jsonl line 1: this is not JSON; write one JSON object a line."),
-        ("r.jsonl", b"NaN\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
-        ("r.jsonl", b"[1]\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
-        ("r.parquet", b"PAR1nonsense", "r.parquet: this is not Parquet; check that it was written or copied whole."),
+        (
+            "r.jsonl",
+            b'{"item": 1}\n{"item":\n',
+            "r.jsonl line 2: the line is not valid JSON; write one JSON object per line.",
+        ),
+        ("r.jsonl", b"[1]\n", "r.jsonl line 1: the line is not a JSON object; write one JSON object per line."),
+        (
+            "r.parquet",
+            b"PAR1nonsense",
+            "r.parquet: the file is not valid Parquet; check that the file was written or copied completely.",
+        ),
+        ("r.jsonl", b"item\n", "r.jsonl line 1: the line is not valid JSON; write one JSON object per line."),
+        ("r.jsonl", b"NaN\n", "r.jsonl line 1: the line is not a JSON object; write one JSON object per line."),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(tmp_path, name, content, message):
@@ -140,11 +153,11 @@ def test_a_file_that_is_no_gzip_is_named(tmp_path):
 
 
 def test_a_missing_file_and_an_unknown_ending_are_named(tmp_path):
-    with pytest.raises(BadRow, match=r"^r\.csv: it cannot be opened \(No such file or directory\);"):
+    with pytest.raises(BadRow, match=r"^r\.csv: the file cannot be opened \(No such file or directory\);"):
         rows_of(tmp_path / "r.csv")
-    with pytest.raises(BadRow, match=r"^r\.parquet: it cannot be opened"):
+    with pytest.raises(BadRow, match=r"^r\.parquet: the file cannot be opened"):
         rows_of(tmp_path / "r.parquet")
-    with pytest.raises(BadRow, match=r"its name ends in none of"):
+    with pytest.raises(BadRow, match=r"the name does not end in"):
         rows_of(written(tmp_path, "r.xlsx", CSV))
 
 
@@ -181,7 +194,7 @@ def test_a_table_that_expands_a_thousandfold_is_refused_while_it_is_read(tmp_pat
     taken = []
     take = table.Unpacked.take
     monkeypatch.setattr(table.Unpacked, "take", lambda self, size: (taken.append(size), take(self, size))[1])
-    with pytest.raises(BadRow, match=r"bomb.csv.gz: it unpacks to more than .* PLUMBLINE_TABLE_EXPANSION"):
+    with pytest.raises(BadRow, match=r"bomb.csv.gz: the file unpacks to more than .* PLUMBLINE_TABLE_EXPANSION"):
         list(read_rows(path))
     assert sum(taken) < 250 * path.stat().st_size < 50_000_000
 

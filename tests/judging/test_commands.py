@@ -118,7 +118,7 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
         call_command("judge", study.slug, model="m1", base_url="http://127.0.0.1:9/v1", background=True)
     run = JudgeRun.objects.get()
     assert (sent, run.status) == ([run.pk], "running")
-    assert "left to the worker" in capsys.readouterr().out
+    assert "A worker will work on run" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,20 @@ def test_background_leaves_the_work_to_a_worker(monkeypatch, django_capture_on_c
         ("essays", {"model": "m", "base_url": "ftp://x"}, "The address must be like http://"),
         ("essays", {"model": "m", "base_url": "http://user:pw@x/v1"}, "and no password"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "much"}, "write it like 2.50"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_calls": -1}, "is no limit; give a number from 0"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_tokens": 10**30}, "is no limit"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "nan"}, "nan is no limit|NaN is no limit"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "1e30"}, "is no limit"),
+        (
+            "essays",
+            {"model": "m", "base_url": "http://x/v1", "budget_calls": -1},
+            "is not a valid limit; give a number from 0",
+        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_tokens": 10**30}, "is not a valid limit"),
+        (
+            "essays",
+            {"model": "m", "base_url": "http://x/v1", "budget_money": "nan"},
+            "nan is not a valid limit|NaN is not a valid limit",
+        ),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "budget_money": "1e30"}, "is not a valid limit"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "seed": 10**30}, "--seed 1.* is too large"),
-        ("essays", {"model": "m", "base_url": "http://x/v1", "concurrency": 0}, "makes no calls"),
+        ("essays", {"model": "m", "base_url": "http://x/v1", "concurrency": 0}, "--concurrency 0 is too small"),
         ("essays", {"model": "m" * 201, "base_url": "http://x/v1"}, "--model is too long"),
         ("essays", {"model": "m", "base_url": "http://x/" + "v" * 490}, "--base-url is too long"),
         ("essays", {"model": "m", "base_url": "http://x/v1", "name": "n" * 201}, "--name is too long"),

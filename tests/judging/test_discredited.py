@@ -81,7 +81,7 @@ def test_the_run_says_which_planted_texts_were_believed_and_offers_what_helps(cl
     assert panel.misled and len(panel.believed) == 4 and panel.verdicts == 8
     shown = page(client, study, "judging:run", run.public_id)
     assert "A refusal to answer: it scored 1.00 where the median of the run is 0.75" in shown
-    assert 'value="resume"' not in shown and "Another budget" not in shown
+    assert 'value="resume"' not in shown and "New budget" not in shown
     for address in (
         reverse("judging:new_judge") + f"?like={run.judge.rater.public_id}",
         reverse("judging:start_run", args=[study.slug]),

@@ -203,9 +203,9 @@ def test_every_method_can_be_made_in_the_browser(client, study, model):
         ('{"messages": []}', "messages is set by the program itself"),
         ('{"n": 5}', "n is set by the program itself"),
         ('{"stream": true}', "stream is set by the program itself"),
-        ('{"max_tokens": -5}', "max_tokens is a whole number from 1 up"),
-        ('{"max_tokens": "abc"}', "max_tokens is a whole number from 1 up"),
-        ('{"\\ud800": 1}', "no database keeps"),
+        ('{"max_tokens": -5}', "max_tokens must be a whole number of at least 1"),
+        ('{"max_tokens": "abc"}', "max_tokens must be a whole number of at least 1"),
+        ('{"\\ud800": 1}', "databases cannot store"),
     ],
 )
 @pytest.mark.parametrize("action", ["preview", "make"])

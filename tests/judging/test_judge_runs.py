@@ -90,7 +90,7 @@ def test_what_is_wrong_is_said_in_a_sentence(run):
         ([], {**lab, "budget_calls": 4}, "Give the id of a run"),
         ([run.public_id], {**lab, "pause": True}, "is finished, so it cannot become paused"),
         ([run.public_id], {**lab, "resume": True}, "is finished; plan a new one"),
-        ([run.public_id], {**lab, "budget_calls": -4}, "is no limit"),
+        ([run.public_id], {**lab, "budget_calls": -4}, "is not a valid limit"),
         ([run.public_id, "--pause", "--cancel"], lab, "not allowed with"),
     ):
         with pytest.raises(CommandError, match=words):

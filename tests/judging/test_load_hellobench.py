@@ -170,8 +170,8 @@ def test_rows_without_a_text_are_given_theirs(clone):
     Response.objects.filter(model__name="m1", run__experiment="main").update(text=None, words=None)
     Instruction.objects.filter(external_id=f"{TASK}_001").update(messages=None)
     output = load(clone.root)
-    assert "responses: 3 given what they lacked, 9 already there." in output
-    assert "instructions: 1 given what they lacked, 5 already there." in output
+    assert "responses: 3 completed, 9 already there." in output
+    assert "instructions: 1 completed, 5 already there." in output
     assert "Nothing has changed." not in output
     response = Response.objects.get(model__name="m1", run__experiment="main", instruction__external_id=f"{TASK}_001")
     assert (response.text, response.words) == ("m1 tells story 1 in main_exp.", 7)
@@ -243,7 +243,7 @@ def test_a_bad_line_leaves_its_file_unloaded(clone):
     name = f"results/judgements/main_exp/m2/{TASK}_results.jsonl"
     with pytest.raises(CommandError) as refused:
         load(clone.root, "--experiment", "main")
-    assert str(refused.value) == f"{name} line 4: this is not JSON; write one JSON object a line."
+    assert str(refused.value) == f"{name} line 4: the line is not valid JSON; write one JSON object per line."
     assert not Assignment.objects.filter(task__response_a__model__name="m2").exists()
     assert Assignment.objects.filter(task__response_a__model__name="m1").count() == 3
 

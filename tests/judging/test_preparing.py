@@ -187,7 +187,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     assert sent == [run.pk]
     assert (run.status, run.items.count(), run.study.tasks.count()) == ("running", 0, 0)
     page = markup(client.get(answer["Location"]))
-    assert "Preparing: 0 of 36 steps; the run goes on." in page
+    assert "Preparing: 0 of 36 steps; the run is in progress." in page
     assert 'value="pause"' in page
     assert "responses judged" not in page
     assert "hx-get" in page

@@ -67,7 +67,7 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(client, run, se
     assert run.status == "finished"
     assert run.items.filter(status="unscored").count() == 2
     page = markup(client.get(reverse("judging:run", args=[run.public_id])))
-    assert "Ask the unscored again" in page
+    assert "Retry unscored responses" in page
     with django_capture_on_commit_callbacks(execute=True):
         client.post(control(run), {"action": "retry"})
     run.refresh_from_db()
@@ -76,7 +76,7 @@ def test_the_unscored_are_asked_again_and_a_finished_run_goes_on(client, run, se
     good = json.dumps({f"item{n}": {"reason": "now", "score": 1} for n in range(3)})
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: good))
     assert run.items.filter(status="scored").count() == 6
-    assert "Ask the unscored again" not in markup(client.get(reverse("judging:run", args=[run.public_id])))
+    assert "Retry unscored responses" not in markup(client.get(reverse("judging:run", args=[run.public_id])))
 
 
 def test_a_budget_is_raised_while_the_run_goes_on(client, run):
@@ -88,7 +88,7 @@ def test_a_budget_is_raised_while_the_run_goes_on(client, run):
     run.refresh_from_db()
     assert (run.status, run.budget_calls, str(run.budget_money)) == ("running", 50, "1.500000")
     page = markup(client.post(control(run), {"action": "budget", "budget_calls": "0"}, follow=True))
-    assert "A budget is a number above zero" in page
+    assert "Enter a number greater than zero" in page
     run.refresh_from_db()
     assert run.budget_calls == 50
 

@@ -93,7 +93,7 @@ def test_the_endpoints_own_words_stay_as_they_are_and_only_they_are_called_so(le
     with HostileServer(lambda request, n: fails(401, "no such key")) as server:
         run = work_on(make_run(server), options=QUICK)
     with translation.override("zh-hans"):
-        frame = translation.gettext("The endpoint's words:")
+        frame = translation.gettext("Message from the endpoint:")
     page = page_of(lead, run)
     assert "401: no such key" in page and frame in page
     Endpoint.objects.update(key_variable="NO_SUCH_KEY")

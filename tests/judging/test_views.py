@@ -168,7 +168,7 @@ def test_a_judge_that_has_answered_everything_is_said_so(client, study, model, r
 def test_without_a_served_model_the_page_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("judging:start_run", args=[study.slug])))
-    assert "No model is served yet" in page
+    assert "No endpoint serves a model yet" in page
     assert "--base-url" in page
 
 
@@ -189,7 +189,7 @@ def test_pause_resume_with_another_budget_and_cancel(client, study, model, sent,
     run.refresh_from_db()
     assert run.status == "cancelled"
     page = markup(client.post(control, {"action": "resume"}, follow=True))
-    assert "moved on meanwhile" in page
+    assert "has changed in the meantime" in page
     assert client.post(control, {"action": "explode"}).status_code == 404
     assert client.get(control).status_code == 405
 

@@ -420,7 +420,7 @@ def test_by_command_watches_are_made_worked_and_listed(study, judge, capsys):
         ({"every": 10**9}, "every 1 to"),
         ({"tasks": -3}, "two tasks"),
         ({"budget_money": "much"}, "write it like 2.50"),
-        ({"budget_money": "-1"}, "is no limit"),
+        ({"budget_money": "-1"}, "is not a valid limit"),
     ):
         with pytest.raises(CommandError, match=words):
             call_command("watch", new="essays", judge=judge.rater.label, **wrong)

@@ -1,4 +1,4 @@
-"""Add somebody to a workspace from the terminal: the first owner of a new installation, above all."""
+"""Add a person to a workspace from the terminal, above all the first owner of a new installation."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="Name to sign in with.")
         parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.OWNER.value)
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         parser.add_argument("--new-password", action="store_true", help="Give an existing member a new password.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
                 membership = workspace.memberships.filter(user__username=options["name"]).first()
                 if membership is None:
                     raise CommandError(
-                        f"Nobody in workspace {workspace.slug} is called {options['name']!r}; "
+                        f"There is no member of workspace {workspace.slug} named {options['name']!r}; "
                         "add them without --new-password."
                     )
                 password = new_password(membership=membership, by=None)

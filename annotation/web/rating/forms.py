@@ -1,4 +1,4 @@
-"""One form per screen, built from the rubric, so that every scale is data."""
+"""The form of each rating screen, built from the rubric, so that every scale is data."""
 
 import math
 import re
@@ -36,7 +36,7 @@ SKIP_REASONS = [
 
 
 class Criteria(tuple[Criterion, ...]):
-    """The criteria of a screen. Each is itself alone: what is made once for it holds as long as it is there."""
+    """The criteria of a screen. Two objects are never equal, so what is computed for one stays valid while it exists."""
 
     __slots__ = ()
     __eq__ = object.__eq__
@@ -45,10 +45,10 @@ class Criteria(tuple[Criterion, ...]):
 
 @dataclass(frozen=True)
 class Choice:
-    """One button of a scale: `shortcut` is the key that chooses it, '' where it has none.
+    """One button of a scale; `shortcut` is the key that chooses it, or ''.
 
-    `letter` is a second such key: a, b, t, d where responses are compared, y and n at a scale's two ends. `stars` are
-    drawn before the label, `empty` ones after them.
+    `letter` is a second key: a, b, t or d for comparisons, and y and n at the two ends of a scale. `stars` are drawn
+    before the label and `empty` stars after them.
     """
 
     value: str
@@ -63,7 +63,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge answered, for a rater to review; quotations are of the response."""
+    """A judge's answer, for a rater to review; quotations refer to the response."""
 
     answer: str
     reason: str = ""
@@ -72,11 +72,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shown:
-    """How a task is put before its rater, as far as its form must know.
+    """How a task is shown to its rater, as far as its form needs it.
 
-    `mirrored`: the task's response B stands first. `starred`: levels are drawn as stars. `reviewed`: verdicts by
-    criterion key, each to be found reasonable or not, with a reason. `texts`: the responses in the order of panes;
-    where only a part of a response is shown, it `begins` there, in code points.
+    `mirrored`: response B of the task stands first. `starred`: levels are drawn as stars. `reviewed`: verdicts by
+    criterion key, each of which the rater finds reasonable or not, with a reason. `texts`: the responses in the order
+    of the panes; if only a part of a response is shown, it `begins` at this code point.
     """
 
     paired: bool = False
@@ -114,7 +114,7 @@ class Question:
 
 
 def _steps(criterion: Criterion) -> list[float] | None:
-    """The numbers of a range with few steps; None for levels and for long or continuous ranges."""
+    """Return the numbers of a range with few steps, or None for levels and for long or continuous ranges."""
     if criterion.levels or criterion.step is None:
         return None
     low, high = criterion.ends
@@ -132,7 +132,7 @@ def _anchor(criterion: Criterion, value: float) -> str:
 
 
 class SecondsField(forms.Field):
-    """Seconds as a page measured them. An answer is never refused for its time: what is no time is none."""
+    """Seconds that a page measured. An answer is never refused because of its time; an invalid time counts as none."""
 
     def to_python(self, value: Any) -> float | None:
         try:
@@ -143,7 +143,7 @@ class SecondsField(forms.Field):
 
 
 class TimedForm(forms.Form):
-    """A form that carries the seconds the page measured; empty without JavaScript. The server's clock bounds them."""
+    """A form with the seconds that the page measured; empty without JavaScript. The server's clock limits them."""
 
     active = SecondsField(required=False)
     idle = SecondsField(required=False)
@@ -153,14 +153,14 @@ class TimedForm(forms.Form):
 
 
 class SharedFields(dict[str, forms.Field]):
-    """Fields that no form changes, so that every form of the same criteria may have them."""
+    """Fields that no form changes, so that all forms with the same criteria can share them."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SharedFields":
         return self
 
 
 def _values(criterion: Criterion) -> dict[str, float] | None:
-    """What each choice of the form stands for; None where a number is written."""
+    """Return the value of each choice of the form, or None for a number field."""
     if criterion.levels:
         return {str(level["key"]): float(level["value"]) for level in criterion.levels}
     steps = _steps(criterion)
@@ -238,7 +238,7 @@ class AnswerForm(TimedForm):
             self.add_error(PREFIX + criterion.key, str(problem))
 
     def answers(self) -> dict[str, Answer]:
-        """The valid form's answers by criterion key, each on its criterion's own scale, pairs as they are stored."""
+        """Return the valid form's answers by criterion key, on the criterion's scale; pairs are in their stored form."""
         return {criterion.key: self._answer(criterion) for criterion in self.criteria}
 
     def _answer(self, criterion: Criterion) -> Answer:
@@ -261,7 +261,7 @@ class AnswerForm(TimedForm):
         return Answer(-value if turned else value, **extras)
 
     def questions(self) -> list[Question]:
-        """The criteria in order, with what is entered so far."""
+        """Return the criteria in order, with what has been entered so far."""
         return [self._question(number, criterion) for number, criterion in enumerate(self.criteria, start=1)]
 
     def _question(self, number: int, criterion: Criterion) -> Question:
@@ -323,7 +323,7 @@ class AnswerForm(TimedForm):
 
 
 def _letter(criterion: Criterion, key: str, value: float, *, paired: bool) -> str:
-    """The letter that chooses a level: a, b, t (tie), d (both bad), A, B (far better); y and n at a scale's ends."""
+    """Return the key that chooses a level: a, b, t (tie), d (both bad), A, B (far better); y and n at a scale's ends."""
     low, high = criterion.ends
     if not (paired and compares(low, high)):
         return {high: "y", low: "n"}.get(value, "")
@@ -367,7 +367,7 @@ class CohortForm(forms.Form):
 
 
 class SignedLinksForm(forms.Form):
-    """The workspace at Prolific whose signed links a cohort takes; empty for links without a signature."""
+    """The Prolific workspace whose signed links a cohort accepts; empty for links without a signature."""
 
     workspace = forms.RegexField(r"^[A-Za-z0-9]+$", max_length=64, required=False)
 
@@ -403,7 +403,7 @@ class AccountsForm(forms.Form):
 
 
 def entered(criteria: Iterable[Criterion], scores: Mapping[int, Score], shown: Shown | None = None) -> dict[str, str]:
-    """Recorded scores (by criterion id) as the form names them, in the order in which they are shown."""
+    """Return recorded scores (by criterion id) in the form's names, in the order in which they are shown."""
     shown = shown or Shown()
     values = {}
     for criterion in criteria:
@@ -427,7 +427,7 @@ def entered(criteria: Iterable[Criterion], scores: Mapping[int, Score], shown: S
 
 
 def level_chosen(criterion: Criterion, score: Score) -> Mapping[str, Any]:
-    """The level a score names, or that of its value where an import named none."""
+    """Return the level that a score names, or the level of its value if an import named none."""
     named = next((level for level in criterion.levels if str(level["key"]) == score.level), None)
     assert score.value is not None
     return named or criterion.level_of(score.value) or {"key": number_text(score.value), "value": score.value}

@@ -1,7 +1,7 @@
-"""The rating page of a task in which nothing is entered yet, put together from parts that many tasks share.
+"""The rating page of a task without entries, composed of parts that many tasks share.
 
-What surrounds the texts and the questions is the same for all tasks of a study but for a few values. It is rendered
-once, with marks in their places, and kept; a task then costs the filling in of its own.
+Apart from a few values, everything around the texts and questions is the same for all tasks of a study. It is rendered
+once with marks in place of the values and then cached; a task only fills in its own values.
 """
 
 import re
@@ -23,16 +23,16 @@ from annotation.web.rating.forms import SkipForm
 TEMPLATE = "annotation/rate.html#task"
 MOST_KEPT = 256
 LONG_INSTRUCTION = 200
-"""Words from which on an instruction offers a way past itself."""
+"""Words from which on the page of an instruction offers a link to skip it."""
 _MARK = f"mark{secrets.token_hex(8)}"
 _MARKED = re.compile(_MARK + r"-(\w+)-")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """All that the page shows beside what is filled in; two tasks with the same share what is rendered.
+    """Everything on the page except what is filled in; two tasks with equal frames share the rendered page.
 
-    `texts` are the instruction, its earlier turns and the hint, each without its own words: see `framed`.
+    `texts` are the instruction, its earlier turns and the hint, without their words; see `framed`.
     """
 
     study: tuple[str, str, str, int | None]
@@ -54,7 +54,7 @@ def _mark(name: str) -> SafeString:
 
 
 def framed(text: RenderedText, name: str) -> RenderedText:
-    """The text with a mark for its blocks, and of its length only what the page shows of it."""
+    """Return the text with a mark in place of its blocks; of its length, only whether it is long remains."""
     blocks = (_mark(name),) if text.blocks else ()
     words = LONG_INSTRUCTION + 1 if text.words > LONG_INSTRUCTION else 0
     return replace(text, blocks=blocks, starts=(), outline=(), words=words, minutes=0.0)
@@ -62,7 +62,7 @@ def framed(text: RenderedText, name: str) -> RenderedText:
 
 @lru_cache(maxsize=MOST_KEPT)
 def _pieces(frame: Frame, _language: str) -> tuple[str, ...]:
-    """The page in pieces: every second one is the name of what belongs there."""
+    """Return the page in pieces; every second piece is the name of the value that belongs there."""
     name, slug, kind, guideline = frame.study
     panes = [SimpleNamespace(letter=letter, name=called) for letter, called in frame.panes]
     instruction = SimpleNamespace(external_id=frame.instruction_name)
@@ -86,7 +86,7 @@ def _pieces(frame: Frame, _language: str) -> tuple[str, ...]:
 
 
 def render_fresh(frame: Frame, values: Mapping[str, str]) -> SafeString:
-    """The page of a task with its own values, by the names of their marks, in the active language."""
+    """Return the page of a task in the active language, with its values given by the names of their marks."""
     pieces = _pieces(frame, get_language() or "")
     own = {name: conditional_escape(value) for name, value in values.items()}
     return mark_safe("".join(own[piece] if place % 2 else piece for place, piece in enumerate(pieces)))

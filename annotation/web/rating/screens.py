@@ -1,4 +1,4 @@
-"""What one rating page shows: the panes in their order, the criteria, and in a review the verdict."""
+"""The contents of a rating page: the panes in order, the criteria, and the verdict of a review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ MOST_SECTIONS_ALIGNED = 120
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of a pane: its number there, and that of the section of the other pane that answers it (or None)."""
+    """A heading of a pane: its number, and the number of the matching section in the other pane or None."""
 
     number: int
     heading: Heading
@@ -35,7 +35,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Pane:
-    """One response on the page: `letter` is a or b in the order shown, whatever the task calls it.
+    """One response on the page; `letter` is a or b in the order shown, independent of the task.
 
     `aligned` says whether its sections were compared with those of the other response.
     """
@@ -49,9 +49,9 @@ class Pane:
 
 @dataclass(frozen=True)
 class Screen:
-    """A task as its rater sees it; `part` names the sub-task that is shown of a longer response.
+    """A task as its rater sees it; `part` names the sub-task if only this part of a longer response is shown.
 
-    What only the page needs is made when the page asks for it.
+    Properties that only the page needs are computed when the page asks for them.
     """
 
     layout: str
@@ -62,7 +62,7 @@ class Screen:
 
     @cached_property
     def panes(self) -> tuple[Pane, ...]:
-        """The responses in the order shown, rendered."""
+        """The rendered responses in the order shown."""
         return panes_of(self.shown.texts)
 
     @property
@@ -71,17 +71,17 @@ class Screen:
 
     @cached_property
     def near_duplicates(self) -> bool:
-        """Whether the two responses differ in a few words only."""
+        """Whether the two responses differ in only a few words."""
         return len(self.shown.texts) == 2 and is_near_duplicate(*self.shown.texts)
 
 
 def part_shown(task: Task) -> slice:
-    """The part of a response that a task is about: all of it, or one sub-task."""
+    """Return the part of a response that a task is about: the whole response or one sub-task."""
     return slice(int(task.part["start"]), int(task.part["end"])) if task.part else slice(None)
 
 
 def shown_text(response: Response, study: Study) -> str:
-    """The response's text, with what names its model blacked out where the study says so."""
+    """Return the text of the response, with mentions of its model blacked out if the study says so."""
     text = response.text or ""
     if not Policies.of(study).mask_self_naming:
         return text
@@ -90,13 +90,13 @@ def shown_text(response: Response, study: Study) -> str:
 
 
 def _order(task: Task, assignment: Assignment) -> bool:
-    """Whether response B stands first: drawn for a pair; in a review as the judge saw them."""
+    """Return whether response B stands first: drawn for a pair, and as the judge saw it in a review."""
     first = task.reviews.shown_first if task.reviews is not None else assignment.shown_first
     return task.response_b is not None and first == Assignment.Side.B
 
 
 def _verdict(criterion: Criterion, score: Score, texts: tuple[str, ...], *, mirrored: bool, begins: int) -> Verdict:
-    """A judge's answer to its own criterion, in the words of its scale and the order shown."""
+    """Return a judge's answer to its own criterion, in the words of the scale and in the order shown."""
     value = score.value
     answer = answer_text(criterion, value)
     if value is not None and criterion.levels:
@@ -122,14 +122,14 @@ def _reviewed(assignment: Assignment, texts: tuple[str, ...], *, mirrored: bool,
 
 
 def pane_names(count: int) -> tuple[tuple[str, str], ...]:
-    """The letter and the name of each pane on a page of one or two."""
+    """Return the letter and name of each pane of a page with one or two panes."""
     if count == 1:
         return (("a", _("Response")),)
     return (("a", _("Response A")), ("b", _("Response B")))
 
 
 def _aligned(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[tuple[int | None, int | None]] | None:
-    """Pairs of sections; None where they are too many, or too alike, to be compared while a page waits."""
+    """Return pairs of matching sections, or None if comparing them would take too long."""
     if max(len(headings_a), len(headings_b)) > MOST_SECTIONS_ALIGNED:
         return None
     try:
@@ -139,7 +139,7 @@ def _aligned(headings_a: Sequence[str], headings_b: Sequence[str]) -> list[tuple
 
 
 def panes_of(texts: tuple[str, ...]) -> tuple[Pane, ...]:
-    """The texts rendered, with their sections side by side."""
+    """Return the rendered texts with their matched sections."""
     rendered = [render_text(text) for text in texts]
     if len(texts) == 1:
         sections = tuple(Section(number, heading) for number, heading in enumerate(rendered[0].outline))
@@ -166,7 +166,7 @@ _KNOWN_CRITERIA: dict[Any, Criteria] = {}
 
 
 def screen_of(assignment: Assignment) -> Screen:
-    """The screen of an assignment's task; its criteria cost one query, a review's verdict two more."""
+    """Return the screen of an assignment's task; its criteria take one query and the verdict of a review two more."""
     task = assignment.task
     responses = [task.response_a, *([task.response_b] if task.response_b is not None else [])]
     mirrored = _order(task, assignment)

@@ -1,4 +1,4 @@
-"""The rating page of one task. What is sent here names no model, no other rater and no judge."""
+"""The rating page of one task. Nothing that is sent here names a model, another rater or a judge."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from generation.models import Instruction
 
 
 def own_assignment(request: HttpRequest, assignment_id: str) -> Assignment:
-    """The visiting rater's assignment; 404 for anybody else's."""
+    """Return the visitor's own assignment. Raises Http404 for any other."""
     assignment = assignment_of_user(request.user.pk, assignment_id) if request.user.is_authenticated else None
     if assignment is None:
         own = Assignment.objects.filter(is_mine(request, "rater__"), public_id=assignment_id)
@@ -42,14 +42,14 @@ def own_assignment(request: HttpRequest, assignment_id: str) -> Assignment:
 
 
 def conditions_of(study: Study, rater: Rater) -> dict[str, Any]:
-    """What the answer is given under, kept with it."""
+    """Return the conditions under which the answer is given, which are stored with it."""
     guideline = study.guideline
     told = {"guideline": f"{guideline.key} v{guideline.version}"} if guideline is not None else {}
     return {"language": get_language()} | told | hint_conditions(study, rater)
 
 
 def _earlier_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
-    """What was said before the request that the response answers: (role, text)."""
+    """Return the turns before the request that the response answers, as (role, text)."""
     turns = list(instruction.messages or [])
     while turns and turns[-1].get("role") != "user":
         turns.pop()
@@ -69,7 +69,7 @@ def screen_context(
     draft: Draft | None = None,
     previous: str = "",
 ) -> dict[str, Any]:
-    """What the rating page shows of an assignment; that of a preview is not stored."""
+    """Return the context of the rating page for an assignment; the assignment of a preview is not stored."""
     task = assignment.task
     study = task.study
     instruction = task.response_a.instruction
@@ -99,7 +99,7 @@ def screen_context(
 def fresh_task(
     request: HttpRequest, assignment: Assignment, screen: Screen, *, submitted: int, previous: str
 ) -> SafeString:
-    """The part of the rating page that HTMX asks for, of an open task in which nothing is entered yet."""
+    """Return the part of the rating page that HTMX requests, for an open task without entries."""
     task, study = assignment.task, assignment.task.study
     instruction = task.response_a.instruction
     texts = {"instruction": render_text(instruction.text)}
@@ -138,7 +138,7 @@ def fresh_task(
 
 
 def _is_late(assignment: Assignment) -> bool:
-    """Whether the task went to somebody else meanwhile."""
+    """Return whether the task has gone to another rater in the meantime."""
     return assignment.status == Assignment.Status.OPEN and not (assignment.seat_id or needs_no_seat(assignment))
 
 
@@ -153,7 +153,7 @@ def screen_page(
     previous: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The rating page, or for HTMX its task alone, with the address of the task pushed; no form: nothing entered."""
+    """Return the rating page, or only its task for HTMX, which also pushes the task's URL; no form means no entries."""
     if not getattr(request, "htmx", False):
         form = form or form_for(screen)
         context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
@@ -170,7 +170,7 @@ def screen_page(
 
 
 def page_so_far(request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = "") -> HttpResponse:
-    """The task with what was entered or recorded so far."""
+    """Return the page of the task with what has been entered or recorded so far."""
     screen = screen_of(assignment)
     draft = drafts_of(assignment).first()
     initial: dict[str, str] = {}

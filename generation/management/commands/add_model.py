@@ -1,4 +1,4 @@
-"""Name a model and where it is served: a server's address, vLLM in this program's own process, or a script."""
+"""Add a model and say where it is served: at an address, by vLLM in process, or by a script."""
 
 import json
 from argparse import ArgumentParser
@@ -39,37 +39,39 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
-        add("name", help="What the model is called in tables.")
-        add("--workspace", default="", help="Slug of the workspace, where there are several.")
+        add("name", help="Name of the model in tables.")
+        add("--workspace", default="", help="Slug of the workspace, if there are several.")
         add("--base-url", default="", help="Address of its server, such as http://127.0.0.1:8000/v1.")
         add("--key-variable", default="", help="Environment variable that holds the server's key.")
-        add("--endpoint", default="", help="Or the name of an endpoint there is.")
-        add("--in-process", action="store_true", help="Or vLLM in the worker's own process.")
-        add("--script", default="", help="Or replies written down in this JSON file.")
-        add("--served-name", default="", help="The endpoint's own name for it; for vLLM a folder or name.")
+        add("--endpoint", default="", help="Name of an existing endpoint, instead of --base-url.")
+        add("--in-process", action="store_true", help="Serve the model by vLLM in the worker's process.")
+        add("--script", default="", help="Serve scripted replies from this JSON file.")
+        add("--served-name", default="", help="Name of the model at the endpoint; for vLLM, a folder or name.")
         add("--engine", default="", help='Options of vLLM in process as JSON, such as {"max_model_len": 8192}.')
         add(
             "--parameters",
             default="",
-            help='Its own sampling parameters as JSON, such as {"max_completion_tokens": 16384, "temperature": null}.',
+            help='Sampling parameters as JSON, such as {"max_completion_tokens": 16384, "temperature": null}.',
         )
-        add("--family", default="", help="Which family of models it belongs to.")
-        add("--context-tokens", type=int, help="Tokens of prompt and answer together, of every model there.")
-        add("--concurrent", type=int, help="Calls at once.")
-        add("--requests-per-minute", type=int, help="Calls a minute, of all workers together.")
-        add("--tokens-per-minute", type=int, help="Tokens a minute, of all workers together.")
+        add("--family", default="", help="Model family.")
+        add("--context-tokens", type=int, help="Context length in tokens, for every model of the endpoint.")
+        add("--concurrent", type=int, help="Maximum number of concurrent calls.")
+        add("--requests-per-minute", type=int, help="Maximum calls per minute, over all workers.")
+        add("--tokens-per-minute", type=int, help="Maximum tokens per minute, over all workers.")
         add("--timeout", type=int, help="Seconds to wait for a reply.")
-        add("--input-price", help="Price of a million tokens read.")
-        add("--output-price", help="Price of a million tokens written.")
+        add("--input-price", help="Price per million input tokens.")
+        add("--output-price", help="Price per million output tokens.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         ways = [bool(options[name]) for name in ("base_url", "endpoint", "in_process", "script")]
         if sum(ways) != 1:
-            raise CommandError("Say where it is served by one of --base-url, --endpoint, --in-process, --script.")
+            raise CommandError(
+                "Give exactly one of --base-url, --endpoint, --in-process and --script to say where the model is served."
+            )
         if options["engine"] and not options["in_process"]:
-            raise CommandError("--engine goes with --in-process.")
+            raise CommandError("--engine needs --in-process.")
         if not options["name"].strip():
-            raise CommandError("The model's name is empty; give the one it is to have in tables.")
+            raise CommandError("The name of the model is empty; give the name to show in tables.")
         for name, most in LONGEST.items():
             if len(options[name]) > most:
                 raise CommandError(f"The {name.replace('_', ' ')} is too long; keep it to {most} characters.")
@@ -94,8 +96,8 @@ class Command(BaseCommand):
             raise CommandError(f"--parameters: {error.messages[0]}") from error
         done = "added" if made else "changed"
         self.stdout.write(
-            f"Model {model.name} is {done}, served by endpoint {endpoint.name} ({endpoint.get_kind_display()}). "
-            f"What it can do: manage.py probe_endpoint '{endpoint.name}'"
+            f"Model {model.name} has been {done}. It is served by endpoint {endpoint.name} ({endpoint.get_kind_display()}). "
+            f"To test the endpoint, run: manage.py probe_endpoint '{endpoint.name}'"
         )
 
 
@@ -111,12 +113,12 @@ def _endpoint(workspace: Workspace, options: dict[str, Any]) -> Endpoint:
 
 
 def _set_limits(endpoint: Endpoint, options: dict[str, Any]) -> None:
-    """What was given, on the endpoint; the rest stays."""
+    """Set the given limits and prices on the endpoint and leave the others unchanged. Raises CommandError."""
     for field, option in LIMITS.items():
         if options[option] is not None:
             if not 1 <= options[option] <= LARGEST_WHOLE:
                 raise CommandError(
-                    f"--{option.replace('_', '-')} {options[option]} makes no sense; give a number from 1 up."
+                    f"--{option.replace('_', '-')} {options[option]} is out of range; give a number of at least 1."
                 )
             setattr(endpoint, field, options[option])
     for name in ("input_price", "output_price"):
@@ -131,12 +133,15 @@ def _price(name: str, given: str) -> Decimal:
     except InvalidOperation:
         price = Decimal("NaN")
     if not price.is_finite() or not 0 <= price <= MOST_MONEY:
-        raise CommandError(f"--{name.replace('_', '-')} {given[:30]!r} is no price; write it like 2.50.")
+        raise CommandError(f"--{name.replace('_', '-')} {given[:30]!r} is not a price; write it like 2.50.")
     return price.quantize(SMALLEST_MONEY)
 
 
 def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    """The script itself, so that workers elsewhere need no file; vLLM's options. Raises BadScript."""
+    """Return the parameters to store: the whole script, since other machines lack the file, and vLLM's options.
+
+    Raises BadScript.
+    """
     found: dict[str, Any] = {}
     if options["script"]:
         found["script"] = dict(script_in(Path(options["script"])))
@@ -151,12 +156,12 @@ def _json_object(option: str, text: str) -> dict[str, Any]:
     try:
         given = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise CommandError(f"{option} is no JSON: {error}.") from error
+        raise CommandError(f"{option} is not valid JSON: {error}.") from error
     if not isinstance(given, dict):
-        raise CommandError(f"{option} is a JSON object: names in quotes, each with its value.")
+        raise CommandError(f"{option} must be a JSON object: names in quotation marks, each with its value.")
     return given
 
 
 def _no_number(name: str) -> float:
-    """JSON knows neither NaN nor Infinity, whatever Python's reader takes."""
-    raise ValueError(f"{name} is no number")
+    """Refuse NaN and Infinity, which Python's reader accepts but JSON does not have."""
+    raise ValueError(f"{name} is not a JSON number")

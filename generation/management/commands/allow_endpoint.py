@@ -1,4 +1,4 @@
-"""Let an endpoint have its address, its key or its models in process, or take that back; only the operator can."""
+"""Allow an endpoint its address, its key or its models in process, or end that; only the operator can."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -16,23 +16,23 @@ COMMAND = "allow_endpoint"
 
 
 class Command(BaseCommand):
-    help = "Let an endpoint be called at its address and with its key, whatever the settings say; or end that."
+    help = "Allow an endpoint to be called at its address and with its key, whatever the settings say; or end this."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
-        add("name", nargs="?", help="Name of the endpoint; without one, what is allowed is listed.")
-        add("--key-variable", help="The environment variable whose key it is to have from now on.")
-        add("--end", action="store_true", help="Take back what commands have allowed it, and its key.")
-        add("--workspace", default="", help="Slug of the workspace, where there are several.")
+        add("name", nargs="?", help="Name of the endpoint; without a name, all grants are listed.")
+        add("--key-variable", help="Environment variable whose key the endpoint may use from now on.")
+        add("--end", action="store_true", help="End the endpoint's grants and remove its key variable.")
+        add("--workspace", default="", help="Slug of the workspace, if there are several.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["end"] and options["key_variable"] is not None:
-            raise CommandError("--end takes the key back; leave --key-variable out.")
+            raise CommandError("--end removes the key variable; leave out --key-variable.")
         try:
             workspace = workspace_for_command(options["workspace"])
             if not options["name"]:
                 if options["end"] or options["key_variable"] is not None:
-                    raise CommandError("Name the endpoint.")
+                    raise CommandError("Give the name of the endpoint.")
                 self._list(Endpoint.objects.filter(workspace=workspace))
                 return
             with transaction.atomic():
@@ -53,12 +53,12 @@ class Command(BaseCommand):
 def _allowed(endpoint: Endpoint, key_variable: str | None) -> str:
     """Raises ServingRefused, CommandError."""
     if endpoint.kind == Endpoint.Kind.SCRIPTED:
-        raise CommandError("A scripted endpoint calls nobody, so there is nothing to allow.")
+        raise CommandError("A scripted endpoint makes no calls, so there is nothing to allow.")
     if endpoint.kind == Endpoint.Kind.IN_PROCESS:
         names = sorted({served_name(model) for model in LanguageModel.objects.filter(endpoint=endpoint)})
         for name in names:
             allow(endpoint, command=COMMAND, served_name=name)
-        return f"vLLM may load for endpoint {endpoint.name}: {', '.join(names) or 'nothing, for it has no model yet'}."
+        return f"For endpoint {endpoint.name}, vLLM may load: {', '.join(names) or 'nothing, because it has no model yet'}."
     checked_base_url(endpoint.base_url)
     if key_variable is not None:
         endpoint.key_variable = checked_key_variable(key_variable)
@@ -73,4 +73,4 @@ def _ended(endpoint: Endpoint) -> str:
     if count and endpoint.key_variable:
         endpoint.key_variable = ""
         endpoint.save(update_fields=["key_variable"])
-    return f"Ended for endpoint {endpoint.name}: {count}. What the settings allow it stays."
+    return f"Grants ended for endpoint {endpoint.name}: {count}. What the settings allow is unchanged."

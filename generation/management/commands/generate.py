@@ -1,4 +1,4 @@
-"""Generate a benchmark's responses with one model or several, here or in the background; or go on with a run."""
+"""Generate responses to a benchmark with one or more models, here or in the background, or resume a run."""
 
 import time
 from argparse import ArgumentParser
@@ -31,30 +31,41 @@ class Command(RunCommand):
     kind = GENERATION
     retry_option = "retry_failed"
     user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
-    help = "Generate a benchmark's responses with one model or several; or resume a run."
+    help = "Generate responses to a benchmark with one or more models, or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_run_options(parser)
         add = parser.add_argument
         add("benchmark", nargs="?", help="Slug of the benchmark.")
-        add("--model", action="append", default=[], help="Name of a model; may be given several times.")
-        add("--samples", type=int, default=1, help="Responses of each model to each instruction.")
-        add("--limit", type=int, help="At most this many instructions.")
-        add("--category", action="append", default=[], help="Only this category and those below it.")
-        add("--experiment", default=MAIN_EXPERIMENT, choices=EXPERIMENTS, help="The main one, or a length to reach.")
-        add("--temperature", type=float, help="Else 0.8, or 0 for HREF.")
-        add("--max-tokens", type=int, help="Most new tokens; else 16384 or what the model allows.")
-        add("--name", default="", help="What the run is called.")
-        add("--seed", type=int, default=0, help="Sent with each call where it is not 0, plus the sample's number.")
-        add("--batch", action="store_true", help="Through the endpoint's batch API: cheaper, within a day.")
-        add("--retry-failed", action="store_true", help="With --resume: try again what failed.")
+        add("--model", action="append", default=[], help="Name of a model; can be repeated.")
+        add("--samples", type=int, default=1, help="Number of responses per model and instruction.")
+        add("--limit", type=int, help="Maximum number of instructions.")
+        add(
+            "--category", action="append", default=[], help="Only this category and its subcategories; can be repeated."
+        )
+        add(
+            "--experiment",
+            default=MAIN_EXPERIMENT,
+            choices=EXPERIMENTS,
+            help="main, or a length that responses must reach.",
+        )
+        add("--temperature", type=float, help="Sampling temperature (default: 0.8, or 0 for HREF).")
+        add("--max-tokens", type=int, help="Maximum new tokens (default: 16384 or what the model allows).")
+        add("--name", default="", help="Name of the run.")
+        add("--seed", type=int, default=0, help="If not 0, each call sends this seed plus the number of the sample.")
+        add(
+            "--batch",
+            action="store_true",
+            help="Use the endpoint's batch API, which costs less and answers within a day.",
+        )
+        add("--retry-failed", action="store_true", help="With --resume: retry failed responses.")
 
     def planned(self, options: dict[str, Any]) -> GenerationRun:
         if not options["benchmark"] or not options["model"]:
-            raise CommandError("Name a benchmark, and a model with --model; or a run with --resume.")
+            raise CommandError("Give a benchmark and a model (--model), or a run (--resume).")
         for name in ("samples", "limit", "max_tokens", "concurrency"):
             if options[name] is not None and options[name] < 1:
-                raise CommandError(f"--{name.replace('_', '-')} {options[name]} is too few; give at least 1.")
+                raise CommandError(f"--{name.replace('_', '-')} {options[name]} is too small; give at least 1.")
         check_run_options(options, name=100)
         workspace = workspace_for_command(options["workspace"])
         benchmark = _benchmark(workspace, options["benchmark"])
@@ -110,11 +121,11 @@ class Command(RunCommand):
 
     def further(self, run: GenerationRun, progress: Progress) -> str:
         again = f"manage.py generate --resume {run.public_id} --retry-failed"
-        return f"Try the failed ones again with: {again}" if progress.failed else ""
+        return f"Retry the failed responses with: {again}" if progress.failed else ""
 
 
 def _wait_for_batches(run: GenerationRun, options: WorkerOptions) -> GenerationRun:
-    """Looks every quarter of a minute; Ctrl-C leaves the batches running and the run to be resumed or swept."""
+    """Check the batches every 15 seconds; after Ctrl-C the batches go on, and the run can be resumed."""
     while run.status == GenerationRun.Status.RUNNING and not options.interrupted():
         advance(run)
         run.refresh_from_db()

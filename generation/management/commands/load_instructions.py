@@ -28,22 +28,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
         add("file", type=Path)
-        add("--benchmark", required=True, metavar="SLUG", help="The benchmark they belong to; made where new.")
-        add("--title", default="", help="What a new benchmark is called on pages.")
+        add("--benchmark", required=True, metavar="SLUG", help="Benchmark of the instructions; created if it is new.")
+        add("--title", default="", help="Name of a new benchmark on pages.")
         add(
             "--column",
             action="append",
             default=[],
             metavar="NAME=COLUMN",
-            help=f"Which column of the file holds what; the names are {', '.join(COLUMNS)}. What is asked stands in "
-            "prompt, in messages (a chat as JSON), or in task, data and requirements, made into one prompt.",
+            help=f"Column of the file for NAME, which is one of {', '.join(COLUMNS)}. The instruction is in prompt, in "
+            "messages (a chat as JSON), or in task, data and requirements, which are joined into one prompt.",
         )
-        add("--language", default="", help="The language of all that name none, such as en or zh-hans.")
+        add("--language", default="", help="Language of instructions that name none, such as en or zh-hans.")
         add(
             "--on-error",
             choices=["refuse", "skip"],
             default="refuse",
-            help="skip leaves bad rows out and writes a report of them.",
+            help="refuse stops at the first bad row; skip leaves bad rows out and writes a report.",
         )
         add("--workspace", default="", metavar="SLUG")
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 records = _counted(read_instructions(file, layout, on_bad), progress)
                 counts = loader.load(records)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
-                    raise CommandError(f"No row can be taken; the first: {skipped.problems[0]}")
+                    raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
                 if counts.changed:
                     Event.objects.create(
                         workspace=workspace,

@@ -1,4 +1,4 @@
-"""Say in words what an endpoint can do, and remember it."""
+"""Test what an endpoint can do, store the result and print it."""
 
 import json
 from argparse import ArgumentParser
@@ -15,19 +15,23 @@ from generation.models import Endpoint
 
 
 class Command(BaseCommand):
-    help = "Ask an endpoint what it can do: JSON schema, log-probabilities, embeddings, context."
+    help = "Test what an endpoint can do: JSON schema, log-probabilities, embeddings, context length."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", nargs="?", help="Name of a stored endpoint.")
-        parser.add_argument("--base-url", default="", help="Or its address; it is stored under its host's name.")
-        parser.add_argument("--key-variable", default="", help="Environment variable that holds its key.")
-        parser.add_argument("--model", default="", help="Which model to ask; else the first that it lists.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
-        parser.add_argument("--json", action="store_true", help="Print what was found as JSON.")
+        parser.add_argument("name", nargs="?", help="Name of an existing endpoint.")
+        parser.add_argument(
+            "--base-url",
+            default="",
+            help="Address of a server, instead of a name; the endpoint is stored under the host name.",
+        )
+        parser.add_argument("--key-variable", default="", help="Environment variable that holds the endpoint's key.")
+        parser.add_argument("--model", default="", help="Model to ask (default: the first that the endpoint lists).")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
+        parser.add_argument("--json", action="store_true", help="Print the results as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["name"]) == bool(options["base_url"]):
-            raise CommandError("Name an endpoint, or give its address with --base-url.")
+            raise CommandError("Give either the name of an endpoint or an address (--base-url).")
         try:
             workspace = workspace_for_command(options["workspace"])
             known = set(Endpoint.objects.filter(workspace=workspace).values_list("pk", flat=True))
@@ -42,7 +46,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except (NoAnswer, ChatError) as error:
             _forget(endpoint, known)
-            hint = " Or name one with --model." if isinstance(error, NoModel) else ""
+            hint = " You can also name a model with --model." if isinstance(error, NoModel) else ""
             raise CommandError(f"The endpoint cannot be asked: {error}{hint}") from error
         if options["json"]:
             self.stdout.write(json.dumps(asdict(found)))
@@ -55,6 +59,6 @@ class Command(BaseCommand):
 
 
 def _forget(endpoint: Endpoint, known: set[int]) -> None:
-    """An address at which nobody answers is not kept, where this command was the first to name it."""
+    """Delete an endpoint that does not answer, if this command has just created it."""
     if endpoint.pk not in known:
         endpoint.delete()

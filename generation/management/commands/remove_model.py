@@ -1,4 +1,4 @@
-"""Take a model, or an endpoint, that nothing depends on out of the library."""
+"""Remove a model or an endpoint that nothing depends on from the library."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -13,16 +13,16 @@ from generation.models import LanguageModel
 
 
 class Command(BaseCommand):
-    help = "Remove a model, or an endpoint, that nothing depends on, such as one made with a typing error."
+    help = "Remove a model or an endpoint that nothing depends on, such as one with a mistyped name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", default="", help="Name of the model.")
-        parser.add_argument("--endpoint", default="", help="Or the name of an endpoint.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--endpoint", default="", help="Name of an endpoint to remove, instead of a model.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["name"]) == bool(options["endpoint"]):
-            raise CommandError("Name a model, or an endpoint with --endpoint.")
+            raise CommandError("Give either the name of a model or an endpoint (--endpoint).")
         try:
             workspace = workspace_for_command(options["workspace"])
             found: Row = (
@@ -36,11 +36,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except StillUsed as error:
             raise CommandError(f"{found.name}: {error}") from error
-        self.stdout.write(f"The {what} {found.name} is removed.")
+        self.stdout.write(f"The {what} {found.name} has been removed.")
 
 
 def _model(workspace: Workspace, name: str) -> LanguageModel:
-    """Raises ServingRefused with the names there are."""
+    """Return the model of this name. Raises ServingRefused, which lists the known names."""
     models = LanguageModel.objects.filter(workspace=workspace)
     model = models.filter(name=name).first()
     if model is None:

@@ -1,4 +1,4 @@
-"""Count what can be counted in a benchmark's responses, model by model."""
+"""Print text statistics of a benchmark's responses for each model."""
 
 import json
 from argparse import ArgumentParser
@@ -14,17 +14,19 @@ COLUMNS = ("words", "length_error", "repetition", "distinct", "bleu", "rouge_l",
 
 
 class Command(BaseCommand):
-    help = "Words, length error, repetition-4, distinct-4, BLEU, ROUGE-L and METEOR of each model's responses."
+    help = "Print words, length error, repetition-4, distinct-4, BLEU, ROUGE-L and METEOR for each model."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("benchmark", help="Slug of the benchmark.")
-        parser.add_argument("--workspace", default="", help="Slug of the workspace, where there are several.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         parser.add_argument(
-            "--experiment", default=MAIN_EXPERIMENT, help="main, or another that has responses, such as length-4k."
+            "--experiment",
+            default=MAIN_EXPERIMENT,
+            help="main, or another experiment that has responses, such as length-4k.",
         )
-        parser.add_argument("--each", type=int, help="Read at most so many responses of each model; else all.")
-        parser.add_argument("--seed", type=int, default=0, help="Changes which responses are drawn.")
-        parser.add_argument("--json", action="store_true", help="Print all numbers with their intervals as JSON.")
+        parser.add_argument("--each", type=int, help="Maximum number of responses to read per model (default: all).")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the sample of responses that --each draws.")
+        parser.add_argument("--json", action="store_true", help="Print all figures with their intervals as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -36,7 +38,7 @@ class Command(BaseCommand):
             known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
             raise CommandError(f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}.")
         if options["each"] is not None and options["each"] < 1:
-            raise CommandError(f"--each {options['each']} reads nothing; give at least 1.")
+            raise CommandError(f"--each {options['each']} is too small; give at least 1.")
         rows = text_statistics(benchmark, experiment=options["experiment"], each=options["each"], seed=options["seed"])
         if not rows:
             others = [one for one in experiments_with_texts(benchmark) if one != options["experiment"]]

@@ -27,13 +27,14 @@ LIMITS = ("max_concurrent", "requests_per_minute", "tokens_per_minute", "timeout
 PRICES = ("input_price", "output_price")
 SENT_BY_US = ("model", "messages", "stream", "stream_options", "response_format", "n")
 NEW_TOKENS = ("max_tokens", "max_completion_tokens")
-NAME_TAKEN = {NON_FIELD_ERRORS: {"unique_together": _("There is one of this name already; give it another.")}}
+NAME_TAKEN = {NON_FIELD_ERRORS: {"unique_together": _("This name is already taken. Choose another name.")}}
 
 KEY_REFUSED = _(
-    "This looks like a key, or is no name of a variable of an endpoint's. Keys are never stored here: set a variable "
-    "such as OPENAI_API_KEY where the server and its workers start, and give its name."
+    "This looks like a key, or it is not the name of a variable that can hold an endpoint's key. "
+    "Plumbline never stores keys. Set an environment variable such as OPENAI_API_KEY where the "
+    "server and its workers start, and enter its name."
 )
-PARAMETERS_REFUSED = _("Parameters are a JSON object: names in quotes, each with its value.")
+PARAMETERS_REFUSED = _("Enter the parameters as a JSON object: names in quotation marks, each with its value.")
 
 
 class KeyNameForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -114,8 +115,8 @@ class KeyNameForm(forms.ModelForm):  # type: ignore[type-arg]
 def key_dropped(variable: str) -> str:
     """What is said where `dropped_key` is not empty."""
     return gettext(
-        "The address was changed, so the key in %(variable)s is no longer sent; name the variable again if the new "
-        "address is to have it."
+        "You changed the address, so the key in %(variable)s is no longer sent. To send the key to the "
+        "new address, enter the variable again."
     ) % {"variable": variable}
 
 
@@ -144,21 +145,25 @@ class EndpointForm(KeyNameForm):
             "kind": _("Kind"),
             "base_url": _("Address"),
             "key_variable": _("Variable that holds the key"),
-            "max_concurrent": _("Calls at once"),
-            "requests_per_minute": _("Calls a minute"),
-            "tokens_per_minute": _("Tokens a minute"),
-            "timeout_seconds": _("Seconds to wait for a reply"),
-            "context_tokens": _("Tokens of prompt and answer together"),
-            "input_price": _("Price of a million tokens read"),
-            "output_price": _("Price of a million tokens written"),
+            "max_concurrent": _("Concurrent calls"),
+            "requests_per_minute": _("Calls per minute"),
+            "tokens_per_minute": _("Tokens per minute"),
+            "timeout_seconds": _("Timeout (seconds)"),
+            "context_tokens": _("Context length (tokens)"),
+            "input_price": _("Price per million input tokens"),
+            "output_price": _("Price per million output tokens"),
         }
         error_messages = NAME_TAKEN
         help_texts = {
-            "base_url": _("Such as http://127.0.0.1:8000/v1; empty for vLLM in process and for scripted replies."),
-            "key_variable": _("The name of an environment variable, such as OPENAI_API_KEY; never the key itself."),
-            "requests_per_minute": _("Empty is no limit."),
-            "tokens_per_minute": _("Empty is no limit."),
-            "context_tokens": _("Empty: what the server says of each model."),
+            "base_url": _(
+                "For example, http://127.0.0.1:8000/v1. Leave empty for vLLM in process and for scripted replies."
+            ),
+            "key_variable": _(
+                "Enter the name of an environment variable, such as OPENAI_API_KEY, and never the key itself."
+            ),
+            "requests_per_minute": _("Leave empty for no limit."),
+            "tokens_per_minute": _("Leave empty for no limit."),
+            "context_tokens": _("Leave empty to use what the server reports for each model."),
             "input_price": "",
             "output_price": "",
         }
@@ -195,18 +200,25 @@ def checked_parameters(given: object) -> dict[str, Any]:
     try:
         plain = json.dumps(given, allow_nan=False)
     except ValueError as error:
-        raise ValidationError(_("NaN and Infinity are no numbers that a server takes.")) from error
+        raise ValidationError(_("Servers do not accept NaN or Infinity. Enter other numbers.")) from error
     except RecursionError as error:
         raise ValidationError(PARAMETERS_REFUSED) from error
     if "\\u0000" in plain or storable(plain_text := json.dumps(given, ensure_ascii=False)) != plain_text:
-        raise ValidationError(_("A text holds a character that no database keeps; leave it out."))
+        raise ValidationError(_("A text contains a character that databases cannot store. Remove it."))
     for name in (name for name in SENT_BY_US if name in given):
-        raise ValidationError(_("%(name)s is set by the program itself; leave it out."), params={"name": name})
+        raise ValidationError(_("Plumbline sets %(name)s itself. Remove it."), params={"name": name})
     for name in (name for name in NEW_TOKENS if given.get(name) is not None):
         if type(given[name]) is not int or given[name] < 1:
-            raise ValidationError(_("%(name)s is a whole number from 1 up, without quotes."), params={"name": name})
+            raise ValidationError(
+                _("%(name)s must be a whole number of at least 1, without quotation marks."), params={"name": name}
+            )
     if not isinstance(given.get("engine", {}), dict) or not isinstance(given.get("script", {}), dict | str):
-        raise ValidationError(_("What stands under engine and script are JSON objects, too."))
+        raise ValidationError(
+            _(
+                "The value of engine must be a JSON object. The value of script must be a JSON object or the "
+                "name of a file."
+            )
+        )
     try:
         checked_engine(given.get("engine", {}))
         read_script(given.get("script", {}), settings.SCRIPT_DIR)
@@ -257,17 +269,21 @@ class ModelForm(ParametersForm):
             "endpoint": _("Endpoint"),
             "served_name": _("Name at the endpoint"),
             "family": _("Family"),
-            "billions_of_parameters": _("Billions of parameters"),
-            "parameters": _("Its own sampling parameters"),
-            "fictional": _("A model that does not exist, for a demonstration"),
+            "billions_of_parameters": _("Parameters (billions)"),
+            "parameters": _("Sampling parameters"),
+            "fictional": _("Fictional model for a demonstration"),
         }
         error_messages = NAME_TAKEN
         help_texts = {
-            "endpoint": _("Empty for a model whose responses are only imported."),
-            "served_name": _("Where it differs; for vLLM in process the folder or name that vLLM loads."),
+            "endpoint": _("Leave empty if the model's responses are only imported."),
+            "served_name": _(
+                "Enter a name if the endpoint uses a different one. For vLLM in process, enter the folder or the "
+                "name that vLLM loads."
+            ),
             "parameters": _(
-                'As JSON, such as {"max_tokens": 4096, "top_p": 0.9}; null leaves a default out. For vLLM in process also '
-                '{"engine": {"max_model_len": 8192}}, for scripted replies {"script": {"writes": 120}}.'
+                'Enter JSON, such as {"max_tokens": 4096, "top_p": 0.9}. The value null removes a default. For '
+                'vLLM in process, you can add {"engine": {"max_model_len": 8192}}; for scripted replies, '
+                '{"script": {"writes": 120}}.'
             ),
         }
 

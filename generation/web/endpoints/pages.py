@@ -72,7 +72,9 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         made = _saved(request, form, "endpoint")
         if form.dropped_key:
             messages.warning(request, key_dropped(form.dropped_key))
-        messages.success(request, gettext("Endpoint %(name)s is saved; test it before it is used.") % {"name": made})
+        messages.success(
+            request, gettext("Endpoint %(name)s has been saved. Test it before you use it.") % {"name": made}
+        )
         return redirect("generation:endpoints")
     context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/endpoint_form.html", context, status=_status(form))
@@ -89,7 +91,7 @@ def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "model")
-        messages.success(request, gettext("Model %(name)s is saved.") % {"name": made})
+        messages.success(request, gettext("Model %(name)s has been saved.") % {"name": made})
         return redirect("generation:models")
     context = {"form": form, "model": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/model_form.html", context, status=_status(form))
@@ -150,9 +152,9 @@ def _test_of(endpoint: Endpoint) -> Iterator[str]:
 
 def _why_wait(pk: int) -> str:
     if pk in _tested:
-        return gettext("A test of it is going on; what it finds is on this page in some seconds.")
+        return gettext("This endpoint is already being tested. Reload the page in a few seconds to see the results.")
     if len(_tested) >= MOST_TESTS:
-        return gettext("%(n)s other tests are going on; test it again in some seconds.") % {"n": MOST_TESTS}
+        return gettext("%(n)s other endpoints are being tested. Try again in a few seconds.") % {"n": MOST_TESTS}
     return ""
 
 
@@ -165,7 +167,7 @@ def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
         except StillUsed as error:
             refused = str(error)
         else:
-            messages.success(request, gettext("%(name)s is removed.") % {"name": name})
+            messages.success(request, gettext("%(name)s has been removed.") % {"name": name})
             return redirect(list_page)
     context = {
         "row": row,

@@ -15,7 +15,7 @@ class NamesForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_names(self) -> dict[str, str]:
         names = self.cleaned_data["names"] or {}
         if not isinstance(names, dict) or not all(isinstance(text, str) for text in names.values()):
-            raise ValidationError(_('Names are a JSON object such as {"en": "Essays", "zh-hans": "短文"}.'))
+            raise ValidationError(_('Enter the names as a JSON object, such as {"en": "Essays", "zh-hans": "短文"}.'))
         return names
 
     def clean_aliases(self) -> list[str]:
@@ -31,7 +31,7 @@ class InstructionForm(forms.ModelForm):  # type: ignore[type-arg]
             return None
         if not isinstance(chat, list) or not all(_is_message(one) for one in chat):
             raise ValidationError(
-                _('Messages are a JSON list such as [{"role": "user", "content": "Write a story."}].')
+                _('Enter the messages as a JSON list, such as [{"role": "user", "content": "Write a story."}].')
             )
         return chat
 
@@ -42,7 +42,7 @@ class InstructionForm(forms.ModelForm):  # type: ignore[type-arg]
         kinds = dict(zip(PARTS, (str, str, list), strict=True))
         if not isinstance(parts, dict) or not all(isinstance(parts.get(name), kind) for name, kind in kinds.items()):
             raise ValidationError(
-                _('Parts are a JSON object such as {"task": "...", "data": "...", "requirements": ["..."]}.')
+                _('Enter the parts as a JSON object, such as {"task": "...", "data": "...", "requirements": ["..."]}.')
             )
         return parts
 
@@ -59,5 +59,5 @@ def words_in(given: object) -> list[str]:
     if not given:
         return []
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise ValidationError(_('This is a JSON list of texts, such as ["one", "two"].'))
+        raise ValidationError(_('Enter a JSON list of texts, such as ["one", "two"].'))
     return given

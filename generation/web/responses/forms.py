@@ -17,7 +17,7 @@ from generation.web.run_controls import BudgetForm
 def experiment_label(key: str) -> str:
     """What an experiment is called on a page."""
     if key == MAIN_EXPERIMENT:
-        return gettext("As the instructions stand")
+        return gettext("As stated in each instruction")
     return gettext("At least %(words)s words") % {"words": f"{LENGTHS[key]:,}"}
 
 
@@ -33,36 +33,34 @@ class GenerationForm(BudgetForm):
         label=_("Models"),
         queryset=LanguageModel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Tick at least one model.")},
+        error_messages={"required": _("Choose at least one model.")},
     )
-    samples = forms.IntegerField(
-        label=_("Responses of each model to each instruction"), min_value=1, max_value=100, initial=1
-    )
+    samples = forms.IntegerField(label=_("Responses per model and instruction"), min_value=1, max_value=100, initial=1)
     limit = forms.IntegerField(
         label=_("Maximum number of instructions"),
-        help_text=_("Empty takes all."),
+        help_text=_("Leave empty to use all instructions."),
         min_value=1,
         max_value=MOST_COUNTED,
         required=False,
     )
     categories = forms.MultipleChoiceField(
-        label=_("Only these categories"),
-        help_text=_("None ticked takes all."),
+        label=_("Categories to include"),
+        help_text=_("If you choose none, all categories are used."),
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    experiment = forms.ChoiceField(label=_("Length asked for"), initial=MAIN_EXPERIMENT)
+    experiment = forms.ChoiceField(label=_("Requested length"), initial=MAIN_EXPERIMENT)
     temperature = forms.FloatField(label=_("Temperature"), min_value=0, max_value=2)
     max_tokens = forms.IntegerField(
-        label=_("Most new tokens"),
-        help_text=_("Less where a model allows less."),
+        label=_("Maximum new tokens"),
+        help_text=_("If a model allows fewer tokens, the call requests fewer."),
         min_value=1,
         max_value=1_000_000,
         initial=NEW_TOKENS,
     )
     batch = forms.BooleanField(
-        label=_("Through the batch API"),
-        help_text=_("Cheaper where the endpoint has one, and done within a day."),
+        label=_("Use the batch API"),
+        help_text=_("If the endpoint has a batch API, the run costs less and finishes within a day."),
         required=False,
     )
     field_order = ["models", "samples", "categories", "limit", "experiment", "temperature", "max_tokens", "batch"]

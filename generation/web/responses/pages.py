@@ -169,9 +169,9 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
     except NothingToGenerate:
         form.add_error(
             None,
-            gettext("These categories have no instruction with a text; choose others.")
+            gettext("None of these categories has an instruction with a text. Choose other categories.")
             if wanted.categories
-            else gettext("This benchmark has no instruction with a text; load its instructions first."),
+            else gettext("This benchmark has no instruction with a text. Load its instructions first."),
         )
     except NoEndpoint as error:
         form.add_error(None, for_reader(error))

@@ -65,10 +65,10 @@ def broken_off_in_words(texts: int) -> str:
     if not texts:
         return ""
     return ngettext(
-        "%(n)d text broke off before its end and was dropped; the tokens of what had come are estimated, and count as "
-        "spent, since endpoints charge for them.",
-        "%(n)d texts broke off before their end and were dropped; the tokens of what had come are estimated, and count "
-        "as spent, since endpoints charge for them.",
+        "%(n)d response was interrupted and discarded. Its tokens are estimated and count toward the "
+        "budget, because endpoints charge for them.",
+        "%(n)d responses were interrupted and discarded. Their tokens are estimated and count toward the "
+        "budget, because endpoints charge for them.",
         texts,
     ) % {"n": texts}
 
@@ -97,7 +97,9 @@ def _slowest(run: GenerationRun) -> list[Response]:
 def _opening(run: GenerationRun, progress: Progress) -> str:
     """The answer in one sentence: how far it is, and what state it is in."""
     said = ngettext(
-        "%(done)d of %(total)d response is written", "%(done)d of %(total)d responses are written", progress.total
+        "%(done)d of %(total)d response has been written",
+        "%(done)d of %(total)d responses have been written",
+        progress.total,
     ) % {"done": progress.done, "total": progress.total}
     if progress.failed:
         said += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}

@@ -77,7 +77,7 @@ class JudgeForm(forms.Form):
         required=False,
     )
     max_tokens = forms.IntegerField(
-        label=_("Most new tokens"),
+        label=_("Maximum new tokens"),
         help_text=_("Leave empty for as many as the method's answer needs."),
         min_value=1,
         max_value=1_000_000,

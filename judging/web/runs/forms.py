@@ -70,8 +70,8 @@ class RunForm(BudgetForm):
     canaries = forms.BooleanField(
         label=_("Add canary texts"),
         help_text=_(
-            "Four texts that deserve the lowest score show whether the judge can be misled. If it is, the run "
-            "fails with an explanation."
+            "Four texts that deserve the lowest score show whether the judge can be misled. If it can, the "
+            "run fails with an explanation."
         ),
         initial=True,
         required=False,
