@@ -10,8 +10,9 @@ from calibration.data.frames import EVERY_KIND, ROLES, Ints, NothingToRead, Scor
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
+from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.raters import main_criterion
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.agreement.alternative_annotator import (
     CROWD,
     EXPERTS,
@@ -53,9 +54,9 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "study": study.slug,
         "criterion": key,
         "rows": rows,
-        "judges": part(lambda: _judges(study, frame.of_criterion(key), key, draws, seed)),
+        "judges": plain_part(lambda: _judges(study, frame.of_criterion(key), key, draws, seed)),
     }
-    return hashed, settled(report)
+    return hashed, stored(report)
 
 
 AGREEMENT_DETAIL = register(ReportKind("agreement by group", _compute, slow_from=20_000))
@@ -96,12 +97,12 @@ def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
         "n_labels": len(own),
         "n_tasks": len(np.unique(own.task)),
         "n_raters": len(np.unique(own.rater)),
-        "leave_one_out": part(lambda: leave_one_out(own.task, labels, **shared)),
-        "alpha_nominal": part(alpha("nominal")),
-        "alpha_ordinal": part(alpha("ordinal")),
-        "alpha_interval": part(alpha("interval")),
-        "fleiss": part(lambda: fleiss_kappa(own.task, labels, **shared)),
-        "icc": part(lambda: _icc(own, draws, seed)),
+        "leave_one_out": plain_part(lambda: leave_one_out(own.task, labels, **shared)),
+        "alpha_nominal": plain_part(alpha("nominal")),
+        "alpha_ordinal": plain_part(alpha("ordinal")),
+        "alpha_interval": plain_part(alpha("interval")),
+        "fleiss": plain_part(lambda: fleiss_kappa(own.task, labels, **shared)),
+        "icc": plain_part(lambda: _icc(own, draws, seed)),
     }
 
 
@@ -131,7 +132,9 @@ def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -
     for pk, name in sorted(verdicts.names.items(), key=lambda pair: pair[1]):
         own = verdicts.judge == pk
         labels = dict(zip(verdicts.task[own].tolist(), verdicts.value[own].tolist(), strict=True))
-        tests = {who: part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()}
+        tests = {
+            who: plain_part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()
+        }
         found.append({"judge": name, "kind": kind, "n_verdicts": len(labels), "tests": tests})
     return sorted(found, key=lambda row: (-row["n_verdicts"], row["judge"]))
 

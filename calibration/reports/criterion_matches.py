@@ -11,7 +11,8 @@ from calibration.data.frames import ABOUT_RESPONSES, Ints, NothingToRead, ScoreF
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import Verdicts, judges_verdicts
 from calibration.reports.agreement import ordered_keys
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.codec import plain, plain_part, stored
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
 from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, majority_labels
 from calibration.statistics.ties import level_places
@@ -34,7 +35,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         verdicts = judges_verdicts(study, key)
         counts.update(verdicts.judge.tolist())
         for pk in verdicts.names:
-            row = part(partial(_row, people.of_criterion(key), verdicts, pk, draws, seed))
+            row = plain_part(partial(_row, people.of_criterion(key), verdicts, pk, draws, seed))
             rows.setdefault(pk, []).append({"criterion": key, **row})
     known = Rater.objects.in_bulk(rows)
     judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
@@ -42,7 +43,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "study": study.slug,
         "judges": [{"judge": judge.name, "public": judge.public_id, "criteria": rows[judge.pk]} for judge in judges],
     }
-    return hashed, settled(report)
+    return hashed, stored(report)
 
 
 BY_CRITERION = register(ReportKind("judges by criterion", _compute, slow_from=60_000))
@@ -63,9 +64,9 @@ def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: i
     drawn: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
     return {
         "unscored": int(verdicts.unscored.get(judge, 0)),
-        "outer": part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
-        "people": part(partial(leave_one_out, place, given, **drawn)),
-        "majority": part(partial(_majority, verdict, place, given, drawn)),
+        "outer": plain_part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
+        "people": plain_part(partial(leave_one_out, place, given, **drawn)),
+        "majority": plain_part(partial(_majority, verdict, place, given, drawn)),
     }
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
-from calibration.reports.registry import Plain, part, plain
+from calibration.reports.codec import plain, plain_part
+from calibration.reports.registry import Plain
 from calibration.statistics.agreement.coefficients import outer_leave_one_out
 from calibration.statistics.judges.calibration import soft_verdicts
 from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, correlate, majority_labels
@@ -52,9 +53,9 @@ def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -
     verdict[np.searchsorted(tasks, own.task)] = side_labels(own)
     shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
     return {
-        "accuracy": part(partial(accuracy_against_majority, verdict, place, labels, **shared)),
-        "leave_one_out": part(partial(outer_leave_one_out, place, labels, verdict, **shared)),
-        "confusion": part(lambda: _confusion(verdict, majority_labels(place, labels))),
+        "accuracy": plain_part(partial(accuracy_against_majority, verdict, place, labels, **shared)),
+        "leave_one_out": plain_part(partial(outer_leave_one_out, place, labels, verdict, **shared)),
+        "confusion": plain_part(lambda: _confusion(verdict, majority_labels(place, labels))),
     }
 
 
@@ -136,7 +137,7 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: 
             parts = own.select(own.category == pk), theirs.select(theirs.category == pk)
             about = {"by": "category", "group": name, "category": name, "category_pk": pk}
             rows.append({**about, **_row(*parts, draws, seed)})
-    rows.append({"by": "models", "group": "", **part(lambda: _models(own, theirs, draws, seed))})
+    rows.append({"by": "models", "group": "", **plain_part(lambda: _models(own, theirs, draws, seed))})
     return rows
 
 
@@ -158,7 +159,7 @@ def _row(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Plain:
         _, left, right = np.intersect1d(own, responses, return_indices=True)
         return correlate(said[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed)
 
-    row: Plain = part(found)
+    row: Plain = plain_part(found)
     return row
 
 

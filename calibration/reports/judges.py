@@ -13,9 +13,10 @@ from calibration.data.circumstances import circumstances
 from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
+from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.judge_matches import item_shares, pair_matches, pair_shares, score_correlations
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
 from calibration.reports.swapped_verdicts import swap_part
 from calibration.statistics.judges.bias import score_gaps, self_preference
@@ -78,14 +79,14 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "kind": kind_asked(study),
         "one": settings["one"],
         "other": settings["other"],
-        "reasonable": part(lambda: reasonable_rates(study, draws, seed)),
+        "reasonable": plain_part(lambda: reasonable_rates(study, draws, seed)),
     }
     if report["kind"] == "pairs":
         report["people"] = _sways(study, None, draws, seed)
         report["judges"] = [_on_pairs(study, people, judge, settings) for judge in judges]
     elif report["kind"] == "scores":
         report["judges"] = [_on_scores(study, people, judge, settings) for judge in judges]
-    return hashed, settled(report)
+    return hashed, stored(report)
 
 
 def kind_asked(study: Study) -> str:
@@ -108,9 +109,11 @@ def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings
     return {
         "judge": judge.name,
         **_sways(study, judge, draws, seed),
-        "matches": part(lambda: pair_matches(people, frame, draws, seed)),
-        "soft": part(lambda: pair_shares(people, frame, draws, seed)),
-        "own_family": part(_own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)),
+        "matches": plain_part(lambda: pair_matches(people, frame, draws, seed)),
+        "soft": plain_part(lambda: pair_shares(people, frame, draws, seed)),
+        "own_family": plain_part(
+            _own_family(people, frame, settings["families"].get(judge.public_id, ""), draws, seed)
+        ),
     }
 
 
@@ -130,9 +133,9 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Plain:
 
     return {
         "n": int(((frame.role == ROLES.index("preference")) & frame.applicable).sum()),
-        "position": part(lambda: position_part(games(twice), draws, seed)),
-        "swap": part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
-        "length": part(lambda: length_parts(games(frame), draws, seed)),
+        "position": plain_part(lambda: position_part(games(twice), draws, seed)),
+        "swap": plain_part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
+        "length": plain_part(lambda: length_parts(games(frame), draws, seed)),
     }
 
 
@@ -175,9 +178,9 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
     )
     return {
         "judge": judge.name,
-        "correlations": part(lambda: score_correlations(people, frame, draws, seed)),
-        "soft": part(lambda: item_shares(people, frame, draws, seed)),
-        "gaps": part(lambda: _gaps(people, frame, draws, seed)),
+        "correlations": plain_part(lambda: score_correlations(people, frame, draws, seed)),
+        "soft": plain_part(lambda: item_shares(people, frame, draws, seed)),
+        "gaps": plain_part(lambda: _gaps(people, frame, draws, seed)),
         **_powered(people, frame, str(settings["one"]), str(settings["other"])),
     }
 
@@ -254,15 +257,15 @@ def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScore
 
 def _powered(people: ScoreFrame, judge: ScoreFrame, one: str, other: str) -> Plain:
     """Prediction-powered and plain means of all models, and the labels that would separate two models."""
-    scores: Any = part(lambda: {"n": len(_model_scores(people, judge))})
+    scores: Any = plain_part(lambda: {"n": len(_model_scores(people, judge))})
     if "why" in scores:
         return {"powered": scores, "separate": scores}
     by_model = _model_scores(people, judge)
     if not any(len(own.judge_only) for own in by_model.values()):
         why = {"why": "NoFurtherVerdicts", "reason": "people scored every response that the judge did"}
         return {"powered": why, "separate": why}
-    rows = [{"model": name, **part(partial(prediction_powered_mean, own))} for name, own in by_model.items()]
-    return {"powered": rows, "separate": part(lambda: _separate(by_model, one, other))}
+    rows = [{"model": name, **plain_part(partial(prediction_powered_mean, own))} for name, own in by_model.items()]
+    return {"powered": rows, "separate": plain_part(lambda: _separate(by_model, one, other))}
 
 
 def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Plain:

@@ -9,7 +9,8 @@ import numpy as np
 
 from calibration.data.circumstances import Circumstances, response_characters
 from calibration.data.frames import Bools, Floats, Ints, ScoreFrame
-from calibration.reports.registry import Plain, part, plain
+from calibration.reports.codec import plain, plain_part
+from calibration.reports.registry import Plain
 from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, length_bias, position_bias
 from calibration.statistics.ranking.bradley_terry import ELO_POINTS, bradley_terry_intervals, on_elo_scale
 from calibration.statistics.ranking.comparisons import Games, as_games
@@ -97,12 +98,12 @@ def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) 
     return {
         "n_games": len(played.games),
         "n_left_out": len(frame) - len(played.games),
-        "points": part(lambda: _points(played, played.games, draws, seed)),
-        "strength": part(lambda: _strength(played, draws, seed)),
-        "davidson": part(lambda: _davidson(played, draws, seed)),
-        "elo": part(lambda: _elo(played, seed)),
-        "effects": part(lambda: _effects(played)),
-        "position": part(lambda: position_part(played, draws, seed)),
+        "points": plain_part(lambda: _points(played, played.games, draws, seed)),
+        "strength": plain_part(lambda: _strength(played, draws, seed)),
+        "davidson": plain_part(lambda: _davidson(played, draws, seed)),
+        "elo": plain_part(lambda: _elo(played, seed)),
+        "effects": plain_part(lambda: _effects(played)),
+        "position": plain_part(lambda: position_part(played, draws, seed)),
         "length": length_parts(played, draws, seed),
         "by_category": _by_category(played, draws, seed),
     }
@@ -123,7 +124,7 @@ def _strength(played: PlayedGames, draws: int, seed: int) -> Plain:
     order = descending(found.fit.strength)
     names = _named(played, found.fit.models)
     value, low, high = (on_elo_scale(one) for one in (found.fit.strength, found.low, found.high))
-    ahead = part(found.ahead)
+    ahead = plain_part(found.ahead)
     return {
         "models": [
             {
@@ -213,7 +214,7 @@ def position_part(played: PlayedGames, draws: int, seed: int) -> Any:
 
 def length_parts(played: PlayedGames, draws: int, seed: int) -> list[Any]:
     """Length bias at every threshold, or why there is none."""
-    return [part(_length_at(played, threshold, draws, seed)) for threshold in (1, *LENGTH_THRESHOLDS)]
+    return [plain_part(_length_at(played, threshold, draws, seed)) for threshold in (1, *LENGTH_THRESHOLDS)]
 
 
 def _length_at(played: PlayedGames, threshold: int, draws: int, seed: int) -> Callable[[], Any]:
@@ -238,7 +239,7 @@ def _by_category(played: PlayedGames, draws: int, seed: int) -> list[Plain]:
     rows = []
     for category in np.unique(played.category).tolist():
         mask = played.category == category
-        own = part(partial(_points, played, played.subset(mask), draws, seed))
+        own = plain_part(partial(_points, played, played.subset(mask), draws, seed))
         name = played.category_names.get(category, "all")
         rows.append({"category": name, "category_pk": category, "n": int(mask.sum()), **own})
     return rows if len(rows) > 1 else []

@@ -21,8 +21,9 @@ from calibration.data.frames import (
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
+from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.pair_rankings import pair_parts
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.ranking.power import power_curve, shared_ranks
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
@@ -71,12 +72,12 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "n_answers": len(np.unique(frame.assignment)),
     }
     if (frame.response_b > 0).any():
-        return hashed, settled({**common, **_pairs(study, frame, str(settings["criterion"]), draws, seed)})
+        return hashed, stored({**common, **_pairs(study, frame, str(settings["criterion"]), draws, seed)})
     try:
         found = _scores(frame, str(settings["criterion"]), draws, seed)
     except (NothingToRead, TooFewModels) as error:
         return hashed, {"why": type(error).__name__, "reason": str(error)}
-    return hashed, settled({**common, "kind": "scores", **found})
+    return hashed, stored({**common, "kind": "scores", **found})
 
 
 RANKINGS = register(ReportKind("rankings", _compute, slow_from=60_000))
@@ -106,10 +107,10 @@ def _scores(frame: ScoreFrame, asked: str, draws: int, seed: int) -> Plain:
     if len(models) < 2:
         raise TooFewModels("Fewer than two models have been rated.")
     names = rows.model_names
-    found["scores"] = part(lambda: _means(value, rows, names, draws, seed))
+    found["scores"] = plain_part(lambda: _means(value, rows, names, draws, seed))
     found["by_category"] = _by_category(value, rows, draws, seed)
-    found["shared"] = part(lambda: _shared(value, rows))
-    found["power"] = part(lambda: _power(value, rows, seed))
+    found["shared"] = plain_part(lambda: _shared(value, rows))
+    found["power"] = plain_part(lambda: _power(value, rows, seed))
     return found
 
 
@@ -155,7 +156,7 @@ def _means(value: Floats, rows: ScoreFrame, names: Mapping[int, str], draws: int
             }
             for place in order
         ],
-        "ahead": part(lambda: _ahead(found, order)),
+        "ahead": plain_part(lambda: _ahead(found, order)),
     }
 
 
@@ -172,7 +173,7 @@ def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list
     parents = np.where(rows.parent > 0, rows.parent, rows.category)
     for category in np.unique(parents).tolist():
         mask = parents == category
-        own = part(partial(_means, value[mask], rows.select(mask), rows.model_names, draws, seed))
+        own = plain_part(partial(_means, value[mask], rows.select(mask), rows.model_names, draws, seed))
         if "models" in own:
             own.pop("ahead")
         found.append({"category": rows.category_names.get(category, "all"), "category_pk": category, **own})

@@ -11,7 +11,8 @@ from annotation.policies.policies import CONTROL, GOLD
 from annotation.rules.reading_time import FEWEST_WORDS
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import Bools, ScoreFrame
-from calibration.reports.registry import Plain, part, plain
+from calibration.reports.codec import plain, plain_part
+from calibration.reports.registry import Plain
 from calibration.statistics.raters.behaviour import failed_controls, reading_pace, same_answers, side_preference
 from calibration.statistics.report_reasons import AllTied, NoControls, NoPairs, NoPositions, NoTimes, OnlySlots
 
@@ -24,10 +25,10 @@ def habits_part(
 ) -> Plain:
     """The parts pace, same_answers, sides, controls of the report on raters; everything given is people's alone."""
     return {
-        "pace": part(lambda: _pace(study, around, names, slots)),
-        "same_answers": part(lambda: _same(frame.select(frame.applicable), names, slots)),
-        "sides": part(lambda: _sides(main, around, names, slots)),
-        "controls": part(lambda: _controls(study, names, slots)),
+        "pace": plain_part(lambda: _pace(study, around, names, slots)),
+        "same_answers": plain_part(lambda: _same(frame.select(frame.applicable), names, slots)),
+        "sides": plain_part(lambda: _sides(main, around, names, slots)),
+        "controls": plain_part(lambda: _controls(study, names, slots)),
     }
 
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import ROLES, NothingToRead, ScoreFrame
-from calibration.reports.registry import Plain, plain
+from calibration.reports.codec import plain
+from calibration.reports.registry import Plain
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import DecisionStudy, TargetOutOfReach, cheapest_design, decide

@@ -18,9 +18,10 @@ from calibration.data.circumstances import Circumstances, circumstances
 from calibration.data.frames import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
+from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.rater_behaviour import habits_part
 from calibration.reports.rater_effects import consensus_part, severity_part, variance_part
-from calibration.reports.registry import Plain, ReportKind, Settings, missing, part, plain, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, missing, register
 from calibration.statistics.agreement.proportions import Proportion
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.raters.reliability import (
@@ -92,7 +93,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
     around = circumstances(study, judges=False)
     first = everybody.select((everybody.repeat == 0) & everybody.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    steady = part(lambda: _consistency(frame, who, around, draws, seed))
+    steady = plain_part(lambda: _consistency(frame, who, around, draws, seed))
     parts = {
         "study": study.slug,
         "criterion": key,
@@ -103,15 +104,15 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "n_judged": len(np.unique(everybody.assignment[everybody.is_judge & (everybody.repeat == 0)])),
         "kinds": _counted(door for pk, door in who.doors.items() if pk in people),
         "slots": bool(who.slots),
-        "accuracy": part(lambda: _accuracy(first, who, draws, seed)),
+        "accuracy": plain_part(lambda: _accuracy(first, who, draws, seed)),
         "consistency": steady,
-        "kappa": part(lambda: _kappa(main, draws, seed)) if not missing(steady) else steady,
-        "severity": part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
-        "variance": part(lambda: variance_part(main, around)),
-        "consensus": part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
+        "kappa": plain_part(lambda: _kappa(main, draws, seed)) if not missing(steady) else steady,
+        "severity": plain_part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
+        "variance": plain_part(lambda: variance_part(main, around)),
+        "consensus": plain_part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
         **habits_part(study, frame, main, around, who.names, who.slots),
     }
-    return hashed, settled(parts)
+    return hashed, stored(parts)
 
 
 RATERS = register(ReportKind("raters", _compute, slow_from=4_000))
@@ -253,7 +254,7 @@ def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int,
         "first_repeat": plain(found.first_repeat_overall),
         "groups": kinds,
         "raters": _steady_rows(found, who),
-        "sides": part(lambda: _sides(rows, around)),
+        "sides": plain_part(lambda: _sides(rows, around)),
     }
 
 

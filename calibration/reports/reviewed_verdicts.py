@@ -9,7 +9,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from annotation.models import Assignment, Rater, Score, Study
 from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
-from calibration.reports.registry import Plain, plain
+from calibration.reports.codec import plain
+from calibration.reports.registry import Plain
 from calibration.statistics.report_reasons import NeverReviewed
 from calibration.statistics.shares import mean_shares
 

@@ -9,7 +9,8 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.fits.categories import LabelledRows, rows_from_json
 from calibration.models import Fit
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.codec import plain, plain_part, stored
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.report_reasons import NoPooling
 from calibration.statistics.resampling import cluster_codes
@@ -48,7 +49,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         "categories": found,
         "families": _families(rows, floor, seed),
     }
-    return fit.data_hash, settled(report)
+    return fit.data_hash, stored(report)
 
 
 WEIGHTS = register(ReportKind("weights in depth", _compute, slow_from=60_000))
@@ -79,12 +80,12 @@ def _category(
         "key": one.key,
         "items": list(one.items),
         "n": len(one.overall),
-        "verdict": part(lambda: weigh_verdict(_family_rows(one), family, floor=floor, draws=draws, seed=seed)),
-        "floors": part(lambda: floor_path(one.answers, one.overall, one.instructions)),
-        "raters": part(lambda: _dropped(one, one.raters, floor)),
-        "models": part(lambda: _dropped(one, one.models, floor)),
+        "verdict": plain_part(lambda: weigh_verdict(_family_rows(one), family, floor=floor, draws=draws, seed=seed)),
+        "floors": plain_part(lambda: floor_path(one.answers, one.overall, one.instructions)),
+        "raters": plain_part(lambda: _dropped(one, one.raters, floor)),
+        "models": plain_part(lambda: _dropped(one, one.models, floor)),
         "cohorts": [
-            part(partial(_cohort, one, name, cohorts, floor, draws, seed)) | {"cohort": name}
+            plain_part(partial(_cohort, one, name, cohorts, floor, draws, seed)) | {"cohort": name}
             for name in sorted({cohorts[rater] for rater in one.raters if rater in cohorts})
         ],
     }
@@ -124,7 +125,7 @@ def _against(
     if rival is None or set(rival.items) != set(one.items):
         return {"why": "NothingToRead", "reason": "the other fit has no category with these items"}
     columns = [rival.items.index(item) for item in one.items]
-    return part(
+    return plain_part(
         lambda: compare_fits(
             (one.answers, one.overall, one.instructions),
             (rival.answers[:, columns], rival.overall, rival.instructions),
@@ -140,7 +141,7 @@ def _families(rows: Mapping[str, LabelledRows], floor: float, seed: int) -> list
     found = []
     for parent in sorted({one.parent for one in rows.values()}):
         members = {key: _family_rows(one) for key, one in rows.items() if one.parent == parent}
-        own: Any = part(partial(_pooled, members, floor, seed))
+        own: Any = plain_part(partial(_pooled, members, floor, seed))
         found.append({"parent": parent, "categories": list(members), **own})
     return found
 

@@ -3,11 +3,13 @@
 A block's figure and table can be downloaded as files. A table holds exact values and shows only significant digits.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import groupby, repeat
+from operator import attrgetter
+from typing import Any, Protocol
+
+from django.utils.translation import gettext
 
 from calibration.figures.drawing import decimals
 
@@ -18,12 +20,19 @@ MOST_ROWS = 200
 class Column:
     """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
-    `names` maps keys to the names that the page shows; the file keeps the keys.
+    `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
+    only if a row has a value in it; files always have it.
     """
 
     label: str
     digits: int | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    optional: bool = False
+
+    @classmethod
+    def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
+        """Return the columns of a value and the ends of its interval; `interval_cells` gives their cells."""
+        return cls(label, digits), cls(gettext("From"), digits), cls(gettext("To"), digits)
 
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""
@@ -34,47 +43,90 @@ class Column:
         return decimals(float(value), self.digits)
 
 
+class Ends(Protocol):
+    """An interval: its ends, and what kind of interval it is ("none": no interval)."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def interval_kind(self) -> str: ...
+
+
+def interval_cells(value: float | None, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
+    """Return the cells of `Column.interval`: the value and its ends, None where there is no interval."""
+    if ends is None or ends.interval_kind == "none":
+        return value, None, None
+    return value, ends.low, ends.high
+
+
 @dataclass(frozen=True)
 class Cell:
+    """A cell's text; a `link` is the address that the text leads to."""
+
     words: str
     numeric: bool
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows."""
+    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows.
+
+    `links`, if there are any, holds the address that each row's name leads to.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     caption: str = ""
+    links: Sequence[str] = ()
+
+    @property
+    def shown_columns(self) -> list[Column]:
+        return [self.columns[place] for place in self.shown_places]
+
+    @property
+    def shown_places(self) -> list[int]:
+        """List the places of the columns that are shown: optional ones only if they have a value."""
+        return [
+            place
+            for place, column in enumerate(self.columns)
+            if not column.optional or any(row[place] not in (None, "") for row in self.rows)
+        ]
 
     @property
     def shown(self) -> list[list[Cell]]:
+        places = self.shown_places
         return [
             [
-                Cell(column.shown(value), column.digits is not None)
-                for column, value in zip(self.columns, row, strict=True)
+                Cell(column.shown(row[place]), column.digits is not None, link if not place else "")
+                for place, column in zip(places, self.shown_columns, strict=True)
             ]
-            for row in self.rows[:MOST_ROWS]
+            for row, link in zip(self.rows[:MOST_ROWS], self.links or repeat(""), strict=False)
         ]
 
     @property
     def left_out(self) -> int:
         return max(0, len(self.rows) - MOST_ROWS)
 
-    def as_csv(self) -> str:
-        """Return every row with every digit. Text that a spreadsheet would run as a formula gets an apostrophe."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow([column.label for column in self.columns])
-        for row in self.rows:
-            writer.writerow(["" if value is None else _harmless(value) for value in row])
-        return out.getvalue()
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page that can be folded; `key` is its anchor, `about` stands beside its title."""
+
+    key: str
+    title: str
+    about: str = ""
+    open: bool = True
 
 
 @dataclass(frozen=True)
 class Block:
-    """One result; where there is none, `reason` says why in a sentence. `key` names its files; `notes` are sentences."""
+    """One result; where there is none, `reason` says why in a sentence.
+
+    `key` names its files; `notes` and `warnings` are sentences.
+    """
 
     key: str
     title: str
@@ -85,6 +137,14 @@ class Block:
     notes: Sequence[str] = ()
     reason: str = ""
     folded: bool = False
+    warnings: Sequence[str] = ()
+    section: Section | None = None
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """List the suffix and the name of every file that the block can be downloaded as."""
+        figure = [("svg", "SVG"), ("png", "PNG")] if self.figure else []
+        return figure + ([("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")] if self.table else [])
 
 
 @dataclass(frozen=True)
@@ -99,7 +159,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """A page that answers one question. `opening` is the answer in one sentence, with its interval."""
+    """A page that answers one question. `opening` is the answer in one sentence, with its interval.
+
+    `links` are addresses and the text that leads there. An `empty` page has no answer yet: `opening` is its heading, and
+    `about` says why.
+    """
 
     title: str
     opening: str
@@ -109,10 +173,14 @@ class ResultPage:
     about: str = ""
     choices: Sequence[Choice] = ()
     code: Sequence[str] = field(default_factory=tuple)
+    links: Sequence[tuple[str, str]] = ()
+    empty: bool = False
+    warnings: Sequence[str] = ()
+
+    @property
+    def sections(self) -> list[tuple[Section | None, list[Block]]]:
+        """Group neighbouring blocks by their section."""
+        return [(section, list(blocks)) for section, blocks in groupby(self.blocks, key=attrgetter("section"))]
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value[:1] else value

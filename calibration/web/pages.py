@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Generic, TypeVar, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,29 +20,37 @@ from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import Plain, ReportKind, known, report_of
 from calibration.web.blocks import Block, ResultPage
+from calibration.web.formats import TABLE_FORMATS, page_as_json
 from core.background import send_after_commit
 
-SUFFIXES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
+R = TypeVar("R")
+SUFFIXES = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "tex": "text/x-tex; charset=utf-8",
+}
 
 
 @dataclass(frozen=True)
-class PageKind:
+class PageKind(Generic[R]):
     """A page: its report, the settings that the address asks for, and the function that turns a report into a page.
 
     `build` is the background task that computes a report that takes long; `links` are related pages as (URL name,
     text). A page `about_judges` says whose verdicts it leaves out.
     """
 
-    report: ReportKind
+    report: ReportKind[R]
     settings: Callable[[Study, Mapping[str, str]], Plain]
-    page: Callable[[Study, Plain], ResultPage]
+    page: Callable[[Study, R], ResultPage]
     title: Callable[[], str]
     build: str = "calibration.build_report"
     links: Callable[[], Sequence[tuple[str, str]]] = tuple
     about_judges: bool = False
 
 
-def result_view(kind: PageKind) -> Callable[..., HttpResponse]:
+def result_view(kind: PageKind[Any]) -> Callable[..., HttpResponse]:
     """What an address with a study's slug leads to, for members who may read the study's results."""
 
     @require_safe
@@ -53,13 +61,13 @@ def result_view(kind: PageKind) -> Callable[..., HttpResponse]:
     return view
 
 
-def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
+def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpResponse:
     """Serve the page of a study's report, one of its files (?file=), or a note that it is being computed."""
     settings = kind.settings(study, request.GET.dict())
     report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
     page = kind.page(study, report) if report is not None else None
     if page is not None and "file" in request.GET:
-        return file_of(page, request.GET["file"], study)
+        return file_of(page, request.GET["file"], study.slug)
     query = request.GET.copy()
     for name in ("waiting", "file"):
         query.pop(name, None)
@@ -80,8 +88,8 @@ def serve(request: HttpRequest, study: Study, kind: PageKind) -> HttpResponse:
 
 
 def ready_report(
-    study: Study, kind: ReportKind, settings: Plain, *, asked_before: bool, build: str = "calibration.build_report"
-) -> Plain | None:
+    study: Study, kind: ReportKind[R], settings: Plain, *, asked_before: bool, build: str = "calibration.build_report"
+) -> R | None:
     """Return the report, computing it here if that is quick; None while a worker computes it."""
     found = known(study, kind, settings)
     if found is not None:
@@ -93,22 +101,28 @@ def ready_report(
     return report_of(study, kind, settings)
 
 
-def file_of(page: ResultPage, name: str, study: Study) -> HttpResponse:
-    """Serve '<block>.svg', '.png' or '.csv' as a download; 404 if there is no such figure or table."""
+def file_of(page: ResultPage, name: str, of: str) -> HttpResponse:
+    """Serve a block's figure as '<block>.svg' or '.png', its table as '.csv', '.json' or '.tex'; 404 if it has none.
+
+    'page.json' is the whole page: its answer and every block with its exact values. `of` is the short name of what the
+    page is about, with which the name of the download begins.
+    """
     key, _, suffix = name.rpartition(".")
     block = page.block(key)
-    content = _content(block, suffix) if block and suffix in SUFFIXES else None
+    content: str | bytes | None = page_as_json(page) if name == "page.json" else None
+    if block and suffix in SUFFIXES:
+        content = _content(block, suffix)
     if content is None:
         raise Http404(gettext("This page has no such file."))
     response = HttpResponse(content, content_type=SUFFIXES[suffix])
-    stem = slugify(f"{study.slug}-{key}") or "figure"
+    stem = slugify(f"{of}-{key}") or "figure"
     response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
     return response
 
 
 def _content(block: Block, suffix: str) -> str | bytes | None:
-    if suffix == "csv":
-        return "\ufeff" + block.table.as_csv() if block.table else None
+    if suffix in TABLE_FORMATS:
+        return TABLE_FORMATS[suffix](block.table) if block.table else None
     if not block.figure:
         return None
     return standalone_svg(block.figure) if suffix == "svg" else png(block.figure)

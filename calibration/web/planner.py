@@ -343,7 +343,7 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
     made = plan_page(form) if form.is_valid() else None
     page = made if isinstance(made, ResultPage) else None
     if page is not None and "file" in request.GET:
-        return file_of(page, request.GET["file"], study)
+        return file_of(page, request.GET["file"], study.slug)
     context = {
         "study": study,
         "provenance": provenance_of(study),

@@ -15,9 +15,10 @@ from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Floats, Ints,
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
+from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.judge_matches import side_labels, sides
 from calibration.reports.raters import main_criterion
-from calibration.reports.registry import Plain, ReportKind, Settings, part, plain, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.agreement.coefficients import matches_by_task
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.report_reasons import NoJudge
@@ -75,7 +76,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         ],
         "composite": _composite(tasks, _candidates(matches, verdicts.names), draws, seed),
     }
-    return hashed, settled(found)
+    return hashed, stored(found)
 
 
 METHODS = register(ReportKind("judging methods", _compute, slow_from=60_000))
@@ -148,7 +149,7 @@ def _composite(tasks: Tasks, matches: Mapping[str, Floats], draws: int, seed: in
         chosen = choose(agreements, seed=seed)
     except TooFewTasks as error:
         return {"why": "TooFewTasks", "reason": str(error)}
-    return part(lambda: _held_out(tasks, matches, chosen, draws, seed))
+    return plain_part(lambda: _held_out(tasks, matches, chosen, draws, seed))
 
 
 def _held_out(tasks: Tasks, matches: Mapping[str, Floats], chosen: Composite, draws: int, seed: int) -> Plain:

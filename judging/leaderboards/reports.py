@@ -6,8 +6,9 @@ from typing import Any
 
 from annotation.models import Rater, Study
 from calibration.models import Fit
+from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
-from calibration.reports.registry import Plain, ReportKind, Settings, register, settled
+from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT
 from judging.leaderboards.table import Leaderboard, leaderboard
@@ -30,7 +31,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         experiment=str(settings["experiment"]),
         people_of=study,
     )
-    return board.data_hash, settled(board_plain(board))
+    return board.data_hash, stored(board_plain(board))
 
 
 LEADERBOARD = register(ReportKind(NAME, _compute, slow_from=60_000))

@@ -1,15 +1,14 @@
 """Differences of two texts by line: what was removed and added, with a few lines around it. PURE."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from annotation.rules.alignment import Work, steps_between
 
 AROUND = 2
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line; `kind` is 'same', 'removed', 'added' or 'gap', whose `text` is the number of omitted equal lines."""
 
     kind: str

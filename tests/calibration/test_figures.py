@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from calibration.figures.drawing import decimals, number, shortest
 from calibration.web.blocks import Column, Table
+from calibration.web.formats import as_csv
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 from tests.markup import markup
 
@@ -66,7 +67,7 @@ def test_levels_keep_their_own_digits():
 def test_files_keep_hyphens_that_programs_read():
     table = Table([Column("a"), Column("b", 1)], [["x", -2.25]])
     assert table.shown[0][1].words == "−2.2"
-    assert table.as_csv().splitlines()[1] == "x,-2.25"
+    assert as_csv(table).splitlines()[1] == "x,-2.25"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

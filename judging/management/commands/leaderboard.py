@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
-from calibration.reports.registry import settled
+from calibration.reports.codec import stored
 from calibration.statistics.errors import NoStatistic
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.query import BoardQuery
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         except USER_ERRORS as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            shown = settled(board_plain(board)) if options["details"] else board.as_json()
+            shown = stored(board_plain(board)) if options["details"] else board.as_json()
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2))
         else:
             self._print(board)

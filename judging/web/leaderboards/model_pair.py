@@ -17,6 +17,7 @@ from annotation.models import Rater
 from annotation.texts.rendering import render_text
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Column, Table
+from calibration.web.formats import as_csv
 from generation.library.access import benchmark_read_by
 from judging.leaderboards.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
 from judging.leaderboards.query import board_query
@@ -164,7 +165,7 @@ def _csv(pair: ModelPair) -> HttpResponse:
         ],
         [[row.external_id, row.category, row.first, row.second, row.gap] for row in pair.rows],
     )
-    response = HttpResponse("\ufeff" + table.as_csv(), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(as_csv(table), content_type="text/csv; charset=utf-8")
     stem = slugify(f"{pair.board.benchmark.slug}-{pair.first}-{pair.second}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.csv"'
     return response

@@ -68,9 +68,6 @@ class BoardPanel:
     def unscored(self) -> int:
         return sum(row.unscored for row in self.rows)
 
-    def block(self, key: str) -> Block | None:
-        return next((one for one in [self.scores, *self.blocks] if one.key == key), None)
-
 
 def weights_choices(benchmark: Benchmark) -> list[tuple[str, str]]:
     """(name in the address, label), published ones first."""

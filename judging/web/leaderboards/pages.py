@@ -16,12 +16,11 @@ from accounts.permissions import results_page
 from annotation.models import Assignment, Rater
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts
-from calibration.figures.export import png, standalone_svg
 from calibration.fits.store import versions
 from calibration.statistics.errors import NoStatistic
-from calibration.web.blocks import Block
+from calibration.web.blocks import ResultPage
 from calibration.web.messages.reasons import reason_of
-from calibration.web.pages import SUFFIXES
+from calibration.web.pages import file_of
 from core.messages.reader_language import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import MAIN_EXPERIMENT, Benchmark
@@ -135,29 +134,14 @@ def board_or_why(
 
 
 def _file_of(board: Leaderboard, panel: BoardPanel, name: str) -> HttpResponse:
-    """'board.json', or '<block>.svg', '.png' or '.csv'; 404 if there is none."""
-    key, _, suffix = name.rpartition(".")
-    if name == "board.json":
-        content: str | bytes | None = json.dumps(board_json(board, panel), ensure_ascii=False, indent=1)
-        kind = "application/json"
-    else:
-        block = panel.block(key)
-        content = _content(block, suffix) if block and suffix in SUFFIXES else None
-        kind = SUFFIXES.get(suffix, "")
-    if content is None:
-        raise Http404(gettext("This page has no such file."))
-    response = HttpResponse(content, content_type=kind)
-    stem = slugify(f"{board.benchmark.slug}-{key}")
-    response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
+    """Serve 'board.json', or a block's file; 404 if there is none."""
+    if name != "board.json":
+        return file_of(ResultPage("", "", [panel.scores, *panel.blocks], []), name, board.benchmark.slug)
+    content = json.dumps(board_json(board, panel), ensure_ascii=False, indent=1)
+    response = HttpResponse(content, content_type="application/json")
+    stem = slugify(f"{board.benchmark.slug}-board")
+    response["Content-Disposition"] = f'attachment; filename="{stem}.json"'
     return response
-
-
-def _content(block: Block, suffix: str) -> str | bytes | None:
-    if suffix == "csv":
-        return "\ufeff" + block.table.as_csv() if block.table else None
-    if not block.figure:
-        return None
-    return standalone_svg(block.figure) if suffix == "svg" else png(block.figure)
 
 
 def board_json(board: Leaderboard, panel: BoardPanel) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.pages import file_of
@@ -56,7 +55,7 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     rows = _statistics(benchmark, experiment, int(each))
     page = _page(benchmark, rows, experiment, each) if rows else None
     if page is not None and "file" in request.GET:
-        return file_of(page, request.GET["file"], Study(slug=benchmark.slug))
+        return file_of(page, request.GET["file"], benchmark.slug)
     query = request.GET.copy()
     query.pop("file", None)
     context = {"benchmark": benchmark, "page": page, "path": request.path, "query": query.urlencode()}

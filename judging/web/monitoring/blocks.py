@@ -20,9 +20,6 @@ class WatchPanel:
     flagged: bool
     blocks: list[Block]
 
-    def block(self, key: str) -> Block | None:
-        return next((one for one in self.blocks if one.key == key), None)
-
 
 def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
     blocks = [

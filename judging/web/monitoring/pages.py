@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Study
-from calibration.figures.export import png, standalone_svg
-from calibration.web.pages import SUFFIXES
+from calibration.web.blocks import ResultPage
+from calibration.web.pages import file_of
 from core.background import send_after_commit
 from core.web.access import visible_or_404
 from judging.models import Judge, JudgeRun, Watch
@@ -32,7 +32,7 @@ from judging.monitoring.monitors import (
 )
 from judging.monitoring.readings import readings
 from judging.web.judges.method_messages import method_words
-from judging.web.monitoring.blocks import WatchPanel, watch_panel
+from judging.web.monitoring.blocks import watch_panel
 
 LARGEST = 100_000
 
@@ -139,7 +139,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
     read = readings(found)
     panel = watch_panel(found, read)
     if "file" in request.GET:
-        return _file_of(panel, request.GET["file"])
+        return file_of(ResultPage("", "", panel.blocks, []), request.GET["file"], "watch")
     context = {
         "watch": found,
         "panel": panel,
@@ -229,21 +229,6 @@ def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
     """Return the latest evaluated round and whether it is flagged."""
     run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
     return run, bool(run and run.manifest["watch"]["flagged"])
-
-
-def _file_of(panel: WatchPanel, name: str) -> HttpResponse:
-    key, _, suffix = name.rpartition(".")
-    block = panel.block(key)
-    if block is None or suffix not in SUFFIXES:
-        raise Http404(gettext("This page has no such file."))
-    content: str | bytes
-    if suffix == "csv":
-        content = "\ufeff" + block.table.as_csv() if block.table else ""
-    else:
-        content = standalone_svg(block.figure) if suffix == "svg" else png(block.figure)
-    response = HttpResponse(content, content_type=SUFFIXES[suffix])
-    response["Content-Disposition"] = f'attachment; filename="watch-{key}.{suffix}"'
-    return response
 
 
 def _readable(request: HttpRequest) -> "QuerySet[Watch]":

@@ -1,0 +1,119 @@
+"""Stores reports as JSON and reads them back as the dataclasses that they were made of.
+
+A report is a frozen dataclass. Its fields are numbers, texts, other dataclasses, arrays, and lists and mappings of these;
+the JSON object of a dataclass has the names of its fields as keys. Mappings may have integers as keys. A part of a report
+that could not be computed is a `Missing`, so its field has the type `Part | Missing`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from math import isinf
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+from cattrs import Converter
+
+from calibration.data.frames import NothingToRead
+from calibration.statistics.errors import NoStatistic
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part of a report that has no answer: `why` is the name of the error, `reason` its sentence."""
+
+    why: str
+    reason: str
+
+    @classmethod
+    def because(cls, error: Exception) -> "Missing":
+        return cls(type(error).__name__, str(error))
+
+
+def part(compute: Callable[[], T]) -> T | Missing:
+    """Compute a part of a report, or state why there is none."""
+    try:
+        return compute()
+    except (NoStatistic, NothingToRead) as error:
+        return Missing.because(error)
+
+
+def plain_part(compute: Callable[[], Any]) -> Any:
+    """Compute a part of a report as JSON values, or state why there is none."""
+    return plain(part(compute))
+
+
+def plain(value: Any) -> Any:
+    """Convert dataclasses and arrays to JSON values; floats keep every digit, infinity becomes "inf"."""
+    if value is None or type(value) in (str, int, bool):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def stored(report: Any) -> Any:
+    """Return the report as it is kept in a JSON column. Raises ValueError for a value that JSON cannot carry exactly."""
+    return json.loads(json.dumps(plain(report), allow_nan=False))
+
+
+def read_back(shape: type[T], found: Any) -> T:
+    """Return what `stored` made of a value of type `shape`; raises an error of cattrs if it is something else.
+
+    Arrays have the element type that numpy infers from their JSON list.
+    """
+    return _converter().structure(found, shape)
+
+
+@cache
+def _converter() -> Converter:
+    converter = Converter(detailed_validation=False)
+    converter.register_structure_hook_func(_is_array, _array)
+    converter.register_structure_hook_func(_has_missing, lambda value, shape: _part_or_missing(converter, value, shape))
+    converter.register_structure_hook_func(lambda shape: shape is Any or shape is object, lambda value, _: value)
+    converter.register_structure_hook_func(_is_scalar_union, lambda value, _: value)
+    return converter
+
+
+def _is_array(shape: Any) -> bool:
+    origin: Any = get_origin(shape)
+    return origin is np.ndarray
+
+
+def _array(value: Any, shape: Any) -> Any:
+    """Return an array of the element type that the annotation `NDArray[...]` names."""
+    (element,) = get_args(get_args(shape)[1]) or (None,)
+    return np.asarray(value, dtype=element if isinstance(element, type) else None)
+
+
+def _has_missing(shape: Any) -> bool:
+    return get_origin(shape) in (Union, UnionType) and Missing in get_args(shape)
+
+
+def _part_or_missing(converter: Converter, value: Any, shape: Any) -> Any:
+    if isinstance(value, Mapping) and set(value) == {"why", "reason"}:
+        return Missing(str(value["why"]), str(value["reason"]))
+    others: Any = Union[tuple(member for member in get_args(shape) if member is not Missing)]  # noqa: UP007
+    return converter.structure(value, others)
+
+
+def _is_scalar_union(shape: Any) -> bool:
+    """Whether the type is a union of JSON's own scalars (`int | str | None`), whose values stay as they were stored."""
+    members = get_args(shape)
+    if get_origin(shape) not in (Union, UnionType) or float in members:
+        return False
+    return len(members) > 1 and set(members) <= {int, str, bool, type(None)}

@@ -1,0 +1,103 @@
+"""The files of a result page: tables as CSV, JSON and LaTeX, and the whole page as JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from math import isnan
+from typing import Any
+
+from calibration.reports.codec import plain
+from calibration.web.blocks import Block, ResultPage, Table
+
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "–": "--",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def as_csv(table: Table) -> str:
+    """Return every row with every digit. Text that a spreadsheet would run as a formula gets an apostrophe."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([column.label for column in table.columns])
+    for row in table.rows:
+        writer.writerow(["" if value is None else _harmless(value) for value in row])
+    return "\ufeff" + out.getvalue()
+
+
+def as_latex(table: Table) -> str:
+    """Return every row as a `tabular` of the booktabs package, with the columns and digits that the page shows."""
+    columns, places = table.shown_columns, table.shown_places
+    shape = "".join("l" if column.digits is None else "r" for column in columns)
+    lines = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _latex_row([column.label for column in columns])]
+    lines.append(r"\midrule")
+    lines += [
+        _latex_row([column.shown(row[place]) for place, column in zip(places, columns, strict=True)])
+        for row in table.rows
+    ]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    caption = [f"% {' '.join(table.caption.split())}"] if table.caption else []
+    return "\n".join([*caption, *lines]) + "\n"
+
+
+def as_json(table: Table) -> str:
+    """Return the columns' labels and every row with its exact values."""
+    return _dumped(_table_values(table))
+
+
+TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {"csv": as_csv, "json": as_json, "tex": as_latex}
+
+
+def page_as_json(page: ResultPage) -> str:
+    """Return the page's answer, every block's words and exact values, and the sources of its method."""
+    return _dumped(
+        {
+            "title": page.title,
+            "answer": page.opening,
+            "blocks": [_block_values(block) for block in page.blocks],
+            "sources": list(page.sources),
+        }
+    )
+
+
+def _block_values(block: Block) -> dict[str, Any]:
+    return {
+        "key": block.key,
+        "title": block.title,
+        "answer": block.answer,
+        "caption": block.caption,
+        "notes": list(block.notes),
+        "reason": block.reason,
+        "table": _table_values(block.table) if block.table else None,
+    }
+
+
+def _table_values(table: Table) -> dict[str, Any]:
+    rows = [[_json_value(value) for value in row] for row in table.rows]
+    return {"columns": [column.label for column in table.columns], "rows": rows}
+
+
+def _json_value(value: Any) -> Any:
+    """Return a number or text as JSON carries it; what is not a number is null."""
+    value = plain(value)
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _dumped(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _latex_row(cells: list[str]) -> str:
+    return (
+        " & ".join("".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(cell.split())) for cell in cells) + r" \\"
+    )
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value[:1] else value

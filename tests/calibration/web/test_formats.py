@@ -1,0 +1,51 @@
+"""The files of a result page's tables."""
+
+import json
+
+from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.formats import as_csv, as_json, as_latex, page_as_json
+
+
+class Interval:
+    low, high, interval_kind = 0.25, 0.75, "bootstrap95"
+
+
+def table(*rows):
+    return Table([Column("Rater"), *Column.interval("Alpha_1 & more", 2)], rows)
+
+
+def test_an_interval_is_three_columns_and_three_cells():
+    assert [column.label for column in table().columns] == ["Rater", "Alpha_1 & more", "From", "To"]
+    assert interval_cells(0.5, Interval()) == (0.5, 0.25, 0.75)
+    assert interval_cells(0.5, None) == (0.5, None, None)
+
+
+def test_latex_escapes_its_signs_and_rounds_as_the_page():
+    lines = as_latex(table(["50% of {x}_y\\z", 1 / 3, 0.1, None])).splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrr}"
+    assert lines[2] == r"Rater & Alpha\_1 \& more & From & To \\"
+    assert lines[4] == r"50\% of \{x\}\_y\textbackslash{}z & 0.33 & 0.10 & -- \\"
+
+
+def test_an_optional_column_is_shown_if_a_row_has_a_value():
+    columns = [Column("Item"), Column("Published", 2, optional=True)]
+    empty, filled = Table(columns, [["a", None]]), Table(columns, [["a", None], ["b", 0.0]])
+    assert [column.label for column in empty.shown_columns] == ["Item"] and len(empty.shown[0]) == 1
+    assert [cell.words for cell in filled.shown[1]] == ["b", "0.00"]
+    assert as_csv(empty).splitlines() == ["\ufeffItem,Published", "a,"]
+    assert r"\begin{tabular}{l}" in as_latex(empty)
+
+
+def test_csv_and_json_keep_every_digit():
+    shown = table(["=1+1", 1 / 3, float("nan"), float("inf")])
+    assert as_csv(shown).splitlines()[1].startswith(f"'=1+1,{1 / 3!r},")
+    assert json.loads(as_json(shown))["rows"] == [["=1+1", 1 / 3, None, "inf"]]
+
+
+def test_a_page_as_json_holds_its_answer_and_every_block():
+    blocks = [Block("alpha", "Alpha", table=table(["a", 0.5, None, None])), Block("none", "None", reason="Too few.")]
+    found = json.loads(page_as_json(ResultPage("Agreement", "They agree.", blocks, [])))
+    assert found["answer"] == "They agree."
+    assert [block["key"] for block in found["blocks"]] == ["alpha", "none"]
+    assert found["blocks"][0]["table"]["rows"] == [["a", 0.5, None, None]]
+    assert found["blocks"][1]["reason"] == "Too few." and found["blocks"][1]["table"] is None
