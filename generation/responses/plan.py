@@ -1,4 +1,4 @@
-"""What a generation run will ask, frozen before the first call: instruction by model by sample."""
+"""The plan of a generation run, frozen before the first call: instruction by model by sample."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,13 +30,15 @@ GREEDY_BENCHMARKS = ("href",)
 
 
 class NothingToGenerate(LookupError):
-    """No instruction has a text, or no model was named."""
+    """No instruction has a text, or no model was given; the sentence says what is missing."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to generate. `limit` counts instructions; `categories` are keys, empty for all; a `parameter` given as
-    None is not sent at all. `batch`: through the endpoint's batch API."""
+    """What to generate. `limit` counts instructions; `categories` are keys, empty for all.
+
+    A parameter with the value None is not sent. `batch`: through the endpoint's batch API.
+    """
 
     models: Sequence[LanguageModel]
     samples: int = 1
@@ -51,7 +53,7 @@ class Wanted:
 
 
 def default_parameters(benchmark: Benchmark) -> dict[str, Any]:
-    """The sampling parameters of the benchmark's own paper, else HelloBench's."""
+    """Return the sampling parameters of the benchmark's own paper, else HelloBench's."""
     if benchmark.slug.startswith(GREEDY_BENCHMARKS):
         return {**DEFAULTS, "temperature": 0.0}
     return dict(DEFAULTS)
@@ -60,7 +62,7 @@ def default_parameters(benchmark: Benchmark) -> dict[str, Any]:
 def plan_generation(
     benchmark: Benchmark, wanted: Wanted, *, budget: Ceiling = UNLIMITED, user: User | None = None
 ) -> GenerationRun:
-    """A run with one item for each instruction, sample and model, an instruction's items together.
+    """Create a run with one item per instruction, sample and model, the items of an instruction together.
 
     Instructions without a text are left out. Raises NothingToGenerate, NoEndpoint.
     """
@@ -97,7 +99,7 @@ def plan_generation(
 def sent_just_now(
     benchmark: Benchmark, wanted: Wanted, budget: Ceiling, user: User, *, clock: Clock
 ) -> GenerationRun | None:
-    """The very run that is wanted, where the same person has it since a minute: what was sent came twice."""
+    """Return the same run if the same person started it within the last minute: the form was sent twice."""
     lately = GenerationRun.objects.filter(
         benchmark=benchmark,
         experiment=wanted.experiment,
@@ -111,7 +113,7 @@ def sent_just_now(
 
 
 def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> QuerySet[Instruction]:
-    """The benchmark's instructions that have a text, of these categories and those below them, by name."""
+    """Return the benchmark's instructions with a text, in these categories and those below them, by name."""
     keys = list(categories)
     found = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
     if keys:
@@ -146,7 +148,7 @@ def _items(run: GenerationRun, instructions: Sequence[int], wanted: Wanted) -> I
 
 
 def _new_run(benchmark: Benchmark, wanted: Wanted, **fields: Any) -> GenerationRun:
-    """A run under its own name: the one given, else the experiment's with the next number."""
+    """Create a run with the given name, else with the experiment's name and the next number."""
     if wanted.name:
         try:
             with transaction.atomic():
