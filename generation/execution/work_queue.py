@@ -281,7 +281,7 @@ class WorkQueue(ABC, Generic[Item, C]):
         return []
 
     def _attempted(self, call: C, error: CallFailed) -> Spend:
-        """Record a call that brought no whole reply; return its cost. A call that was only put off costs nothing."""
+        """Record a call that brought no whole reply; return its cost. A throttled call costs nothing."""
         call.last_error = str(error) or type(error).__name__
         if error.patient:
             self.throttling.delayed(call.last_error)

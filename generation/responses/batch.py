@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import IO, Any, Literal, cast
 
@@ -74,6 +74,9 @@ class Advance:
     failed: int = 0
     open_batches: int = 0
 
+    def __add__(self, other: "Advance") -> "Advance":
+        return Advance(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
 
 def in_batches(run: GenerationRun) -> bool:
     return bool(run.manifest.get("settings", {}).get("transport") == "batch")
@@ -98,7 +101,7 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
                 if endpoint.kind != Endpoint.Kind.OPENAI:
                     raise Refused(call_messages.NO_BATCHES(endpoint=endpoint.name, model=model.name))
                 with _Files(endpoint) as files:
-                    total = _plus(total, _advance_model(run, model, endpoint, files, clock))
+                    total += _advance_model(run, model, endpoint, files, clock)
             except (ChatError, NoEndpoint) as error:
                 if not (getattr(error, "retryable", False) and SUBMITTED in _known_batches(run).values()):
                     fail_run(run, str(error), clock=clock)
@@ -115,15 +118,6 @@ def _set_message(run: GenerationRun, message: str) -> None:
         GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(message=storable(message))
 
 
-def _plus(one: Advance, other: Advance) -> Advance:
-    return Advance(
-        one.submitted + other.submitted,
-        one.ingested + other.ingested,
-        one.failed + other.failed,
-        one.open_batches + other.open_batches,
-    )
-
-
 def _advance_model(
     run: GenerationRun, model: LanguageModel, endpoint: Endpoint, files: "_Files", clock: Clock
 ) -> Advance:
@@ -132,9 +126,9 @@ def _advance_model(
         if batch["id"] not in _known_batches(run):
             _adopt(run, model, batch, clock)
         if batch["status"] in OPEN:
-            total = _plus(total, Advance(open_batches=1))
+            total += Advance(open_batches=1)
         elif _known_batches(run)[batch["id"]] != INGESTED:
-            total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
+            total += _ingest(run, batch, files, prices_of(endpoint))
     while lines := _next_part(run, model, endpoint, clock):
         pks = [call.key for call, _line in lines]
         if _crosses_budget(run, clock):
@@ -154,7 +148,7 @@ def _advance_model(
         with transaction.atomic():
             _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
             _know(run, begun["id"], SUBMITTED)
-        total = _plus(total, Advance(submitted=len(lines), open_batches=1))
+        total += Advance(submitted=len(lines), open_batches=1)
     return total
 
 

@@ -108,7 +108,7 @@ def sent_just_now(
         created_at__gte=clock() - A_MINUTE,
     ).exclude(status__in=[GenerationRun.Status.CANCELLED, GenerationRun.Status.FAILED])
     asked = _settings_of(wanted), _parameters_of(benchmark, wanted), budget
-    same = (one for one in lately if (one.manifest["settings"], one.parameters, ceiling_of(one)) == asked)
+    same = (run for run in lately if (run.manifest["settings"], run.parameters, ceiling_of(run)) == asked)
     return next(same, None)
 
 
