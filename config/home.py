@@ -13,7 +13,7 @@ from accounts.models import User
 from annotation.monitoring.progress import study_rows
 from annotation.recruitment.participation import participations
 from annotation.studies.access import studies_read_by
-from generation.execution.item_counts import with_counts
+from generation.execution.progress import with_counts
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import runs_read_by
 from judging.web.monitoring.pages import flagged_watches

@@ -1,23 +1,28 @@
-"""Which code and which libraries a run or a fit was made with."""
+"""The code and libraries with which a run or a fit was made, for its manifest."""
 
 import platform
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from django.conf import settings
+from django.db.models import Count
+
+from generation.llm.protocol.prices import Spend
+from generation.run_fields import AnyRun
 
 LIBRARIES = ("django", "openai", "aiohttp", "httpx2", "celery", "vllm")
 
 
 def code_version() -> str:
-    """The project's version, and the commit it runs from where that is known."""
+    """Return the project's version, and the commit it runs from if that is known."""
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     commit = _commit()
     return f"{project['version']}+{commit[:12]}" if commit else str(project["version"])
 
 
 def _commit() -> str:
-    """The commit that HEAD names, read without running git; '' outside a clone."""
+    """Return the commit that HEAD names, read without running git; '' outside a clone."""
     git = settings.BASE_DIR / ".git"
     try:
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
@@ -40,3 +45,19 @@ def library_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def results_of(run: AnyRun, spent: Spend, **more: Any) -> dict[str, Any]:
+    """Return what a finished run adds to its manifest: its items by status, `more`, its spending, code and libraries."""
+    statuses = run.items.order_by().values("status").annotate(n=Count("pk"))
+    return {
+        "came": {
+            "items": {row["status"]: row["n"] for row in statuses},
+            **more,
+            "calls": spent.calls,
+            "tokens": spent.tokens,
+            "money": str(spent.money),
+            "code": code_version(),
+            "versions": library_versions(),
+        }
+    }

@@ -1,4 +1,4 @@
-"""What every run's page says alike, of generation and of judging: its state, its rate, and the time that is left."""
+"""Sentences on the page of every kind of run: its state, its rate, and the time left."""
 
 import math
 from datetime import datetime
@@ -13,7 +13,7 @@ A_MINUTE = 60
 
 
 def state_in_words(status: str) -> str:
-    """The end of the page's first sentence."""
+    """Return the end of the page's first sentence."""
     endings = {
         "planned": gettext("; the run has not started."),
         "running": gettext("; the run is in progress."),
@@ -27,7 +27,7 @@ def state_in_words(status: str) -> str:
 
 
 def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
-    """A sentence on calls that a rate limit holds back, and for how long; on those that a stop still waits for; else ''."""
+    """Return a sentence on calls that a rate limit delays, or that were under way when the run was stopped; else ''."""
     if status != "running":
         if not now.under_way:
             return ""
@@ -53,7 +53,7 @@ def calls_in_words(status: str, now: CallsNow, *, clock: Clock) -> str:
 
 
 def _time_in_words(seconds: int) -> str:
-    """Seconds up to two minutes, else minutes."""
+    """Return seconds up to two minutes, else minutes."""
     if seconds < 2 * A_MINUTE:
         return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}
     minutes = math.ceil(seconds / A_MINUTE)
@@ -61,7 +61,7 @@ def _time_in_words(seconds: int) -> str:
 
 
 def rate_since(started_at: datetime | None, last_at: datetime | None, done: int) -> float | None:
-    """So many a minute from the start to the last one; None before there are two."""
+    """Return the number per minute from the start to the last one; None before there are two."""
     if started_at is None or last_at is None or done < 2:
         return None
     seconds = (last_at - started_at).total_seconds()
@@ -69,7 +69,7 @@ def rate_since(started_at: datetime | None, last_at: datetime | None, done: int)
 
 
 def time_left(waiting: int, per_minute: float | None) -> str:
-    """In words; '' where nothing is left or the rate is not known."""
+    """Return the time left in words; '' if nothing is left or the rate is not known."""
     if not per_minute or not waiting:
         return ""
     seconds = 60 * waiting / per_minute

@@ -1,11 +1,12 @@
-"""How far a run is, of generation and of judging alike: what both count, and what follows from it."""
+"""The progress of a run: what every kind of run counts, and what follows from it."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, IntegerField, Min, Model, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
 
 from core.clock import Clock
 from core.messages.message import stored_text
@@ -15,13 +16,17 @@ from generation.run_fields import AnyRun
 ERRORS_SHOWN = 8
 LOOK_AGAIN = 2
 COUNTING_SHARE = 20
-"""Times as long as counting takes before it is done again."""
+"""The page waits this many times as long as counting took before it counts again."""
+
+R = TypeVar("R", bound=Model)
 
 
 @dataclass(frozen=True)
 class CallsNow:
-    """What the run's workers said of their calls when they last looked: how many are under way, and when the next may
-    be sent where a rate limit holds it back; `asked`: because the endpoint asked for the wait."""
+    """What the run's workers last reported: the calls under way, and when the next may be sent if a rate limit delays it.
+
+    `asked`: the endpoint asked for the wait.
+    """
 
     under_way: int = 0
     next_call_at: datetime | None = None
@@ -29,7 +34,7 @@ class CallsNow:
 
 
 def calls_now(run: AnyRun, clock: Clock) -> CallsNow:
-    """Of the workers that are alive. A run waits for a rate limit while each of them does."""
+    """Return the calls of the workers that are alive. A run waits for a rate limit while all of them do."""
     now = clock()
     shares = list(run.shares.filter(leased_until__gte=now).values_list("under_way", "next_call_at", "asked_to_wait"))
     waits = [(at, asked) for _under_way, at, asked in shares if at is not None and at > now]
@@ -40,10 +45,10 @@ def calls_now(run: AnyRun, clock: Clock) -> CallsNow:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Counted from rows. `settled` items wait no more, whatever came of them; `busy` ones some worker holds, of which
-    those are under way that `calls_now` says.
+    """Counts of a run's rows. `settled` items no longer wait; workers hold the `busy` ones.
 
-    errors are (words, how often), most frequent first; money in the prices' unit; counting took `counted_in` seconds.
+    errors are (message, count), most frequent first; money is in the unit of the prices; counting took `counted_in`
+    seconds.
     """
 
     total: int
@@ -59,7 +64,7 @@ class RunProgress:
 
     @property
     def look_again(self) -> int:
-        """Seconds after which a page that follows the run counts anew: a run of millions is not counted all the time."""
+        """Seconds after which the page of the run counts again: longer for a run of millions of items."""
         return max(LOOK_AGAIN, round(COUNTING_SHARE * self.counted_in))
 
     @property
@@ -72,12 +77,12 @@ class RunProgress:
 
     @property
     def projected_money(self) -> Decimal | None:
-        """What the whole run will have cost at the present rate."""
+        """The cost of the whole run at the present rate; None before the first item is settled."""
         return self.money * self.total / self.settled if self.settled else None
 
 
 def sums_of(rows: "QuerySet[Any]", *, written: str, **more: Any) -> dict[str, Any]:
-    """Of rows that each cost something: tokens `read` and `written`, `money`, and whatever `more` is asked for."""
+    """Return the sums of rows that have a cost: tokens `read` and `written`, `money`, and the aggregates in `more`."""
     sums = rows.aggregate(
         read=Sum("input_tokens", default=0),
         written=Sum(written, default=0),
@@ -89,8 +94,22 @@ def sums_of(rows: "QuerySet[Any]", *, written: str, **more: Any) -> dict[str, An
 
 
 def most_frequent(rows: "QuerySet[Any]") -> tuple[tuple[str, int], ...]:
-    """The errors of these rows with how often each came, the most frequent first."""
+    """Return the errors of these rows with their counts, the most frequent first."""
     errors = rows.exclude(error="").order_by().values("error").annotate(n=Count("pk"), of=Min("pk"))
     shown = list(errors.order_by("-n", "error")[:ERRORS_SHOWN])
     first = rows.model._default_manager.only("error", "error_json").in_bulk([row["of"] for row in shown])
     return tuple((stored_text(first[row["of"]], "error"), row["n"]) for row in shown)
+
+
+def with_counts(runs: "QuerySet[R]", items: "QuerySet[Model]", waiting: str) -> "QuerySet[R]":
+    """Annotate runs with `total` and `done`, the numbers of their `items` and of those that are not `waiting`.
+
+    Subqueries count them: in a join, every item would carry the manifest of its run.
+    """
+    counted = runs.annotate(total=_count(items), done=_count(items.exclude(status=waiting)))
+    return cast("QuerySet[R]", counted)
+
+
+def _count(items: "QuerySet[Model]") -> Coalesce:
+    counted = items.filter(run=OuterRef("pk")).order_by().values("run").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))

@@ -113,7 +113,7 @@ class RunKind(Generic[Run]):
         return not live_leases(run, clock).exists() and not self.prepares(run, clock)
 
     def sweep(self, clock: Clock, *, unleased: Callable[[Run], bool] = lambda _run: False) -> None:
-        """Release what dead workers held, store their replies, and send running runs on which nobody works to one.
+        """Release what dead workers held, store their replies, and send running runs on which nobody works to a worker.
 
         Expired leases are released, as is everything of a worker that ended on this machine. Replies are also stored of
         runs that nobody will resume, because they are paid for. `unleased` runs are sent whoever holds their items.

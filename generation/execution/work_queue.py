@@ -167,16 +167,19 @@ class WorkQueue(ABC, Generic[Item, C]):
                 return [], True
             self.budget.start_over()
         pks = lease_items(self.run, self.worker, count, self.clock, self.own_items)
-        if not pks:
-            return [], False
+        calls = self._calls_of(pks) if pks else []
+        # Also without calls: this releases the surplus, for which another worker may wait.
+        self.budget.reserve(self.reserved)
+        return calls, len(pks) == count
+
+    def _calls_of(self, pks: Sequence[int]) -> list[C]:
         items = self.read_items(pks)
         with transaction.atomic():
             taken_up = [call for item in self.select(items) if (call := self.take_up(item)) is not None]
             self.in_flight |= {call.key: call for call in taken_up}
             calls = self.to_send(taken_up)
             self.write()
-        self.budget.reserve(self.reserved)
-        return calls, len(pks) == count
+        return calls
 
     def take(self, outcomes: Sequence[Outcome[int, Reply]]) -> list[C]:
         """Store the outcomes in one transaction; return the calls to send again at once."""
@@ -284,7 +287,7 @@ class WorkQueue(ABC, Generic[Item, C]):
         return []
 
     def _attempted(self, call: C, error: CallFailed) -> Spend:
-        """Record a call that brought no whole reply; return its cost. A call that was only put off costs nothing."""
+        """Record a call that brought no whole reply; return its cost. A throttled call costs nothing."""
         call.last_error = str(error) or type(error).__name__
         if error.patient:
             self.throttling.delayed(call.last_error)

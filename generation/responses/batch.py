@@ -1,8 +1,8 @@
-"""The OpenAI batch API as a second transport: write the file, submit, poll, ingest; the same rows come of it.
+"""The OpenAI batch API as a second transport: write the file, submit, poll, ingest. It results in the same rows.
 
-A run with settings.transport "batch" is cut into parts of one model each. A part's items are leased to
-"batch:<id>" until the batch's window is over, so that no other worker takes them. What was submitted is known
-to the server by run and part, so a part whose submission was not recorded is found there and not sent twice.
+A run with settings.transport "batch" is divided into parts of one model each. The items of a part are leased to
+"batch:<id>" until the batch's window is over, so that no other worker takes them. The server knows what was submitted by
+run and part, so a part whose submission was not recorded is found there and not sent twice.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import IO, Any, Literal, cast
 
@@ -52,7 +52,7 @@ MOST_BATCHES = 10_000
 SPOOLED = 32_000_000
 """Bytes of a result file that are kept in memory."""
 UNSURE = (Unreachable, TimedOut, ServerFailed)
-"""Failures after which a batch may have been begun all the same."""
+"""Failures after which a batch may have started nevertheless."""
 COMPLETION_WINDOW: Literal["24h"] = "24h"
 WINDOW = timedelta(hours=26)
 CLAIM = timedelta(minutes=30)
@@ -66,12 +66,15 @@ PATH = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Advance:
-    """What one look at a run's batches did."""
+    """What one call of `advance` did."""
 
     submitted: int = 0
     ingested: int = 0
     failed: int = 0
     open_batches: int = 0
+
+    def __add__(self, other: "Advance") -> "Advance":
+        return Advance(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 def in_batches(run: GenerationRun) -> bool:
@@ -79,10 +82,10 @@ def in_batches(run: GenerationRun) -> bool:
 
 
 def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
-    """Ingests what is ready and submits what waits, in a running run. Safe to call as often as one likes.
+    """Ingest what is ready and submit what waits, in a running run. Safe to call repeatedly.
 
-    A refusal by the endpoint fails the run with its words. One that is away for a while, with batches of the run, is
-    asked again the next time.
+    A refusal by the endpoint fails the run with its message. An endpoint that has batches of the run and is unavailable
+    is asked again the next time.
     """
     if run.status != GenerationRun.Status.RUNNING:
         return Advance()
@@ -97,30 +100,22 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
                 if endpoint.kind != Endpoint.Kind.OPENAI:
                     raise Refused(call_messages.NO_BATCHES(endpoint=endpoint.name, model=model.name))
                 with _Files(endpoint) as files:
-                    total = _plus(total, _advance_model(run, model, endpoint, files, clock))
+                    total += _advance_model(run, model, endpoint, files, clock)
             except (ChatError, NoEndpoint) as error:
                 if not (getattr(error, "retryable", False) and SUBMITTED in _known_batches(run).values()):
                     fail_run(run, str(error), clock=clock)
                     return total
                 away = call_messages.BATCHES_AWAY(words=error)
         if not finish_if_done(run, clock=clock):
-            _say(run, away)
+            _set_message(run, away)
     return total
 
 
-def _say(run: GenerationRun, words: str) -> None:
-    """On the page of a run that goes on."""
-    if run.message != words:
-        GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).update(**stored("message", words))
-
-
-def _plus(one: Advance, other: Advance) -> Advance:
-    return Advance(
-        one.submitted + other.submitted,
-        one.ingested + other.ingested,
-        one.failed + other.failed,
-        one.open_batches + other.open_batches,
-    )
+def _set_message(run: GenerationRun, message: str) -> None:
+    """Set the message of a running run."""
+    if run.message != message:
+        rows = GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING)
+        rows.update(**stored("message", message))
 
 
 def _advance_model(
@@ -131,9 +126,9 @@ def _advance_model(
         if batch["id"] not in _known_batches(run):
             _adopt(run, model, batch, clock)
         if batch["status"] in OPEN:
-            total = _plus(total, Advance(open_batches=1))
+            total += Advance(open_batches=1)
         elif _known_batches(run)[batch["id"]] != INGESTED:
-            total = _plus(total, _ingest(run, batch, files, prices_of(endpoint)))
+            total += _ingest(run, batch, files, prices_of(endpoint))
     while lines := _next_part(run, model, endpoint, clock):
         pks = [call.key for call, _line in lines]
         if _crosses_budget(run, clock):
@@ -144,7 +139,7 @@ def _advance_model(
             begun = files.submit(run, model, [line for _call, line in lines], go_on=lambda: _goes_on(run))
         except ChatError as error:
             if not isinstance(error, UNSURE):
-                # Nothing was begun, so nobody need wait for the claim to end.
+                # Nothing was started, so the claim can end at once.
                 _lease(run, pks, "", None)
             raise
         if begun is None:
@@ -153,22 +148,22 @@ def _advance_model(
         with transaction.atomic():
             _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
             _know(run, begun["id"], SUBMITTED)
-        total = _plus(total, Advance(submitted=len(lines), open_batches=1))
+        total += Advance(submitted=len(lines), open_batches=1)
     return total
 
 
 def _goes_on(run: GenerationRun) -> bool:
-    """Whether the run is not paused, cancelled or stopped meanwhile."""
+    """Whether the run is still running."""
     return GenerationRun.objects.filter(pk=run.pk, status=GenerationRun.Status.RUNNING).exists()
 
 
 def _known_batches(run: GenerationRun) -> dict[str, str]:
-    """The run's batches that are recorded here: id -> SUBMITTED or INGESTED."""
+    """Return the run's recorded batches: id -> SUBMITTED or INGESTED."""
     return dict(run.manifest.get("batches", {}))
 
 
 def _know(run: GenerationRun, batch: str, state: str) -> bool:
-    """Keeps a batch's state, which never goes back; whether it is news. Others wait until the transaction is over."""
+    """Record a batch's state, which never goes back; return whether it is new. Others wait for the transaction to end."""
     locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
     known = locked.manifest.get("batches", {})
     run.manifest = locked.manifest
@@ -187,8 +182,10 @@ def _waiting(run: GenerationRun, model: LanguageModel, clock: Clock) -> QuerySet
 def _next_part(
     run: GenerationRun, model: LanguageModel, endpoint: Endpoint, clock: Clock
 ) -> list[tuple[TextCall, bytes]]:
-    """The next waiting items of a model with their lines, as many as one file may hold, claimed for a while; none once
-    the run is stopped."""
+    """Claim the next waiting items of a model for a while, as many as one file may hold; return their calls and lines.
+
+    Empty once the run is stopped.
+    """
     queue = GenerationQueue(run, endpoint, SUBMITTING, clock, models=(model.pk,))
     lines: list[tuple[TextCall, bytes]] = []
     size = 0
@@ -217,7 +214,7 @@ def _line(call: TextCall) -> bytes:
 
 
 def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
-    """Whether all that is submitted and not yet answered, or about to be, might cross the run's budget."""
+    """Whether what is submitted and not answered, or about to be submitted, might exceed the run's budget."""
     ceiling = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money)
     if not ceiling.limited:
         return False
@@ -238,7 +235,7 @@ def _lease(run: GenerationRun, pks: Sequence[int], owner: str, until: datetime |
 
 
 def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], clock: Clock) -> None:
-    """Takes on a batch of this run whose submitter did not live to record it, and leases its items to it."""
+    """Record a batch of this run whose submitter was killed before it could, and lease its items to it."""
     ends = [int(pk) for pk in str(batch["metadata"].get("items", "")).split("-") if pk.isdigit()]
     if len(ends) == 2:
         free = _waiting(run, model, clock) | run.items.filter(
@@ -251,7 +248,7 @@ def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], c
 
 
 def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
-    """The batch's answers and errors as rows, once; items that it left unanswered are free again."""
+    """Store the batch's answers and errors, once; release the items that it left unanswered."""
     with ExitStack() as opened:
         names = [batch[name] for name in ("output_file_id", "error_file_id") if batch.get(name)]
         results = [opened.enter_context(files.content(name)) for name in names]
@@ -287,7 +284,7 @@ def _ingest_files(
 
 
 def _rows(content: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of a result file. One that is no JSON object answers nothing, and takes no other's answer with it."""
+    """Yield the lines of a result file that are JSON objects."""
     for line in _lines(content):
         try:
             row = json.loads(line)
@@ -298,7 +295,7 @@ def _rows(content: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _lines(content: IO[bytes]) -> Iterator[bytes]:
-    """Less those that are longer than a reply may be."""
+    """Yield the lines, without those that are longer than a reply may be."""
     beginning_of_line = True
     while part := content.readline(LARGEST_REPLY):
         ends = part.endswith(b"\n") or len(part) < LARGEST_REPLY
@@ -313,7 +310,7 @@ def _item_of(row: Mapping[str, Any]) -> int:
 
 
 def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> bool:
-    """One line of a result file: a response, or the item's failure in the endpoint's words."""
+    """Store one line of a result file: a response, or the item's failure with the endpoint's message."""
     response = _mapping(row.get("response"))
     try:
         if response.get("status_code") != 200:
@@ -328,8 +325,10 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> boo
 
 
 def _record_late(run: GenerationRun, row: Mapping[str, Any], prices: Prices) -> bool:
-    """An answer to an item that this batch no longer has: its response where it has none yet, else surplus. It is paid
-    for either way. Whether it became the response."""
+    """Store an answer to an item that this batch no longer holds: as its response, if it has none yet, else as surplus.
+
+    It is paid for either way. Return whether it became the response.
+    """
     item = run.items.filter(pk=_item_of(row)).first()
     response = _mapping(row.get("response"))
     if item is None or response.get("status_code") != 200:
@@ -350,8 +349,8 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _errors_of(batch: Mapping[str, Any]) -> str:
     rows = _mapping(batch.get("errors")).get("data")
-    said = [beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]]
-    return "; ".join(said) or call_messages.NO_REASON_GIVEN()
+    reasons = [beginning(_mapping(row).get("message", row)) for row in (rows if isinstance(rows, list) else [])[:3]]
+    return "; ".join(reasons) or call_messages.NO_REASON_GIVEN()
 
 
 class _Files:
@@ -375,9 +374,9 @@ class _Files:
         self._client.close()
 
     def batches_of(self, run: GenerationRun, model: LanguageModel) -> list[dict[str, Any]]:
-        """Every batch that was submitted for this run and model, whoever recorded it."""
+        """Return every batch that was submitted for this run and model, whether or not it is recorded."""
         try:
-            with _told():
+            with _as_chat_errors():
                 found = [
                     batch.model_dump() for batch in itertools.islice(self._client.batches.list(limit=100), MOST_BATCHES)
                 ]
@@ -393,16 +392,16 @@ class _Files:
     def submit(
         self, run: GenerationRun, model: LanguageModel, lines: Sequence[bytes], *, go_on: Callable[[], bool]
     ) -> dict[str, Any] | None:
-        """The batch that was begun; None where `go_on` says, before or after the file was sent, that nothing is to be."""
+        """Return the started batch; None if `go_on` says, before or after the file is sent, that none may be started."""
         pks = [_item_of(json.loads(line)) for line in (lines[0], lines[-1])]
         metadata = {"run": run.public_id, "model": str(model.pk), "items": f"{pks[0]}-{pks[1]}"}
         if not go_on():
             return None
-        with _told():
+        with _as_chat_errors():
             file = self._client.files.create(file=("requests.jsonl", b"".join(lines)), purpose="batch")
         if not go_on():
             return None
-        with _told():
+        with _as_chat_errors():
             batch = self._client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
@@ -413,17 +412,17 @@ class _Files:
 
     @contextmanager
     def content(self, file: str) -> Iterator[IO[bytes]]:
-        """The file, spooled to the disk where it is long, to be read from its beginning."""
+        """Yield the file from its beginning; a long one is spooled to disk."""
         with tempfile.SpooledTemporaryFile(SPOOLED) as spool:
-            with _told(), self._client.files.with_streaming_response.content(file) as response:
+            with _as_chat_errors(), self._client.files.with_streaming_response.content(file) as response:
                 for piece in response.iter_bytes():
                     spool.write(piece)
             spool.seek(0)
             yield cast(IO[bytes], spool)
 
 
-class _told:
-    """The library's exceptions as the ChatError family."""
+class _as_chat_errors:
+    """Raises the library's exceptions as ChatError."""
 
     def __enter__(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""What a run was made of: code, libraries, parameters, data; and what came of it."""
+"""The manifest of a generation run: code, libraries, parameters, data and results."""
 
 import hashlib
 import json
@@ -8,14 +8,14 @@ from django.db.models import Avg, Count, F, FloatField, Max, Min, Sum
 from django.db.models.functions import Abs, Cast
 
 from generation.endpoints.clients import served_name
-from generation.execution.code_version import code_version, library_versions
+from generation.execution.code_version import code_version, library_versions, results_of
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import GenerationRun, Instruction, LanguageModel, Response
 from generation.responses.recording import spent_of
 
 
 def instructions_hash(run: GenerationRun) -> str:
-    """SHA-256 over the names and chats of the instructions planned, in their order."""
+    """Return the SHA-256 of the names and chats of the planned instructions, in their order."""
     digest = hashlib.sha256()
     pks = run.items.order_by().values("instruction")
     chats = Instruction.objects.filter(pk__in=pks).order_by("external_id", "pk")
@@ -26,14 +26,14 @@ def instructions_hash(run: GenerationRun) -> str:
 
 
 def models_of(run: GenerationRun) -> list[LanguageModel]:
-    """The models a run asks, by name."""
+    """Return the models that a run asks, by name."""
     pks = run.items.order_by().values("model").distinct()
     found = LanguageModel.objects.filter(pk__in=pks).select_related("endpoint__workspace")
     return list(found.prefetch_related("endpoint__grants").order_by("name"))
 
 
 def manifest_at_start(run: GenerationRun) -> dict[str, Any]:
-    """What is asked for; a server that batches need not give the same twice."""
+    """Return what was requested. A server that batches need not give the same text twice."""
     items = run.items.aggregate(
         items=Count("pk"), instructions=Count("instruction", distinct=True), samples=Max("sample")
     )
@@ -63,8 +63,11 @@ def manifest_at_start(run: GenerationRun) -> dict[str, Any]:
 
 
 def measures_of(run: GenerationRun) -> list[dict[str, Any]]:
-    """For each model of a run, by name: responses, words (mean, least, most), how far from the words asked,
-    how many ended by themselves, were cut off or refused, tokens, money, mean seconds."""
+    """Return metrics of each model of a run, by name.
+
+    These are the responses, words (mean, minimum, maximum), mean distance from the requested words, finish reasons,
+    tokens, money and mean seconds.
+    """
     responses = Response.objects.filter(run=run).order_by()
     asked = LENGTHS.get(run.experiment)
     rows = responses.values("model__name").annotate(
@@ -101,16 +104,4 @@ def measures_of(run: GenerationRun) -> list[dict[str, Any]]:
 
 
 def manifest_at_end(run: GenerationRun) -> dict[str, Any]:
-    spent = spent_of(run)
-    statuses = run.items.order_by().values("status").annotate(n=Count("pk"))
-    return {
-        "came": {
-            "items": {row["status"]: row["n"] for row in statuses},
-            "models": measures_of(run),
-            "calls": spent.calls,
-            "tokens": spent.tokens,
-            "money": str(spent.money),
-            "code": code_version(),
-            "versions": library_versions(),
-        }
-    }
+    return results_of(run, spent_of(run), models=measures_of(run))

@@ -1,4 +1,4 @@
-"""The plan of a generation run, fixed before the first call: instruction by model by sample."""
+"""The plan of a generation run, frozen before the first call: instruction by model by sample."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ GREEDY_BENCHMARKS = ("href",)
 
 
 class NothingToGenerate(UserError):
-    """No instruction has a text, or no model was named."""
+    """No instruction has a text, or no model was given; the sentence says what is missing."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs of judges by who asks for them: of the workspaces whose results they may read there are runs, and no others."""
+"""The judge runs that a user may see: those of the workspaces whose results the user may read."""
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext
@@ -16,6 +16,6 @@ def runs_read_by(user: User) -> QuerySet[JudgeRun]:
 
 
 def run_read_by(user: User, public_id: str, *, message: str = "") -> JudgeRun:
-    """With what its page shows of it; 404 for anybody who may not see it."""
+    """Return the run with what its page shows; 404 for anybody who may not see it."""
     found = runs_read_by(user).filter(public_id=public_id).select_related(*SHOWN_WITH_A_RUN)
     return visible_or_404(found, message=message or gettext("There is no such run."))

@@ -1,4 +1,4 @@
-"""Who answers in a run, and what its answers come to once all are in: derived verdicts, and whether canaries sang."""
+"""The judges of a run and, once all answers are in, the panel's verdicts and the check of the canary texts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ BATCH = 500
 
 
 def jurors_of(run: JudgeRun) -> list[Judge]:
-    """The judges that are asked, by the number that the run's items name."""
+    """Return the judges that are asked, in the order of the numbers in the run's items."""
     pks = run.manifest.get("settings", {}).get("jurors") or [run.judge_id]
     found = Judge.objects.select_related("rater", "language_model__endpoint").in_bulk(pks)
     return [found[pk] for pk in pks]
@@ -44,9 +44,12 @@ def is_panel(run: JudgeRun) -> bool:
 
 
 def derive(run: JudgeRun, *, clock: Clock) -> int:
-    """Stores what the parts of each task come to, as the panel's verdict; how many are new. Safe to run twice."""
+    """Combine the answers to each task and store them as the panel's verdicts; return how many are new.
+
+    Safe to run twice.
+    """
     settings = run.manifest.get("settings", {})
-    if not is_panel(run) or run.watch_id is not None:  # a watch's rounds are no results of their own
+    if not is_panel(run) or run.watch_id is not None:  # the rounds of a drift monitor are no results of their own
         return 0
     how = How(settings["combine"])
     questions = Questions(run.judge.method, run.study)
@@ -56,15 +59,15 @@ def derive(run: JudgeRun, *, clock: Clock) -> int:
         outcomes = outcomes_of(items)
         found = []
         for _task_id, group in groupby(items, key=lambda item: item.task_id):
-            own = list(group)
-            scales = [Scale(item, preference) for item in questions.answered(own[0].task)]
-            found.append((own[0].task, derived(parts_of(own, outcomes), scales, how)))
+            group_items = list(group)
+            scales = [Scale(item, preference) for item in questions.answered(group_items[0].task)]
+            found.append((group_items[0].task, derived(parts_of(group_items, outcomes), scales, how)))
         made += _store(run.judge.rater, found, questions, clock)
     return made
 
 
 def _by_tasks(run: JudgeRun) -> Iterator[list[PlannedItem]]:
-    """The run's ordinary items, those of a task together, some hundred tasks at a time."""
+    """Yield the run's ordinary items, those of a task together, some hundred tasks at a time."""
     tasks = list(run.items.filter(canary="").order_by("task_id").values_list("task_id", flat=True).distinct())
     for start in range(0, len(tasks), BATCH):
         yield list(
@@ -75,7 +78,7 @@ def _by_tasks(run: JudgeRun) -> Iterator[list[PlannedItem]]:
 
 
 def parts_of(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscored]) -> list[Part]:
-    """Of one task's items, by repeat: the n-th that a juror was shown in an order belongs to its n-th time."""
+    """Return the parts of one task by repeat: the n-th item that a judge was shown in an order is its n-th repeat."""
     times: Counter[tuple[int, Side | None]] = Counter()
     parts = []
     for item in items:
@@ -92,7 +95,7 @@ def _side(item: PlannedItem) -> Side | None:
 
 
 def outcomes_of(items: Sequence[PlannedItem]) -> dict[int, Verdict | Unscored]:
-    """By item: its stored verdict, or why there is none."""
+    """Return the stored verdict of each item, or why there is none."""
     answers: dict[int, list[Answer]] = defaultdict(list)
     assignments = [item.assignment_id for item in items if item.status == PlannedItem.Status.SCORED]
     scores = (
@@ -129,13 +132,13 @@ def unscored_of(item: PlannedItem) -> Unscored:
 
 
 def _store(rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], questions: Questions, clock: Clock) -> int:
-    """Derived assignments with their scores, of tasks that have none yet."""
+    """Store derived assignments with their scores for tasks that have none yet; return their number."""
     known = set(
         Assignment.objects.filter(rater=rater, repeat=0, task__in=[task.pk for task, _said in found])
         .exclude(status=Assignment.Status.UNSCORED)
         .values_list("task_id", flat=True)
     )
-    fresh = [(task, said) for task, said in found if task.pk not in known]
+    fresh = [(task, outcome) for task, outcome in found if task.pk not in known]
     now = clock()
     questions.learn(task for task, _said in fresh)
     try:
@@ -147,26 +150,26 @@ def _store(rater: Rater, found: Sequence[tuple[Task, Verdict | Unscored]], quest
                 Assignment(
                     task=task,
                     rater=rater,
-                    status=Assignment.Status.DERIVED if isinstance(said, Verdict) else Assignment.Status.UNSCORED,
+                    status=Assignment.Status.DERIVED if isinstance(outcome, Verdict) else Assignment.Status.UNSCORED,
                     submitted_at=now,
-                    **stored("reason", "" if isinstance(said, Verdict) else said.reason, LONGEST_REASON),
+                    **stored("reason", "" if isinstance(outcome, Verdict) else outcome.reason, LONGEST_REASON),
                 )
-                for task, said in fresh
+                for task, outcome in fresh
             )
             Score.objects.bulk_create(
                 score
-                for assignment, (task, said) in zip(assignments, fresh, strict=True)
-                if isinstance(said, Verdict)
-                for score in _scores(assignment, questions, task, said)
+                for assignment, (task, outcome) in zip(assignments, fresh, strict=True)
+                if isinstance(outcome, Verdict)
+                for score in _scores(assignment, questions, task, outcome)
             )
     except IntegrityError:
         return 0
     return len(fresh)
 
 
-def _scores(assignment: Assignment, questions: Questions, task: Task, said: Verdict) -> Iterator[Score]:
-    criteria = {one.key: one for one in questions.rubric(task.answer_rubric_id).criteria.all()}
-    for answer in said.answers:
+def _scores(assignment: Assignment, questions: Questions, task: Task, outcome: Verdict) -> Iterator[Score]:
+    criteria = {criterion.key: criterion for criterion in questions.rubric(task.answer_rubric_id).criteria.all()}
+    for answer in outcome.answers:
         criterion = criteria[answer.key]
         level = criterion.level_of(answer.value)
         yield Score(
@@ -179,7 +182,7 @@ def _scores(assignment: Assignment, questions: Questions, task: Task, said: Verd
 
 
 def check_canaries(run: JudgeRun) -> None:
-    """Raises CanaryFailed where a judge of the run fell for a planted text, CanariesUnscored where it judged none."""
+    """Raise CanaryFailed if a judge of the run believed a canary text, CanariesUnscored if it judged none."""
     planted = list(run.items.exclude(canary="").select_related("task").order_by("juror", "position"))
     if not planted:
         return
@@ -197,16 +200,16 @@ def check_canaries(run: JudgeRun) -> None:
 
 
 def discredit(run: JudgeRun, error: CanaryFailed | CanariesUnscored) -> None:
-    """Marks the run and every verdict that rests on it, a panel's among them: they are shown, and count nowhere."""
+    """Mark the run and every verdict that rests on it, including a panel's: they are shown and count nowhere."""
     fell = error.sung if isinstance(error, CanaryFailed) else ()
     with transaction.atomic():
-        run.believed_canaries = [{"text": one.key, **stored("what", one.what)} for one in fell]
+        run.believed_canaries = [{"text": canary.key, **stored("what", canary.what)} for canary in fell]
         run.save(update_fields=["believed_canaries"])
         verdicts_of_run(run).update(discredited=True)
 
 
 def rehabilitate(run: JudgeRun) -> None:
-    """Takes the marks back, once the judge of a run that was asked anew has seen through the planted texts."""
+    """Remove the marks once the judge, asked again, has recognised the canary texts."""
     if run.believed_canaries is None:
         return
     with transaction.atomic():
@@ -217,7 +220,7 @@ def rehabilitate(run: JudgeRun) -> None:
 
 
 def verdicts_of_run(run: JudgeRun) -> AssignmentQuerySet:
-    """What came of the run's ordinary items: its judges' answers, and what a panel's come to."""
+    """Return the assignments of the run's ordinary items: its judges' answers and, for a panel, the combined verdicts."""
     items = run.items.filter(canary="")
     found = Q(pk__in=items.filter(assignment__isnull=False).values("assignment"))
     if is_panel(run):
@@ -230,7 +233,7 @@ def _share(outcome: Verdict | Unscored, questions: Questions, task: Task) -> flo
 
 
 def _pairs(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscored]) -> list[PairCanary]:
-    """The planted text is side B of its task."""
+    """Return the canaries with both orders; the canary text is side B of its task."""
     by_key: dict[str, dict[str, Verdict | Unscored]] = defaultdict(dict)
     for item in items:
         by_key[item.canary][item.shown_first] = outcomes[item.pk]
@@ -239,7 +242,7 @@ def _pairs(items: Iterable[PlannedItem], outcomes: Mapping[int, Verdict | Unscor
 
 
 def ordinary_shares(run: JudgeRun, juror: int) -> list[float]:
-    """Of each ordinary verdict of a juror: the mean of its scores as shares of their scales."""
+    """Return, for each ordinary verdict of a judge, the mean of its scores as shares of their scales."""
     rows = Score.objects.filter(
         assignment__planned_items__run=run,
         assignment__planned_items__juror=juror,
@@ -247,7 +250,7 @@ def ordinary_shares(run: JudgeRun, juror: int) -> list[float]:
         value__isnull=False,
     ).values_list("assignment_id", "criterion_id", "value")
     wanted = set(rows.order_by().values_list("criterion_id", flat=True).distinct())
-    ends = {one.pk: one.ends for one in Criterion.objects.filter(pk__in=wanted)}
+    ends = {criterion.pk: criterion.ends for criterion in Criterion.objects.filter(pk__in=wanted)}
     shares: dict[int, list[float]] = defaultdict(list)
     for assignment, criterion, value in rows.iterator(5_000):
         low, high = ends[criterion]

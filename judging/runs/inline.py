@@ -1,4 +1,4 @@
-"""Runs that call nobody: plain rules, and the choice among verdicts that are stored already."""
+"""Runs that make no calls: plain rules, and the choice among stored verdicts."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ Verdicts = Mapping[int, Mapping[str, Verdict]]
 
 
 def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
-    """Decides every waiting item of the run, some hundred in a transaction."""
+    """Decide every waiting item of the run, some hundred in a transaction."""
     worker = new_worker_name()
     questions = Questions(run.judge.method, run.study)
     judge = jurors_of(run)[0]
@@ -60,7 +60,7 @@ def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
 
 
 def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Verdict | Unscored]:
-    """Raises TooFewTasks."""
+    """Return the function that decides an item. Raises TooFewTasks."""
     method = run.judge.method
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
@@ -83,7 +83,7 @@ def category_of(task: Task) -> str:
 
 
 def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
-    """By task and judge's name, the preferences that judges have stored in the study, those of `besides` left out."""
+    """Return the stored preferences of the study's judges by task and judge's name, without those of `besides`."""
     scores = (
         _preferences(study)
         .filter(
@@ -100,7 +100,7 @@ def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
 
 
 def agreements_of(study: Study, verdicts: Verdicts) -> list[Agreement]:
-    """How far each judge's preference on each task that people answered agrees with theirs: the share of people."""
+    """Return, for each judge and each task that people answered, the share of people who agree with the judge."""
     people: dict[int, list[int]] = defaultdict(list)
     tasks: dict[int, Task] = {}
     answered = _preferences(study).filter(

@@ -3,11 +3,9 @@
 import hashlib
 from typing import Any
 
-from django.db.models import Count
-
 from annotation.models import Criterion
 from generation.endpoints.clients import served_name, takes_json_schema
-from generation.execution.code_version import code_version, library_versions
+from generation.execution.code_version import code_version, library_versions, results_of
 from judging.models import Judge, JudgeRun
 from judging.runs.aggregation import jurors_of
 from judging.runs.recording import spent_of
@@ -73,15 +71,4 @@ def _asked_of(judge: Judge) -> dict[str, Any]:
 
 
 def manifest_at_end(run: JudgeRun) -> dict[str, Any]:
-    spent = spent_of(run)
-    statuses = run.items.order_by().values("status").annotate(n=Count("pk"))
-    return {
-        "came": {
-            "items": {row["status"]: row["n"] for row in statuses},
-            "calls": spent.calls,
-            "tokens": spent.tokens,
-            "money": str(spent.money),
-            "code": code_version(),
-            "versions": library_versions(),
-        }
-    }
+    return results_of(run, spent_of(run))

@@ -117,43 +117,41 @@ class Ledger:
         self.replies, self.outcomes = [], {}
         if replies:
             _store_replies(replies)
-        verdicts = [(item, said) for item, said in outcomes if isinstance(said, Verdict)]
+        verdicts = [(item, outcome) for item, outcome in outcomes if isinstance(outcome, Verdict)]
         if verdicts:
             self._store_verdicts(verdicts)
-        for item, said in outcomes:
-            if isinstance(said, Unscored):
-                self._store_unscored(item, said)
+        for item, outcome in outcomes:
+            if isinstance(outcome, Unscored):
+                self._store_unscored(item, outcome)
 
     def answered_already(self, items: Sequence[PlannedItem]) -> set[int]:
         """Close the items whose question the judge has answered, in this run or another; return their pks."""
-        pks = {(one.task_id, one.repeat) for one in items}
-        known = self._assignments(items).filter(status__in=ANSWERED).values_list("task_id", "repeat")
-        there = pks & set(known)
-        found = [one for one in items if (one.task_id, one.repeat) in there]
-        if found:
-            self._close(found)
-        return {one.pk for one in found}
+        known = set(self._assignments(items).filter(status__in=ANSWERED).values_list("task_id", "repeat"))
+        answered = [item for item in items if (item.task_id, item.repeat) in known]
+        if answered:
+            self._close(answered)
+        return {item.pk for item in answered}
 
     def _assignments(self, items: Sequence[PlannedItem]) -> QuerySet[Assignment]:
         return Assignment.objects.filter(
-            rater=self.rater, task__in={one.task_id for one in items}, repeat__in={one.repeat for one in items}
+            rater=self.rater, task__in={item.task_id for item in items}, repeat__in={item.repeat for item in items}
         )
 
     def _store_verdicts(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
-        items = [item for item, _said in verdicts]
+        items = [item for item, _verdict in verdicts]
         known = {(row.task_id, row.repeat): row for row in self._assignments(items)}
         fresh: list[tuple[PlannedItem, Verdict]] = []
         late: list[tuple[PlannedItem, Verdict]] = []
-        for item, said in verdicts:
-            (late if (item.task_id, item.repeat) in known else fresh).append((item, said))
+        for item, verdict in verdicts:
+            (late if (item.task_id, item.repeat) in known else fresh).append((item, verdict))
         try:
             with transaction.atomic():
                 self._insert(fresh)
         except IntegrityError:
-            # Another worker was as quick: each on its own, so that the constraint decides for that one alone.
+            # Another worker stored one of them: each separately, so that the constraint decides for that one alone.
             late += fresh
-        for item, said in late:
-            self._store_late(item, said)
+        for item, verdict in late:
+            self._store_late(item, verdict)
         self._close(items)
 
     def _insert(self, verdicts: Sequence[tuple[PlannedItem, Verdict]]) -> None:
@@ -169,27 +167,27 @@ class Ledger:
                     shown_first_of(item),
                     _conditions_of(item),
                 )
-                for item, _said in verdicts
+                for item, _verdict in verdicts
             ],
             rater=self.rater.pk,
             reason="",
             created_at=now,
             submitted_at=now,
         )
-        rows = self._assignments([item for item, _said in verdicts])
+        rows = self._assignments([item for item, _verdict in verdicts])
         known = {(task, repeat): pk for pk, task, repeat in rows.values_list("pk", "task_id", "repeat")}
         NEW_SCORES.insert(
             (
                 (known[item.task_id, item.repeat], *self._score(item, answer))
-                for item, said in verdicts
-                for answer in said.answers
+                for item, verdict in verdicts
+                for answer in verdict.answers
             ),
             revision=0,
             not_applicable=False,
             created_at=now,
         )
 
-    def _store_late(self, item: PlannedItem, said: Verdict) -> None:
+    def _store_late(self, item: PlannedItem, verdict: Verdict) -> None:
         """Write one verdict if an assignment exists already or was added meanwhile; an existing answer stays."""
         try:
             with transaction.atomic():
@@ -197,7 +195,7 @@ class Ledger:
                 if assignment.status in ANSWERED:
                     return
                 NEW_SCORES.insert(
-                    ((assignment.pk, *self._score(item, answer)) for answer in said.answers),
+                    ((assignment.pk, *self._score(item, answer)) for answer in verdict.answers),
                     revision=0,
                     not_applicable=False,
                     created_at=self.clock(),

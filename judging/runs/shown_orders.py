@@ -1,4 +1,4 @@
-"""Which of a pair was shown first in the answers there are, and what repeats new answers are beside them."""
+"""Which side of a pair was shown first in stored answers, and the repeat numbers of new answers beside them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -7,11 +7,11 @@ from annotation.models import Assignment, Study
 from judging.models import Judge
 
 Shown = dict[int, str]
-"""By repeat, who of a pair was shown first in an answer that is stored; "a" of what is no pair."""
+"""By repeat, the side that was shown first in a stored answer; "a" if the task is not a pair."""
 
 
 def shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int], Shown]:
-    """By rater and task, all that the jurors have answered already."""
+    """Return what the judges have answered already, by rater and task."""
     rows = Assignment.objects.filter(
         task__study=study, rater__in=[juror.rater_id for juror in jurors], status=Assignment.Status.SUBMITTED
     ).values_list("rater_id", "task_id", "repeat", "shown_first")
@@ -22,10 +22,10 @@ def shown_before(study: Study, jurors: Sequence[Judge]) -> dict[tuple[int, int],
 
 
 def numbered(sides: Sequence[str], known: Shown) -> Iterator[tuple[str, int]]:
-    """The sides to be shown first, each with the repeat that it is.
+    """Yield the sides to be shown first, each with its repeat number.
 
-    That is an answer given in this order, as long as there are such, else a number that no answer has: under one that
-    was given in the other order it would be taken for this one.
+    This is the number of a stored answer in this order as long as there are any, else a number without an answer: with
+    the number of an answer in the other order, it would be mistaken for that one.
     """
     given = {side: [repeat for repeat, shown in sorted(known.items()) if shown == side] for side in set(sides)}
     free = (repeat for repeat in count() if repeat not in known)

@@ -15,7 +15,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
 from core.messages.rendering import for_reader
 from generation.endpoints.clients import NoEndpoint
-from generation.execution.item_counts import with_counts
+from generation.execution.progress import with_counts
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.manifest import measures_of

@@ -1,4 +1,4 @@
-"""What the page of a generation run shows, in the reader's language."""
+"""The contents of a generation run's page, in the reader's language."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +16,11 @@ from generation.responses.runs import SLOWEST_SHOWN, Progress, nobody_works, pro
 
 @dataclass(frozen=True)
 class GenerationPanel:
-    """`live`: the page asks again, also while a paused run's last replies come in. `rows`: a model each.
+    """`live`: the page reloads, also while a paused run's last replies arrive. `rows`: one per model.
 
-    `stalled`: nobody works on it though it runs. `offers` changes when what a lead may do does. `uncounted`: the
-    endpoints that do not count tokens. `broken_off`: a sentence on texts that never came to their end. `calls`: a
-    sentence on calls that wait for a rate limit, or that a stop waits for.
+    `stalled`: no worker works on a running run. `offers` changes when the lead's options change. `uncounted`: the
+    endpoints that do not count tokens. `broken_off`: a sentence on texts that did not reach their end. `calls`: a
+    sentence on calls that wait for a rate limit, or for which a stop waits.
     """
 
     progress: Progress
@@ -61,7 +61,7 @@ def generation_panel(run: GenerationRun, *, clock: Clock) -> GenerationPanel:
 
 
 def broken_off_in_words(texts: int) -> str:
-    """What became of texts that broke off; '' where none did."""
+    """Return what became of texts that broke off; '' if none did."""
     if not texts:
         return ""
     return ngettext(
@@ -79,7 +79,7 @@ def scripted_models(run: GenerationRun) -> bool:
 
 
 def _rows(run: GenerationRun, progress: Progress) -> list[dict[str, Any]]:
-    """How far each model is, beside what can be measured of its texts so far."""
+    """Return the progress of each model with the metrics of its texts so far."""
     measures = {row["model__name"]: row for row in measures_of(run)}
     rows = []
     for model in progress.models:
@@ -95,12 +95,12 @@ def _slowest(run: GenerationRun) -> list[Response]:
 
 
 def _opening(run: GenerationRun, progress: Progress) -> str:
-    """The answer in one sentence: how far it is, and what state it is in."""
-    said = ngettext(
+    """Return the opening sentence: the progress and the state of the run."""
+    sentence = ngettext(
         "%(done)d of %(total)d response has been written",
         "%(done)d of %(total)d responses have been written",
         progress.total,
     ) % {"done": progress.done, "total": progress.total}
     if progress.failed:
-        said += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}
-    return said + state_in_words(run.status)
+        sentence += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}
+    return sentence + state_in_words(run.status)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from accounts.models import Workspace
-from generation.execution.item_counts import with_counts
+from generation.execution.progress import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
 from judging.runs.life_cycle import (

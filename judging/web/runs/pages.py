@@ -16,7 +16,7 @@ from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
 from core.messages.rendering import for_reader
 from generation.endpoints.clients import uncounted_of
-from generation.execution.item_counts import with_counts
+from generation.execution.progress import with_counts
 from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.models import JudgeRun, PlannedItem

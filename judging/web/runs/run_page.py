@@ -71,7 +71,7 @@ def canary_in_words(key: str) -> str:
 
 
 def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
-    # Before the items: where it is gone by the time they are counted, they are all there.
+    # Read before the items: if it no longer exists when they are counted, they all exist.
     preparing = Preparation.objects.filter(run=run).defer("tasks").first()
     progress = progress_of(run, clock=clock)
     per_minute = _per_minute(run, progress)
@@ -108,21 +108,21 @@ def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -
         steps = {"done": preparing.done, "total": preparing.total}
         return gettext("Preparing: %(done)d of %(total)d steps") % steps + state_in_words(run.status)
     if is_panel(run):
-        said = ngettext(
+        sentence = ngettext(
             "%(scored)d of %(total)d question answered", "%(scored)d of %(total)d questions answered", progress.total
         )
     else:
-        said = ngettext(
+        sentence = ngettext(
             "%(scored)d of %(total)d response judged", "%(scored)d of %(total)d responses judged", progress.total
         )
-    said %= {"scored": progress.scored, "total": progress.total}
+    sentence %= {"scored": progress.scored, "total": progress.total}
     if progress.unscored:
-        said += ngettext(", %(n)d verdict unusable", ", %(n)d verdicts unusable", progress.unscored) % {
+        sentence += ngettext(", %(n)d verdict unusable", ", %(n)d verdicts unusable", progress.unscored) % {
             "n": progress.unscored
         }
     if _misled(run, progress):
-        return said + gettext("; the run stopped because of its canary texts.")
-    return said + state_in_words(run.status)
+        return sentence + gettext("; the run stopped because of its canary texts.")
+    return sentence + state_in_words(run.status)
 
 
 def _misled(run: JudgeRun, progress: Progress) -> bool:
