@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,12 @@ GIVE_UP_AFTER = 5
 """Calls in a row that failed however often they were tried: the endpoint is down."""
 REFUSED_IN_A_ROW = 50
 """Calls in a row that were refused each for itself, as a filter may do: now it seems to concern all."""
+SWITCH_SECONDS = 0.0005
+"""How long the thread that stores may compute before the thread that calls gets its turn of the interpreter lock.
+
+The calling thread takes the lock back after every read and write. Beside a thread that computed half of the time, 16 calls
+of 20 ms at once brought 335 replies a second at this interval and 264 at Python's 5 ms.
+"""
 R = TypeVar("R")
 Q = TypeVar("Q")
 
@@ -168,10 +175,14 @@ def seems_down(in_a_row: int, refused: bool) -> bool:
 
 
 async def work_at(stations: Sequence[Station[Q, R]]) -> None:
-    """All of them at once. A fault in one of them ends the others and is raised as it is."""
+    """Run all stations at once. A fault in one of them ends the others and is raised as it is."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         async with asyncio.TaskGroup() as group:
             for station in stations:
                 group.create_task(station.work())
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
+    finally:
+        sys.setswitchinterval(usual)
