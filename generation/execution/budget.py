@@ -45,8 +45,12 @@ class Purse:
         return NOTHING_MORE if self.lowered else self._ceiling.limiting(self._left + self._gone)
 
     def fill(self, in_hand: Spend) -> None:
-        """Sets aside what lacks for the calls in hand, as far as the budget goes."""
-        if self._spared != NOTHING:
+        """Set aside what the calls in hand still need, as far as the budget goes.
+
+        What was spared is released at once if the budget has a limit that others may be waiting for, else with the next
+        replies that are stored: that spares a transaction for each batch of calls.
+        """
+        if self._spared != NOTHING and self._ceiling.limited:
             self.pay(NOTHING)
         wanted = in_hand.beyond(self._left)
         if wanted != NOTHING and not self.lowered:
