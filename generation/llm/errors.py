@@ -114,11 +114,11 @@ class Forbidden(ChatError):
 
 def error_of_answer(answer: Answer) -> ChatError:
     """Convert an answer with a failure status into the error of its kind, with the endpoint's words."""
-    said = _said(answer)
-    words = f"{answer.status}: {said.get('message') or _readable(answer) or answer.reason}"[:LONGEST_WORDS]
-    error = _error_of(answer, words, str(said.get("code") or ""))
+    fields = _error_fields(answer)
+    words = f"{answer.status}: {fields.get('message') or _readable(answer) or answer.reason}"[:LONGEST_WORDS]
+    error = _error_of(answer, words, str(fields.get("code") or ""))
     error.status = answer.status
-    error.quotes = not (isinstance(said.get("message"), str) and isinstance(said.get("type"), str))
+    error.quotes = not (isinstance(fields.get("message"), str) and isinstance(fields.get("type"), str))
     return error
 
 
@@ -145,7 +145,7 @@ def _error_of(answer: Answer, words: str, code: str) -> ChatError:
     return Refused(words)
 
 
-def _said(answer: Answer) -> Mapping[str, Any]:
+def _error_fields(answer: Answer) -> Mapping[str, Any]:
     """Return the error object in an answer's body, from any of the usual places; empty if there is none."""
     try:
         body = json.loads(answer.content)

@@ -148,11 +148,11 @@ class InProcessChat:
                     self._refuse(batch[0][1], error)
                     continue
                 # One request that vLLM does not take fails the whole list; each is asked alone to find out which.
-                for one in batch:
+                for request, answer in batch:
                     try:
-                        await self._answer([one])
+                        await self._answer([(request, answer)])
                     except Exception as its_own:
-                        self._refuse(one[1], its_own)
+                        self._refuse(answer, its_own)
 
     async def _answer(self, batch: "Sequence[tuple[Request, asyncio.Future[Reply]]]") -> None:
         started = time.monotonic()

@@ -62,13 +62,13 @@ class ScriptedChat:
     async def complete(self, request: Request) -> Reply:
         self.requests.append(request)
         await asyncio.sleep(self._seconds)
-        said = self._script(request)
-        if isinstance(said, ChatError):
-            raise said
-        if isinstance(said, Reply):
-            return said
+        reply = self._script(request)
+        if isinstance(reply, ChatError):
+            raise reply
+        if isinstance(reply, Reply):
+            return reply
         read = sum(len(message["content"]) for message in request.messages) // CHARACTERS_A_TOKEN
-        return Reply(said, "stop", read, len(said) // CHARACTERS_A_TOKEN, self._seconds)
+        return Reply(reply, "stop", read, len(reply) // CHARACTERS_A_TOKEN, self._seconds)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
         """Return vectors that are closer the more words two texts share."""

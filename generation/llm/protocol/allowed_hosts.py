@@ -132,7 +132,7 @@ def kind_of(address: Address) -> Kind:
         return Kind.LOOPBACK  # a connection to 0.0.0.0 arrives at this machine
     if any(address in network for network in PRIVATE if network.version == address.version):
         return Kind.PRIVATE
-    if address == METADATA or any(address in one for one in NOT_PUBLIC if one.version == address.version):
+    if address == METADATA or any(address in network for network in NOT_PUBLIC if network.version == address.version):
         return Kind.SPECIAL
     if address.is_global and not (address.is_multicast or address.is_reserved or address.is_link_local):
         return Kind.PUBLIC
@@ -166,7 +166,7 @@ class HostRule:
         return (
             network is not None
             and port in self.ports
-            and any(one.version == network.version and one in network for one in (address, plain))
+            and any(form.version == network.version and form in network for form in (address, plain))
         )
 
 

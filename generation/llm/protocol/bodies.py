@@ -136,7 +136,7 @@ def read_choices(body: object) -> Completion:
     """Read the choices of a completion. Raises BadBody."""
     try:
         assert isinstance(body, Mapping)
-        choices = tuple(_choice(one) for one in body["choices"])
+        choices = tuple(_choice(choice) for choice in body["choices"])
         assert choices
     except (AssertionError, LookupError, TypeError, AttributeError) as error:
         raise BadBody(call_messages.NO_COMPLETION(words=beginning(body, 2_000))) from error
