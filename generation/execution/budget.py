@@ -53,8 +53,12 @@ class WorkerBudget:
         return NOTHING_MORE if self.lowered else self._ceiling.limiting(self._left + self._spent)
 
     def reserve(self, needed: Spend) -> None:
-        """Reserve what the calls in flight need beyond what is left, as far as the run's budget goes."""
-        if self._surplus != NOTHING:
+        """Reserve what the calls in flight need beyond what is left, as far as the run's budget goes.
+
+        The surplus is released at once if the budget has a limit that other workers may be waiting for, else with the
+        next replies that are stored, which saves a transaction for each batch of calls.
+        """
+        if self._surplus != NOTHING and self._ceiling.limited:
             self.spend(NOTHING)
         wanted = needed.beyond(self._left)
         if wanted != NOTHING and not self.lowered:

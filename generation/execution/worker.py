@@ -6,6 +6,7 @@ The calls run in an event loop; everything that uses the database runs in the th
 import asyncio
 import functools
 import random
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ SLOW = 20.0
 """Replies per second below which nothing is sent before the last replies are stored: a long text is expensive."""
 UNSTORED_SECONDS = 0.6
 """How long the replies of a faster endpoint may wait to be stored while calls continue."""
+SWITCH_SECONDS = 0.0005
+"""How long the thread that stores may compute before the thread that calls gets its turn of the interpreter lock.
+
+The calling thread takes the lock back after every read and write. Beside a thread that computed half of the time, 16 calls
+of 20 ms at once brought 335 replies a second at this interval and 264 at Python's 5 ms.
+"""
 
 ChatMaker = Callable[[LanguageModel], Chat]
 OpenQueues = Callable[[Any, Clock, ChatMaker], Awaitable[tuple[Sequence[WorkQueue[Any, Any]], list[str]]]]
@@ -225,12 +232,16 @@ class Worker:
 
 async def run_workers(workers: Sequence[Worker]) -> None:
     """Run all workers concurrently. A fault in one of them ends the others and is raised as it is."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         async with asyncio.TaskGroup() as group:
             for worker in workers:
                 group.create_task(worker.work())
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def work_through(

@@ -1,4 +1,4 @@
-"""Chat with an OpenAI-compatible server: one request, one reply, or one error of the ChatError family."""
+"""Call an OpenAI-compatible server: each request gets one reply, or raises one error of the ChatError family."""
 
 import asyncio
 import json
@@ -42,13 +42,13 @@ from generation.llm.replies import bodies_read, read_completion, read_samples, s
 from generation.llm.requests import PromptScores, Reply, Request, body_of
 
 STREAM_LINES = (b"data:", b"event:", b"id:", b"retry:", b":")
-"""How the lines of a stream begin, also where its content type calls it something else."""
+"""How the lines of a stream of events begin, used where its content type does not say that it is one."""
 OPTIONS_OF_STREAMS = "stream_options"
 STREAMING = re.compile(r"\bstream(s|ing|ed)?\b")
 
 
 def key_named(variable: str) -> str:
-    """The key that the environment variable holds. Raises Unauthorised where it holds none."""
+    """Return the key in the environment variable. Raises Unauthorised if it is empty or belongs to this program."""
     if not variable:
         return "none"
     if variable.upper().startswith(OWN_VARIABLES):
@@ -71,7 +71,7 @@ PUBLIC = Reach()
 
 
 class OpenAIChat:
-    """A server that speaks the chat completions protocol. Make it inside the event loop that uses it."""
+    """A client of a server that speaks the chat completions protocol. Create it inside the event loop that uses it."""
 
     def __init__(
         self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100, reach: Reach = PUBLIC
@@ -84,7 +84,10 @@ class OpenAIChat:
         self._streams = self._counts = True
 
     async def complete(self, request: Request) -> Reply:
-        """Streamed where the request has `stall_seconds`, unless the server has said that it does not stream."""
+        """Return the reply, streamed if the request has `stall_seconds` and the server has not refused to stream.
+
+        Raises ChatError.
+        """
         started = time.monotonic()
         while request.stall_seconds is not None and self._streams:
             counted = self._counts
@@ -97,9 +100,9 @@ class OpenAIChat:
         return with_tokens(read_completion(completion, time.monotonic() - started), request)
 
     def _does_without(self, words: str, counted: bool) -> bool:
-        """Whether a refusal in these words is of something that can be left out, which it is from now on.
+        """Return whether a server that refuses in these words is to be asked again, without what it refused.
 
-        `counted`: the call had asked that its tokens be counted.
+        Later calls leave the same out. `counted`: the refused call asked the server to count its tokens.
         """
         if OPTIONS_OF_STREAMS in words:
             self._counts = False
@@ -110,7 +113,10 @@ class OpenAIChat:
         return False
 
     async def samples(self, request: Request, count: int) -> tuple[Reply, ...]:
-        """`count` replies to one prompt, read once by the server; the tokens of all stand with the first."""
+        """Return `count` replies to one prompt, which the server reads once; the first reply has the tokens of all.
+
+        Raises ChatError.
+        """
         started = time.monotonic()
         completion = await self._post("/chat/completions", {**body_of(request), "n": count})
         replies = read_samples(completion, time.monotonic() - started)
@@ -128,7 +134,10 @@ class OpenAIChat:
         return replace(vectors, input_tokens=estimated_tokens([{"content": text} for text in texts]))
 
     async def prompt_log_probabilities(self, request: Request) -> PromptScores:
-        """The prompt's own tokens scored, by vLLM's prompt_logprobs; ServerFailed where the server ignores it."""
+        """Return the log-probabilities of the prompt's own tokens, which vLLM calls prompt_logprobs.
+
+        Raises ChatError; ServerFailed if the server ignores the parameter.
+        """
         started = time.monotonic()
         completion = await self._post("/chat/completions", {"prompt_logprobs": 0, **body_of(request)})
         reply = with_tokens(read_completion(completion, time.monotonic() - started), request)
@@ -140,7 +149,7 @@ class OpenAIChat:
         return PromptScores(reply, scores)
 
     async def gives_log_probabilities(self, request: Request) -> bool:
-        """Whether the tokens of an answer come with theirs when asked for. False where the request is refused."""
+        """Return whether the server gives log-probabilities of what it writes; False if it refuses the request."""
         try:
             completion = await self._post("/chat/completions", {**body_of(request), "logprobs": True})
         except (Refused, TooLong, ServerFailed):
@@ -151,7 +160,7 @@ class OpenAIChat:
         return bool(isinstance(given, dict) and given.get("content"))
 
     async def models(self) -> tuple[ServedModel, ...]:
-        """What the server says it serves."""
+        """Return the models that the server says it serves. Raises ChatError."""
         with self._failures():
             answer = await self._connections.get("/models")
             if not answer.ok:
@@ -161,7 +170,7 @@ class OpenAIChat:
             return read_models(listed)
 
     async def _post(self, path: str, body: dict[str, Any]) -> object:
-        """The decoded JSON of the reply."""
+        """Post the body and return the decoded JSON of the reply. Raises ChatError."""
         with self._failures():
             answer = await self._connections.post(path, body)
             if not answer.ok:
@@ -169,7 +178,7 @@ class OpenAIChat:
             return decoded(answer)
 
     async def _streamed(self, request: Request, stall_seconds: float, started: float) -> Reply:
-        """Raises ChatError, which holds what had come of the text by then."""
+        """Return a reply that is streamed. Raises ChatError, which holds the part of the text that had come."""
         read = StreamedCompletion()
         try:
             try:
@@ -185,7 +194,7 @@ class OpenAIChat:
     async def _read_stream(
         self, body: dict[str, Any], read: StreamedCompletion, stall_seconds: float, started: float
     ) -> Reply:
-        """Fills `read` as the text comes."""
+        """Add each chunk to `read` as it comes and return the reply. Raises ChatError."""
         body = {**body, "stream": True, **({"stream_options": {"include_usage": True}} if self._counts else {})}
         with self._failures(), bodies_read():
             async with self._connections.stream("/chat/completions", body) as stream:

@@ -1,4 +1,4 @@
-"""Why an endpoint gave no reply: one error of the ChatError family, read of its answer's status and words."""
+"""Errors of calls without a reply: one class for each kind, chosen by the status and the words of the answer."""
 
 import email.utils
 import json
@@ -24,15 +24,15 @@ CONTEXT_WORDS = (
 )
 TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 LONGEST_PAGE = 8_000
-"""Characters of such a page in which words are looked for: every tag left open is looked for up to there."""
+"""The characters of such a page that are searched for text: an unclosed tag is searched to the end."""
 NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 class ChatError(CallFailed):
     """The endpoint gave no reply; str(error) holds its own words.
 
-    `status` is that of its answer, None where none came. `quotes`: the words repeat something that no model server says
-    in that place, as a page of another service.
+    `status` is the HTTP status, None if no answer came. `quotes`: the words quote a body that no model server sends
+    there, such as a page of another service.
     """
 
     status: int | None = None
@@ -40,7 +40,7 @@ class ChatError(CallFailed):
 
 
 class Unreachable(ChatError):
-    """Nobody listens there, the name is unknown, or the connection broke."""
+    """No server listens at the address, its name is unknown, or the connection broke."""
 
     retryable = True
 
@@ -56,13 +56,13 @@ class Stalled(ChatError):
 
 
 class ServerFailed(ChatError):
-    """A 5xx, or a reply that is no reply: broken JSON, or an error sent with status 200."""
+    """A status of 500 or more, or status 200 with broken JSON or an error."""
 
     retryable = True
 
 
 class RateLimited(ChatError):
-    """Status 429; `retry_after` is the wait asked for, in seconds, or None."""
+    """Status 429; `retry_after` is the requested wait in seconds, or None."""
 
     retryable = True
     patient = True
@@ -73,31 +73,31 @@ class RateLimited(ChatError):
 
 
 class Refused(ChatError):
-    """The request as such is not accepted (400 and its kin): for its settings, as every other, or for its text alone."""
+    """The request is not accepted (400 and similar), either for its settings, as all others, or for its text alone."""
 
     doubtful = True
 
 
 class HostNotAllowed(ChatError):
-    """The endpoint's address may not be called; the words say who can allow it."""
+    """The endpoint's address may not be called; the sentence says who can allow it."""
 
     fatal = True
 
 
 class ReplyNotRead(ChatError):
-    """A reply that is too large, or compressed in a way that nobody asked for."""
+    """A reply that is too large, or compressed in a way that was not requested."""
 
     doubtful = True
 
 
 class NoMoney(ChatError):
-    """Nothing more is answered until somebody pays."""
+    """The account has no money left, so that no call is answered."""
 
     fatal = True
 
 
 class TooLong(ChatError):
-    """This one request is longer than the model's context; others need not be."""
+    """This request is longer than the model's context; others may fit."""
 
 
 class Unauthorised(ChatError):
@@ -107,18 +107,18 @@ class Unauthorised(ChatError):
 
 
 class Forbidden(ChatError):
-    """403: the key may not use this model, or the model not say this."""
+    """403: the key may not use this model, or the model may not answer this request."""
 
     doubtful = True
 
 
 def error_of_answer(answer: Answer) -> ChatError:
-    """The status of an answer that is no success, and the endpoint's words for it, as one of the family."""
-    said = _said(answer)
-    words = f"{answer.status}: {said.get('message') or _readable(answer) or answer.reason}"[:LONGEST_WORDS]
-    error = _error_of(answer, words, str(said.get("code") or ""))
+    """Convert an answer with a failure status into the error of its kind, with the endpoint's words."""
+    fields = _error_fields(answer)
+    words = f"{answer.status}: {fields.get('message') or _readable(answer) or answer.reason}"[:LONGEST_WORDS]
+    error = _error_of(answer, words, str(fields.get("code") or ""))
     error.status = answer.status
-    error.quotes = not (isinstance(said.get("message"), str) and isinstance(said.get("type"), str))
+    error.quotes = not (isinstance(fields.get("message"), str) and isinstance(fields.get("type"), str))
     return error
 
 
@@ -145,8 +145,8 @@ def _error_of(answer: Answer, words: str, code: str) -> ChatError:
     return Refused(words)
 
 
-def _said(answer: Answer) -> Mapping[str, Any]:
-    """The error object of an answer's body, in whichever of the usual places; empty where there is none."""
+def _error_fields(answer: Answer) -> Mapping[str, Any]:
+    """Return the error object in an answer's body, from any of the usual places; empty if there is none."""
     try:
         body = json.loads(answer.content)
     except (ValueError, RecursionError):
@@ -158,7 +158,7 @@ def _said(answer: Answer) -> Mapping[str, Any]:
 
 
 def decoded(answer: Answer) -> object:
-    """Raises ServerFailed."""
+    """Decode an answer's JSON. Raises ServerFailed."""
     try:
         return json.loads(answer.content)
     except (ValueError, RecursionError) as error:
@@ -167,26 +167,26 @@ def decoded(answer: Answer) -> object:
 
 
 def quoting(error: ServerFailed) -> ServerFailed:
-    """The error as one of status 200 whose words repeat what came with it."""
+    """Mark the error as one of status 200 whose words quote the body."""
     error.status, error.quotes = 200, True
     return error
 
 
 def _readable(answer: Answer) -> str:
-    """The beginning of a body as plain text; nobody reads more of a page, and a large one takes long to strip."""
+    """Return the beginning of a body as plain text; removing the tags of a whole large page would take long."""
     return said_plainly(answer.content[:LONGEST_PAGE].decode("utf-8", errors="replace"))
 
 
 def said_plainly(body: str) -> str:
-    """A page, as proxies send them, without its tags; anything else as it is."""
+    """Return an HTML page, such as proxies send, without its tags; return anything else unchanged."""
     text = body.strip()
     return " ".join(TAGS.sub(" ", text[:LONGEST_PAGE]).split()) if text.startswith("<") else text
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait in seconds from retry-after-ms or Retry-After (seconds or a date), or None; `now` is Unix time.
+    """Return the wait in seconds from retry-after-ms or Retry-After (seconds or a date), or None; `now` is Unix time.
 
-    Never more than an hour: a server that asks for a day is asked again before, in case it has changed its mind.
+    The wait is at most an hour: a server that asks for a day is tried again earlier, in case it has become available.
     """
     try:
         if "retry-after-ms" in headers:

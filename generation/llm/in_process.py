@@ -1,7 +1,7 @@
-"""vLLM in this process: the same interface as a server, for batches on a machine's own GPU without a server between.
+"""Call vLLM in this process instead of a server, for batches on the machine's own GPU.
 
-Needs the optional extra: pip install 'plumbline[vllm]'. Requests that arrive together are given to LLM.chat
-together. The model's served name is a folder or a name that vLLM knows; its parameters "engine" go to vllm.LLM.
+Requires the optional extra: pip install 'plumbline[vllm]'. Requests that arrive together are passed to LLM.chat
+together. The model's served name is a folder or a name that vLLM knows; its parameter "engine" goes to vllm.LLM.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ def _is_boolean(value: object) -> bool:
 
 GATHER_SECONDS = 0.05
 NO_WHITE_SPACE = {"backend": "xgrammar", "disable_any_whitespace": True}
-"""Under a grammar a model may write white space until its tokens are used up; vLLM can be told to allow none."""
+"""Under a grammar a model may write white space until its tokens are used up; this setting of vLLM prevents it."""
 TOO_LONG = ("maximum context length", "max_model_len", "maximum model length")
 
 ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
@@ -63,7 +63,7 @@ ENGINE_OPTIONS: Mapping[str, Callable[[object], bool]] = {
     "disable_custom_all_reduce": _is_boolean,
     "disable_sliding_window": _is_boolean,
 }
-"""What a model's parameters may say to vllm.LLM: sizes and switches. Nothing here names code, a file or another model."""
+"""The arguments of vllm.LLM that a model's parameters may set: sizes and switches, never code, a file or a model."""
 SAMPLING_OPTIONS = frozenset(
     (
         *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "stop_token_ids", "bad_words", "ignore_eos"),
@@ -71,7 +71,7 @@ SAMPLING_OPTIONS = frozenset(
         *("logit_bias", "logprobs", "skip_special_tokens", "include_stop_str_in_output"),
     )
 )
-"""What may be said to vllm.SamplingParams."""
+"""The arguments of vllm.SamplingParams that may be set."""
 
 _engines: dict[str, Any] = {}
 _lock = threading.Lock()
@@ -82,7 +82,7 @@ def installed() -> bool:
 
 
 def checked_engine(options: object) -> Mapping[str, Any]:
-    """A model's options for vllm.LLM, each one known and with a value that it takes. Raises Refused."""
+    """Return a model's options for vllm.LLM if each is known and has an allowed value. Raises Refused."""
     if not isinstance(options, Mapping):
         raise Refused(call_messages.ENGINE_VALUE(name="'engine'"))
     for name, value in options.items():
@@ -95,7 +95,7 @@ def checked_engine(options: object) -> Mapping[str, Any]:
 
 
 def engine_named(model: str, options: Mapping[str, Any]) -> Any:
-    """The vllm.LLM of this model, loaded once a process. Raises Refused where vLLM is absent or cannot load it."""
+    """Return the vllm.LLM of this model, loaded once a process. Raises Refused if vLLM is absent or cannot load it."""
     try:
         import vllm
     except ImportError as error:
@@ -111,7 +111,7 @@ def engine_named(model: str, options: Mapping[str, Any]) -> Any:
 
 
 class InProcessChat:
-    """Collects what is asked within a twentieth of a second and lets vLLM answer it as one batch."""
+    """Collects the requests of a twentieth of a second and lets vLLM answer them as one batch."""
 
     def __init__(self, model: str, options: Mapping[str, Any]) -> None:
         self._model, self._options = model, dict(options)
@@ -148,11 +148,11 @@ class InProcessChat:
                     self._refuse(batch[0][1], error)
                     continue
                 # One request that vLLM does not take fails the whole list; each is asked alone to find out which.
-                for one in batch:
+                for request, answer in batch:
                     try:
-                        await self._answer([one])
+                        await self._answer([(request, answer)])
                     except Exception as its_own:
-                        self._refuse(one[1], its_own)
+                        self._refuse(answer, its_own)
 
     async def _answer(self, batch: "Sequence[tuple[Request, asyncio.Future[Reply]]]") -> None:
         started = time.monotonic()
@@ -189,7 +189,7 @@ class InProcessChat:
 
 
 def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any) -> Any:
-    """vllm.SamplingParams with the names of the chat protocol; an unknown name is refused."""
+    """Build vllm.SamplingParams from parameters named as in the chat protocol. Raises Refused for an unknown name."""
     names = {"max_completion_tokens": "max_tokens"}
     given = {names.get(name, name): value for name, value in request.parameters.items() if name not in leave_out}
     for name in given:
@@ -208,7 +208,7 @@ def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any)
 
 
 def read_output(output: Any, seconds: float) -> Reply:
-    """A vllm.RequestOutput as a reply."""
+    """Convert a vllm.RequestOutput into a reply."""
     first = output.outputs[0]
     return Reply(
         text=first.text,
@@ -220,7 +220,7 @@ def read_output(output: Any, seconds: float) -> Reply:
 
 
 def as_chat_error(error: Exception) -> Exception:
-    """What vLLM raised, as one of the ChatError family."""
+    """Convert an exception of vLLM into one of the ChatError family."""
     if isinstance(error, Refused):
         return error
     words = str(error)[:2000] or type(error).__name__
@@ -232,5 +232,5 @@ def as_chat_error(error: Exception) -> Exception:
 
 
 def _plain(entry: Mapping[int, Any]) -> dict[str, dict[str, float]]:
-    """{token id: {"logprob"}} as a server would send it."""
+    """Return {token id: {"logprob": number}} as a server would send it."""
     return {str(token): {"logprob": float(one.logprob)} for token, one in entry.items()}

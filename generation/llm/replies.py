@@ -1,4 +1,4 @@
-"""The bodies of completions as replies, with a guess of the tokens that the server did not count."""
+"""Convert the bodies of completions into replies, and estimate the tokens that the server did not count."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,18 @@ from generation.llm.protocol.token_limits import estimated_tokens
 from generation.llm.requests import Reply, Request
 
 BROKEN_OFF = "broken off"
-"""The finish reason of what came of a reply before it failed."""
+"""The finish reason of the part of a reply that came before the call failed."""
 LIMITS = ("max_completion_tokens", "max_tokens")
-"""What the new tokens that a reply may have are called."""
+"""The parameters that limit the new tokens of a reply."""
 
 
 def read_completion(completion: object, seconds: float) -> Reply:
-    """Raises ServerFailed where the body is not a completion, whatever its status said."""
+    """Return the first choice of a completion. Raises ServerFailed if the body is not a completion."""
     return read_samples(completion, seconds)[0]
 
 
 def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
-    """Every choice of a completion, at least one; the tokens are counted with the first. Raises ServerFailed."""
+    """Return all choices of a completion, at least one; the first has the tokens of all. Raises ServerFailed."""
     try:
         with bodies_read():
             read = read_choices(completion)
@@ -44,7 +44,7 @@ def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
 
 
 def _counted(completion: object, seconds: float) -> Reply | None:
-    """What an answer of no use says that it cost; None where it says nothing of that."""
+    """Return the tokens that an unusable answer says it cost, as an empty reply; None if it does not say."""
     if not isinstance(completion, Mapping):
         return None
     read, written = (tokens_counted(completion, name) for name in ("prompt_tokens", "completion_tokens"))
@@ -52,12 +52,12 @@ def _counted(completion: object, seconds: float) -> Reply | None:
 
 
 def with_tokens(reply: Reply, request: Request) -> Reply:
-    """The reply with an upper guess of its tokens where the server counted none: what nobody counts is paid as well."""
+    """Return the reply with an upper estimate of tokens that the server did not count, since they are paid for too."""
     return _with_guesses(reply, request, reply.text)
 
 
 def so_far(read: StreamedCompletion, request: Request, started: float) -> Reply | None:
-    """What came of a text before its stream failed, its tokens guessed where they were not counted by then."""
+    """Return the part of a text that came before its stream failed, with estimated tokens; None if nothing came."""
     if not (read.written or read.output_tokens):
         return None
     seconds = time.monotonic() - started
@@ -81,6 +81,7 @@ def _with_guesses(reply: Reply, request: Request, written: str) -> Reply:
 
 @contextmanager
 def bodies_read() -> Iterator[None]:
+    """Raise BadBody as ServerFailed."""
     try:
         yield
     except BadBody as error:

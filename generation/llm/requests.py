@@ -1,4 +1,4 @@
-"""What a model is asked and what it replies, whoever carries the call."""
+"""A model's request and reply, the same for every transport."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ Message = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. `schema` describes the answer; `structured` sends it as response_format.
+    """One call's request. `schema` describes the answer; `structured` sends it as response_format.
 
-    `subject` says what the request is about ({"response": id, "instruction": id, ...}); it never leaves this
-    machine and is what scripted replies are looked up by. With `stall_seconds` the reply is streamed, and a
-    silence of that length after its first words is a Stalled error; more than `longest_seconds` in all is TimedOut.
+    `subject` names what the request is about ({"response": id, "instruction": id, ...}); it is never sent, and
+    scripted replies are looked up by it. With `stall_seconds` the reply is streamed, and a silence of that length
+    after its first words raises Stalled; more than `longest_seconds` in all raises TimedOut.
     """
 
     model: str
@@ -30,10 +30,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """`seconds` is the time from sending to the whole reply. `estimated`: the server did not count the tokens.
+    """A model's reply. `seconds` is the time from sending the request to the end of the reply.
 
-    `calls` were made for it, as where several models are asked about one thing. `served` is what the server calls the
-    model, '' where it does not say.
+    `estimated`: the server did not count the tokens. `calls` is the number of calls made for it, more than one if
+    several models were asked. `served` is the server's name for the model, '' if it does not say.
     """
 
     text: str
@@ -48,13 +48,15 @@ class Reply:
 
 @dataclass(frozen=True)
 class PromptScores:
-    """A reply and, as the server gave them, the log-probabilities of its prompt: one entry a token, the first null."""
+    """A reply and the log-probabilities of its prompt as the server gave them: one entry a token, the first null."""
 
     reply: Reply
     log_probabilities: object
 
 
 class Chat(Protocol):
+    """A transport for calls to one model: a server, vLLM in this process, or a script."""
+
     async def complete(self, request: Request) -> Reply:
         """Raises ChatError."""
 
@@ -68,7 +70,7 @@ class Chat(Protocol):
 
 
 def body_of(request: Request) -> dict[str, Any]:
-    """What is posted for a request that is not streamed."""
+    """Return the JSON body of a request that is not streamed."""
     body: dict[str, Any] = {"model": request.model, "messages": list(request.messages), **request.parameters}
     if request.structured and request.schema is not None:
         body["response_format"] = {

@@ -1,18 +1,18 @@
-"""A provider like any other whose replies are written down beforehand: for tests and for work without a network.
+"""A provider whose replies are written down beforehand, for tests and for work without a network.
 
 A script is a mapping (or the name of a JSON file in the operator's folder of scripts that holds one), kept in
 LanguageModel.parameters["script"] or in Endpoint.capabilities["script"]:
 
     {"seed": 7,                       changes everything that is drawn
      "seconds": 0.0,                  how long each reply takes
-     "quality": 0.7,                  0..1, where drawn numbers centre
+     "quality": 0.7,                  the centre of drawn scores, 0..1
      "replies": {SUBJECT: TEXT, ...}  replies given word for word
      "answers": {SUBJECT: {FIELD: NUMBER or {"reason": TEXT, "score": NUMBER}, ...}, ...},
-     "writes": 120}                   to what has no schema, a text of about so many drawn words
+     "writes": 120}                   the approximate number of drawn words in a reply to a request without a schema
 
-SUBJECT is the request's "response" (a response's external id, or "instruction/model" where it has none). What
-`answers` does not say is drawn from the seed and the subject, within the request's schema, so the same question
-gets the same reply in every run. The schema is all that a script needs to know of what is asked.
+SUBJECT is the request's "response" (a response's external id, or "instruction/model" if it has none). Fields that
+`answers` leaves out are drawn from the seed and the subject, within the request's schema, so that the same question
+gets the same reply in every run.
 """
 
 import asyncio
@@ -49,11 +49,11 @@ STOCK_REASONS = {
 
 
 class BadScript(UserError):
-    """The script is missing or is not of the described form."""
+    """The script is missing or does not have the described form."""
 
 
 class ScriptedChat:
-    """Answers from a script; a ChatError that the script gives is raised."""
+    """Answers from a script; raises a ChatError that the script returns."""
 
     def __init__(self, script: Script, seconds: float = 0.0) -> None:
         self._script = script
@@ -63,16 +63,16 @@ class ScriptedChat:
     async def complete(self, request: Request) -> Reply:
         self.requests.append(request)
         await asyncio.sleep(self._seconds)
-        said = self._script(request)
-        if isinstance(said, ChatError):
-            raise said
-        if isinstance(said, Reply):
-            return said
+        reply = self._script(request)
+        if isinstance(reply, ChatError):
+            raise reply
+        if isinstance(reply, Reply):
+            return reply
         read = sum(len(message["content"]) for message in request.messages) // CHARACTERS_A_TOKEN
-        return Reply(said, "stop", read, len(said) // CHARACTERS_A_TOKEN, self._seconds)
+        return Reply(reply, "stop", read, len(reply) // CHARACTERS_A_TOKEN, self._seconds)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Vectors:
-        """Texts lie the nearer the more words they share."""
+        """Return vectors that are closer the more words two texts share."""
         await asyncio.sleep(self._seconds)
         return Vectors(tuple(_word_vector(text) for text in texts), sum(map(len, texts)) // CHARACTERS_A_TOKEN)
 
@@ -84,9 +84,9 @@ class ScriptedChat:
 
 
 def read_script(source: object, folder: Path) -> Mapping[str, Any]:
-    """The mapping itself, or the one in the file of `folder` that it names. Raises BadScript.
+    """Return the mapping, or the one in the file of `folder` with this name. Raises BadScript.
 
-    A lead writes the name: it is that of a file right in the folder, and what stands in other files is not told.
+    A lead enters the name, so it may only name a file directly in the folder, and errors reveal nothing of other files.
     """
     if not isinstance(source, str):
         return checked_script(source)
@@ -103,7 +103,7 @@ def read_script(source: object, folder: Path) -> Mapping[str, Any]:
 
 
 def script_in(path: Path) -> Mapping[str, Any]:
-    """The script in any file, for somebody in a shell. Raises BadScript."""
+    """Return the script in any file, for use from a shell. Raises BadScript."""
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -112,7 +112,7 @@ def script_in(path: Path) -> Mapping[str, Any]:
 
 
 def checked_script(source: object) -> Mapping[str, Any]:
-    """A mapping with no other options than those of a script. Raises BadScript."""
+    """Return the mapping if it has only the options of a script, with allowed values. Raises BadScript."""
     if not isinstance(source, Mapping):
         raise BadScript(call_messages.NO_SCRIPT())
     for name in source:
@@ -123,7 +123,7 @@ def checked_script(source: object) -> Mapping[str, Any]:
 
 
 def _check(plan: Mapping[str, Any]) -> None:
-    """Raise BadScript where a part of the plan is not what it should be."""
+    """Raise BadScript if an option has a value that is not allowed."""
     for name, least, most in (("seconds", 0, 3600), ("quality", 0, 1), ("writes", 1, 1_000_000)):
         number = plan.get(name, least)
         if type(number) not in (int, float) or not least <= number <= most:
@@ -134,7 +134,7 @@ def _check(plan: Mapping[str, Any]) -> None:
 
 
 def script_from(plan: Mapping[str, Any]) -> Script:
-    """A script that looks up, and draws what is not written down."""
+    """Build a script that looks replies up and draws what is not written down."""
     replies, answers = plan.get("replies", {}), plan.get("answers", {})
 
     def say(request: Request) -> str | ChatError:
@@ -155,7 +155,7 @@ def script_from(plan: Mapping[str, Any]) -> Script:
 
 
 def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.Random) -> object:
-    """An instance of the schema: what is given, and draws around `level` (0..1 of each scale) for the rest."""
+    """Return an instance of the schema: given values, and draws around `level` (0..1 of each scale) for the rest."""
     if "properties" in schema:
         fields: Mapping[str, Any] = schema["properties"]
         if isinstance(given, Mapping):
@@ -180,7 +180,7 @@ def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.R
 
 
 def _written(words: int, seed: str) -> str:
-    """Sentences of drawn words that mean nothing, `words` in all to within a third."""
+    """Return meaningless sentences of drawn words, `words` in all to within a third."""
     draws = random.Random(hashlib.sha256(seed.encode()).digest())
     stock = STOCK_TEXT.split()
     left = max(1, round(words * draws.uniform(0.67, 1.33)))
@@ -193,7 +193,7 @@ def _written(words: int, seed: str) -> str:
 
 
 def _word_vector(text: str) -> tuple[float, ...]:
-    """How often words of each of 64 kinds occur, the kinds drawn by hash."""
+    """Return the counts of words in 64 hash buckets."""
     counts = [0.0] * VECTOR_LENGTH
     for word in text.lower().split() or [""]:
         counts[hashlib.sha256(word.encode()).digest()[0] % VECTOR_LENGTH] += 1
@@ -201,7 +201,7 @@ def _word_vector(text: str) -> tuple[float, ...]:
 
 
 def _share(filled: Mapping[str, object], fields: Mapping[str, Any], level: float) -> float:
-    """Where on its scale the drawn number lies, 0..1."""
+    """Return the position of the first score on its scale, 0..1."""
     for name, value in filled.items():
         options: list[object] = list(fields[name].get("enum", []))
         if value in options and len(options) > 1:

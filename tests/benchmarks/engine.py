@@ -7,13 +7,21 @@ A model with random weights fills its answers with white space and endless reaso
 soon.
 
 All against the same local server, which answers after 20 ms. The bare loop is AsyncOpenAI behind a semaphore in one
-process, its replies thrown away; ours stores and commits every reply, verdict and score in a database of its own
-(DATABASE_URL where set, else a new SQLite file). The two take turns at going first, and each ratio is the median of
-the rounds' ratios; processor time a reply is said too, for machines that have other work. Ends with one line of JSON:
-throughput of ours over the bare loop's at 16 and at 128 at once, the same of two workers together, the same with a
-vLLM server where one is given, our throughput over a loop that sends one at a time, and, of a process that does
-nothing else, seconds to plan 100,000 items and to resume such a run, its most memory in MB, and the milliseconds of the
-run's page half-way.
+process, its replies thrown away; the loop on the same client is AsyncOpenAI with its aiohttp transport, as we call by
+aiohttp too. Ours stores and commits every reply, verdict and score in a database of its own (DATABASE_URL where set,
+else a new SQLite file). The loops take turns at going first, and each ratio is the median of the rounds' ratios;
+processor time a reply is printed too, for machines that have other work. Ends with one line of JSON:
+
+    ratio_16, ratio_128                          throughput of ours over the bare loop's at 16 and at 128 calls at once
+    ratio_same_client_16, ratio_same_client_128  over the loop's on the same client
+    ratio_16_two_workers, ratio_128_two_workers  of two workers together over the bare loop's
+    scale_two_workers                            of two workers of 16 calls over one, where a reply takes 400 ms and the
+                                                 endpoint takes 32 calls at once
+    ratio_vllm                                   as ratio_16, with a vLLM server where one is given
+    factor_over_serial                           our throughput over a loop that sends one call at a time
+    plan_s, resume_s, peak_mb                    seconds to plan 100,000 items and to resume such a run, and the memory
+                                                 of a process that does nothing else
+    page_ms, live_part_ms                        milliseconds of that run's page half-way, and of the part that is live
 """
 
 import argparse
@@ -26,7 +34,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = tempfile.TemporaryDirectory(prefix="plumbline-engine-")
@@ -48,7 +58,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
@@ -117,12 +127,14 @@ def make_study(slug: str, tasks: int) -> Study:
     return study
 
 
-def judge_at(base_url: str, model: str, name: str, structured: bool = False) -> LanguageModel:
+def judge_at(
+    base_url: str, model: str, name: str, structured: bool = False, max_concurrent: int = 128
+) -> LanguageModel:
     workspace = Workspace.objects.get(slug="engine")
     endpoint, _ = Endpoint.objects.get_or_create(
         workspace=workspace,
         name=name,
-        defaults={"base_url": base_url, "capabilities": {"json_schema": structured}, "max_concurrent": 128},
+        defaults={"base_url": base_url, "capabilities": {"json_schema": structured}, "max_concurrent": max_concurrent},
     )
     return LanguageModel.objects.get_or_create(
         workspace=workspace, name=name, defaults={"endpoint": endpoint, "served_name": model}
@@ -187,13 +199,19 @@ def several(study: Study, model: LanguageModel, at_once: int, workers: int) -> f
     """Replies a second of so many worker processes at one run, each with its share of the calls."""
     run = fresh_run(study, model)
     parts = [part("--work", run.pk, "--at-once", at_once // workers) for _ in range(workers)]
-    for one in parts:
-        assert one.stdout is not None and one.stdout.readline() == "ready\n"
+    for worker in parts:
+        assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
     begun = time.perf_counter()
-    for one in parts:
-        one.communicate("go\n")
+    for worker in parts:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    for worker in parts:
+        assert worker.stdout is not None and worker.stdout.readline() == "done\n"
     seconds = time.perf_counter() - begun
-    assert not any(one.returncode for one in parts)
+    for worker in parts:
+        worker.communicate()
+    assert not any(worker.returncode for worker in parts)
     return stored_of(run) / seconds
 
 
@@ -202,6 +220,7 @@ def work_when_told(pk: int, at_once: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     work_on(run, options=WorkerOptions(concurrency=at_once, seconds=float("inf"), wait=True))
+    print("done", flush=True)
 
 
 async def _loop(bodies: list[dict[str, object]], at_once: int, send: Callable[..., Awaitable[object]]) -> float:
@@ -221,6 +240,18 @@ def bare(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
 
     async def run() -> float:
         async with AsyncOpenAI(base_url=base_url, api_key="none") as client:
+            return await _loop(bodies, at_once, lambda body: client.chat.completions.create(**body))
+
+    return asyncio.run(run())
+
+
+def bare_same_client(base_url: str, bodies: list[dict[str, object]], at_once: int) -> float:
+    """The same over the library's aiohttp transport."""
+
+    async def run() -> float:
+        limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        http = DefaultAioHttpClient(limits=limits)
+        async with AsyncOpenAI(base_url=base_url, api_key="none", http_client=http) as client:
             return await _loop(bodies, at_once, lambda body: client.chat.completions.create(**body))
 
     return asyncio.run(run())
@@ -256,31 +287,51 @@ def bare_aiohttp(base_url: str, bodies: list[dict[str, object]], at_once: int) -
     return asyncio.run(run())
 
 
-def ratio(study: Study, model: LanguageModel, base_url: str, at_once: int, rounds: int) -> tuple[float, float]:
-    """The median over rounds of ours / bare, and our median throughput."""
+@dataclass(frozen=True)
+class Ratios:
+    """Medians over the rounds: ours over the bare loop, ours over the loop on the same client, and our throughput."""
+
+    bare: float
+    same_client: float
+    speed: float
+
+
+def ratio(study: Study, model: LanguageModel, base_url: str, at_once: int, rounds: int) -> Ratios:
     bodies = messages_of(study, model)
-    ratios, speeds = [], []
+    measures: dict[str, Callable[[], float]] = {
+        "ours": lambda: ours(study, model, at_once),
+        "bare AsyncOpenAI": lambda: bare(base_url, bodies, at_once),
+        "on aiohttp": lambda: bare_same_client(base_url, bodies, at_once),
+    }
+    results: dict[str, list[float]] = {name: [] for name in measures}
     for turn in range(rounds):
-        measures = {"ours": lambda: ours(study, model, at_once), "bare": lambda: bare(base_url, bodies, at_once)}
-        found: dict[str, tuple[float, float]] = {}
+        words = []
         for name in sorted(measures, reverse=bool(turn % 2)):
             used = time.process_time()
-            speed = measures[name]()
-            found[name] = speed, 1_000 * (time.process_time() - used) / len(bodies)
-        (mine, my_time), (theirs, their_time) = found["ours"], found["bare"]
-        ratios.append(mine / theirs)
-        speeds.append(mine)
-        say(
-            f"{at_once} at once: ours {mine:.0f} a second ({my_time:.2f} ms of processor time each, planning "
-            f"included), bare AsyncOpenAI {theirs:.0f} ({their_time:.2f} ms), ratio {mine / theirs:.2f}"
-        )
+            results[name].append(measures[name]())
+            milliseconds = 1_000 * (time.process_time() - used) / len(bodies)
+            words.append(f"{name} {results[name][-1]:.0f} a second ({milliseconds:.2f} ms of processor time)")
+        say(f"{at_once} at once, planning included in ours: {', '.join(words)}")
     other, aio = bare_http(base_url, bodies, at_once), bare_aiohttp(base_url, bodies, at_once)
-    mine = statistics.median(speeds)
-    say(
-        f"{at_once} at once, reported only: bare httpx2 {other:.0f} a second, aiohttp {aio:.0f}, "
-        f"ours over aiohttp {mine / aio:.2f}"
-    )
-    return statistics.median(ratios), mine
+    speed = statistics.median(results["ours"])
+    say(f"{at_once} at once, printed only: bare httpx2 {other:.0f} a second, bare aiohttp {aio:.0f}")
+    return Ratios(over(results, "bare AsyncOpenAI"), over(results, "on aiohttp"), speed)
+
+
+def over(results: dict[str, list[float]], name: str) -> float:
+    return statistics.median(mine / other for mine, other in zip(results["ours"], results[name], strict=True))
+
+
+def scale(study: Study, rounds: int) -> float:
+    """Median throughput of two workers over one, 16 calls each, at an endpoint that is slow and takes 32 at once."""
+    with stub_server(seconds=0.4) as base_url:
+        model = judge_at(base_url, "stub", "slow stub", max_concurrent=32)
+        speeds: dict[int, list[float]] = {1: [], 2: []}
+        for turn in range(rounds):
+            for workers in (2, 1) if turn % 2 else (1, 2):
+                speeds[workers].append(several(study, model, 16 * workers, workers))
+            say(f"replies of 400 ms: one worker {speeds[1][-1]:.1f} a second, two {speeds[2][-1]:.1f}")
+    return statistics.median(two / one for one, two in zip(speeds[1], speeds[2], strict=True))
 
 
 def plan_and_resume(slug: str) -> dict[str, float]:
@@ -343,7 +394,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=3_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--planned", type=int, default=100_000)
+    parser.add_argument("--slow-replies", type=int, default=3_000)
+    parser.add_argument("--slow-rounds", type=int, default=1)
+    parser.add_argument("--planned", type=int, default=100_000, help="0 leaves the figures of planning out")
     parser.add_argument("--vllm-url", default="")
     parser.add_argument("--vllm-model", default="tiny")
     inner = parser.add_argument_group("parts of the benchmark that run in processes of their own")
@@ -367,44 +420,53 @@ def main() -> None:
 
 def whole(arguments: argparse.Namespace) -> None:
     call_command("migrate", verbosity=0)
-    stub = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("stub_server.py")), "--items", str(ITEMS)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    with stub_server() as base_url:
+        results = measure(arguments, base_url)
+    print(json.dumps(results))
+
+
+@contextmanager
+def stub_server(seconds: float = 0.02) -> Iterator[str]:
+    """The address of a server of its own process that answers after so long."""
+    script = str(Path(__file__).with_name("stub_server.py"))
+    command = [sys.executable, script, "--items", str(ITEMS), "--seconds", str(seconds)]
+    stub = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert stub.stdout is not None
-        base_url = f"http://127.0.0.1:{stub.stdout.readline().strip()}/v1"
-        found = measure(arguments, base_url)
+        yield f"http://127.0.0.1:{stub.stdout.readline().strip()}/v1"
     finally:
         stub.terminate()
-    print(json.dumps(found))
 
 
 def measure(arguments: argparse.Namespace, base_url: str) -> dict[str, float | None]:
     study = make_study("replies", arguments.replies)
     model = judge_at(base_url, "stub", "stub")
-    found: dict[str, float | None] = {}
-    found["ratio_16"], at_16 = ratio(study, model, base_url, 16, arguments.rounds)
-    found["ratio_128"], at_128 = ratio(study, model, base_url, 128, arguments.rounds)
+    results: dict[str, float | None] = {}
+    fastest = 0.0
+    for at_once in (16, 128):
+        ratios = ratio(study, model, base_url, at_once, arguments.rounds)
+        results[f"ratio_{at_once}"], results[f"ratio_same_client_{at_once}"] = ratios.bare, ratios.same_client
+        fastest = max(fastest, ratios.speed)
     for at_once in (16, 128):
         alone, two = bare(base_url, messages_of(study, model), at_once), several(study, model, at_once, 2)
         say(f"{at_once} at once in two workers: ours {two:.0f} a second, bare {alone:.0f}")
-        found[f"ratio_{at_once}_two_workers"] = two / alone
-    found["ratio_vllm"] = None
+        results[f"ratio_{at_once}_two_workers"] = two / alone
+    results["scale_two_workers"] = scale(make_study("slow", arguments.slow_replies), arguments.slow_rounds)
+    results["ratio_vllm"] = None
     if arguments.vllm_url:
         small = make_study("vllm", min(64, arguments.replies))
         served = judge_at(arguments.vllm_url, arguments.vllm_model, "vllm", structured=True)
         served.parameters = brief(arguments.vllm_url, arguments.vllm_model)
         served.save(update_fields=["parameters"])
-        found["ratio_vllm"] = ratio(small, served, arguments.vllm_url, 16, arguments.rounds)[0]
+        results["ratio_vllm"] = ratio(small, served, arguments.vllm_url, 16, arguments.rounds).bare
     else:
         say("No vLLM server was given (--vllm-url), so ratio_vllm is null.")
     serial = bare(base_url, messages_of(study, model)[:200], 1)
-    found["factor_over_serial"] = max(at_16, at_128) / serial
+    results["factor_over_serial"] = fastest / serial
     say(f"one at a time: {serial:.0f} a second")
-    found |= planning(arguments.planned)
-    return {name: None if value is None else round(value, 3) for name, value in found.items()}
+    if arguments.planned:
+        results |= planning(arguments.planned)
+    return {name: None if value is None else round(value, 3) for name, value in results.items()}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Which servers may be called and which keys they may be sent, as the operator's settings say. PURE.
+"""Rules for the servers that may be called and the keys that they may be sent, from the operator's settings. PURE.
 
-A host is named in PLUMBLINE_MODEL_HOSTS, a key with its host in PLUMBLINE_MODEL_KEYS; docs/operations.md describes
-both. Every name is judged again by the addresses that it resolves to, each time a connection is opened.
+PLUMBLINE_MODEL_HOSTS lists hosts and PLUMBLINE_MODEL_KEYS keys with their hosts; docs/operations.md describes both.
+A name is judged by the addresses that it resolves to, each time a connection is opened.
 """
 
 import ipaddress
@@ -20,42 +20,42 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 USUAL_PORTS = {"http": 80, "https": 443}
 MOST_PORT = 65_535
 LEAST_PREFIX = {4: 8, 6: 16}
-"""A network that is listed is no larger than this, so that a slip of the pen does not open everything."""
+"""The shortest prefix of a listed network by IP version, so that a typing error does not open everything."""
 ALL_WORKSPACES = "all"
 OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
-"""Beginnings of the names of variables whose values are this program's own secrets, never an endpoint's key."""
+"""Prefixes of variables that hold this program's own secrets and are never an endpoint's key."""
 
 SERVER_URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?:/[^?#\\\x00-\x20\x7f-\U0010ffff]*)?",
     re.IGNORECASE | re.ASCII,
 )
-"""Narrower than what HTTP allows, so that every library reads the same host in it: no password, ?, # or backslash."""
+"""Stricter than HTTP, so that every library finds the same host in it: no password, ?, # or backslash."""
 NAME = re.compile(r"(?!.*\.\.)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 NUMBER_AT_THE_END = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
-"""Such names are addresses in other spellings, as 2130706433 and 0x7f.1 are of 127.0.0.1."""
+"""Such names are other spellings of addresses: 2130706433 and 0x7f.1 are 127.0.0.1."""
 KEY_ENTRY = re.compile(
     r"(?P<variable>[A-Za-z_][A-Za-z0-9_]*)@(?P<server>(?:https?://)?[^/@\s]+)/(?P<workspaces>[A-Za-z0-9_+-]+)"
 )
 
 METADATA = ipaddress.ip_address("168.63.129.16")
-"""A public address at which one cloud answers its own machines."""
+"""A public address at which one cloud serves metadata to its own machines."""
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 NOT_PUBLIC = tuple(
     map(ipaddress.ip_network, ("192.0.0.0/24", "2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96", "fec0::/10"))
 )
-"""Tunnels to IPv4 addresses, and what some versions of Python take for public."""
+"""Tunnels to IPv4 addresses, and addresses that some versions of Python consider public."""
 PRIVATE = tuple(
     map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"))
 )
 
 
 class BadAddress(UserError):
-    """No plain http:// or https:// address of a server."""
+    """The text is not a plain http:// or https:// address of a server."""
 
 
 class BadEntry(UserError):
-    """An entry of a setting that does not follow its form; the sentence says what is wrong."""
+    """An entry of a setting is malformed; the sentence says what is wrong."""
 
 
 class HostRefused(UserError):
@@ -67,7 +67,7 @@ class HostRefused(UserError):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a request goes. The host is in small letters, without a dot at its end; an IPv6 address has no brackets."""
+    """The destination of a request. The host is in lower case without a final dot; an IPv6 address has no brackets."""
 
     scheme: str
     host: str
@@ -75,19 +75,19 @@ class Origin:
 
     @property
     def place(self) -> str:
-        """Host and port, as an entry of PLUMBLINE_MODEL_HOSTS writes them."""
+        """Host and port, written as in PLUMBLINE_MODEL_HOSTS."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def as_key_entry(self) -> str:
-        """As an entry of PLUMBLINE_MODEL_KEYS writes it."""
+        """The origin, written as in PLUMBLINE_MODEL_KEYS."""
         if (self.scheme, self.port) == ("https", 443):
             return self.place.removesuffix(":443")
         return f"{'http://' if self.scheme == 'http' else ''}{self.place}"
 
 
 def origin_of(base_url: str) -> Origin:
-    """Raises BadAddress."""
+    """Parse an endpoint's address. Raises BadAddress."""
     parts = SERVER_URL.fullmatch(base_url)
     if parts is None:
         raise BadAddress(base_url)
@@ -100,7 +100,7 @@ def origin_of(base_url: str) -> Origin:
 
 
 def _plain_host(written: str) -> str | None:
-    """A name or address in its one spelling, None where it is neither."""
+    """Return a name or address in its canonical spelling, None if it is neither."""
     host = written.lower().removesuffix(".")
     if host.startswith("["):
         address = address_in(host[1:-1])
@@ -118,7 +118,7 @@ def address_in(text: str) -> Address | None:
 
 
 class Kind(Enum):
-    """What an address is to somebody who is not on this machine."""
+    """How an address is reached from other machines."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -127,13 +127,13 @@ class Kind(Enum):
 
 
 def kind_of(address: Address) -> Kind:
-    """An IPv4 address written as an IPv6 one counts as itself. Link-local, reserved and tunnelled ones are SPECIAL."""
+    """Classify an address; IPv4 in IPv6 form counts as IPv4. Link-local, reserved and tunnelled ones are SPECIAL."""
     address = plain_address(address)
     if address.is_loopback or int(address) == 0:
         return Kind.LOOPBACK  # a connection to 0.0.0.0 arrives at this machine
     if any(address in network for network in PRIVATE if network.version == address.version):
         return Kind.PRIVATE
-    if address == METADATA or any(address in one for one in NOT_PUBLIC if one.version == address.version):
+    if address == METADATA or any(address in network for network in NOT_PUBLIC if network.version == address.version):
         return Kind.SPECIAL
     if address.is_global and not (address.is_multicast or address.is_reserved or address.is_link_local):
         return Kind.PUBLIC
@@ -141,7 +141,7 @@ def kind_of(address: Address) -> Kind:
 
 
 def plain_address(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address leads to, where it does so by mapping or by NAT64; else the same."""
+    """Return the IPv4 address that an IPv6 address maps to, directly or by NAT64; else return the address."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return address.ipv4_mapped
@@ -152,7 +152,7 @@ def plain_address(address: Address) -> Address:
 
 @dataclass(frozen=True)
 class HostRule:
-    """A name, or a network (an address is one of a single host), with the ports that may be called."""
+    """A name or a network (an address is a network of one host), with the ports that may be called."""
 
     name: str
     network: Network | None
@@ -167,13 +167,13 @@ class HostRule:
         return (
             network is not None
             and port in self.ports
-            and any(one.version == network.version and one in network for one in (address, plain))
+            and any(form.version == network.version and form in network for form in (address, plain))
         )
 
 
 @dataclass(frozen=True)
 class KeyRule:
-    """A variable whose value may be sent to one origin, for the workspaces of these slugs; None is every workspace."""
+    """A variable whose value may be sent to one origin, for the workspaces with these slugs; None means all."""
 
     variable: str
     origin: Origin
@@ -189,13 +189,13 @@ class KeyRule:
 
 @dataclass(frozen=True)
 class Reach:
-    """The servers that may be called: public ones, those listed, and with `nearby` this machine and private networks."""
+    """The servers that may be called: public and listed ones, and with `nearby` this machine and private networks."""
 
     listed: tuple[HostRule, ...] = ()
     nearby: bool = False
 
     def lists(self, origin: Origin) -> bool:
-        """Whether the operator has named this host, or is its only user: only then may a proxy resolve its name."""
+        """Return whether the operator has listed this host or is the only user, so that a proxy may resolve its name."""
         address = address_in(origin.host)
         return self.nearby or any(
             rule.names(origin.host, origin.port) or (address is not None and rule.covers(address, origin.port))
@@ -203,14 +203,14 @@ class Reach:
         )
 
     def check(self, origin: Origin) -> None:
-        """What can be told before a name is resolved. Raises HostRefused."""
+        """Judge what is known before a name is resolved. Raises HostRefused."""
         if address_in(origin.host) is not None:
             self.checked(origin.host, origin.port, [origin.host])
         elif _is_localhost(origin.host):
             self.checked(origin.host, origin.port, ["127.0.0.1"])
 
     def checked(self, host: str, port: int, addresses: Sequence[str]) -> list[str]:
-        """The addresses that a host resolves to, each of which may be called. Raises HostRefused where one may not."""
+        """Return the addresses that a host resolves to. Raises HostRefused if any of them may not be called."""
         host = host.lower().removesuffix(".")
         named = any(rule.names(host, port) for rule in self.listed)
         found = [address_in(address) for address in addresses]
@@ -240,7 +240,7 @@ def _is_localhost(host: str) -> bool:
 
 
 def rule_for(origin: Origin) -> HostRule:
-    """One that allows just this host and port."""
+    """Return a rule that allows only this host and port."""
     address = address_in(origin.host)
     if address is None:
         return HostRule(origin.host, None, (origin.port,))
@@ -248,7 +248,7 @@ def rule_for(origin: Origin) -> HostRule:
 
 
 def read_hosts(entries: Sequence[str]) -> tuple[HostRule, ...]:
-    """The entries of PLUMBLINE_MODEL_HOSTS. Raises BadEntry."""
+    """Parse the entries of PLUMBLINE_MODEL_HOSTS. Raises BadEntry."""
     return tuple(_host_rule(entry) for entry in entries)
 
 
@@ -284,7 +284,7 @@ def _network(entry: str, text: str) -> Network:
 
 
 def read_keys(entries: Sequence[str]) -> tuple[KeyRule, ...]:
-    """The entries of PLUMBLINE_MODEL_KEYS. Raises BadEntry."""
+    """Parse the entries of PLUMBLINE_MODEL_KEYS. Raises BadEntry."""
     return tuple(_key_rule(entry) for entry in entries)
 
 
@@ -333,4 +333,4 @@ PROVIDER_KEYS = (
     *_provider("COHERE_API_KEY", "api.cohere.ai", "api.cohere.com"),
     *_provider("HF_TOKEN", "router.huggingface.co"),
 )
-"""What a single user's own machine may send without a setting: each key to its provider alone, over HTTPS."""
+"""The keys that a single user's machine may send without a setting: each only to its provider, over HTTPS."""

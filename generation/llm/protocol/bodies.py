@@ -1,4 +1,4 @@
-"""What stands in the bodies that servers answer with, read strictly: completions, embeddings, streams, models. PURE."""
+"""Read the bodies of servers' answers strictly: completions, embeddings, streams and lists of models. PURE."""
 
 import math
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from generation.llm.protocol import messages as call_messages
 
 MOST_MODELS = 1_000
 LONGEST_NAME = 200
-"""Of a list of models: more of it, and more of a name, is not kept."""
+"""The models of a list, and the characters of a name, that are kept."""
 MOST_TOKENS = 10**8
-"""Of one call. What a server counts beyond that, or below 0, counts nothing."""
+"""The most tokens of one call. A higher or negative count of a server is ignored."""
 
 
 class BadBody(UserError):
-    """Status 200 and not what was asked for; the words say what stood there."""
+    """The body is not what was requested, although its status is 200; the sentence says what it is."""
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """`context_tokens` is the longest prompt and answer together where the server says so, as vLLM does."""
+    """A model of a server. `context_tokens` is the most tokens of prompt and answer together, if the server says so."""
 
     name: str
     context_tokens: int | None = None
@@ -29,14 +29,14 @@ class ServedModel:
 
 @dataclass(frozen=True)
 class Vectors:
-    """One embedding a text, in the order of the texts."""
+    """One embedding for each text, in the order of the texts."""
 
     vectors: tuple[tuple[float, ...], ...]
     input_tokens: int
 
 
 def read_vectors(body: object, count: int) -> Vectors:
-    """The embeddings of `count` texts, put in order by their index. Raises BadBody."""
+    """Return the embeddings of `count` texts in the order of their index. Raises BadBody."""
     try:
         assert isinstance(body, Mapping)
         rows = sorted(body["data"], key=lambda row: int(row["index"]))
@@ -52,7 +52,7 @@ def read_vectors(body: object, count: int) -> Vectors:
 
 
 def read_models(body: object) -> tuple[ServedModel, ...]:
-    """The models of a /models list. Raises BadBody."""
+    """Return the models of a /models list. Raises BadBody."""
     try:
         assert isinstance(body, Mapping)
         return tuple(
@@ -71,7 +71,7 @@ def _whole(value: object) -> int | None:
 class StreamedCompletion:
     """A completion put together from the chunks of its stream.
 
-    `thoughts` are what some models say to themselves before they answer: no part of the text, and paid for as well.
+    `thoughts` is the reasoning that some models write before they answer: not part of the text, but paid for.
     """
 
     parts: list[str] = field(default_factory=list)
@@ -83,7 +83,7 @@ class StreamedCompletion:
     model: str = ""
 
     def add(self, chunk: object) -> None:
-        """Raises BadBody where the chunk is not one of a completion."""
+        """Add a chunk. Raises BadBody if it is not a chunk of a completion."""
         try:
             assert isinstance(chunk, Mapping)
             self.model = self.model or model_named(chunk)
@@ -111,13 +111,13 @@ class StreamedCompletion:
 
     @property
     def written(self) -> str:
-        """All that has come so far, the thoughts too."""
+        """Everything that has come so far, including the thoughts."""
         return "".join(self.thoughts) + self.text
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer of a completion. A refusal is the text where there is no other."""
+    """One answer of a completion. A refusal is its text if there is no other."""
 
     text: str
     finish_reason: str
@@ -125,7 +125,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Completion:
-    """At least one choice, the tokens of all of them together, and what the server calls the `model`, '' if nothing."""
+    """At least one choice, the tokens of all of them, and the server's name of the model, '' if it does not say."""
 
     choices: tuple[Choice, ...]
     input_tokens: int
@@ -134,10 +134,10 @@ class Completion:
 
 
 def read_choices(body: object) -> Completion:
-    """Raises BadBody."""
+    """Read the choices of a completion. Raises BadBody."""
     try:
         assert isinstance(body, Mapping)
-        choices = tuple(_choice(one) for one in body["choices"])
+        choices = tuple(_choice(choice) for choice in body["choices"])
         assert choices
     except (AssertionError, LookupError, TypeError, AttributeError) as error:
         raise BadBody(call_messages.NO_COMPLETION(words=beginning(body, 2_000))) from error
@@ -152,7 +152,7 @@ def _choice(choice: Mapping[str, Any]) -> Choice:
 
 
 def text_in(content: object) -> str:
-    """A message's content, which may be missing, or in parts of which the texts count. Raises TypeError."""
+    """Return the text of a message's content, which may be missing or a list of parts. Raises TypeError."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -164,13 +164,13 @@ def text_in(content: object) -> str:
 
 
 def model_named(body: Mapping[str, Any]) -> str:
-    """The model that a body says it is of; '' where it does not say."""
+    """Return the model that a body names, '' if it names none."""
     name = body.get("model")
     return name[:LONGEST_NAME] if isinstance(name, str) else ""
 
 
 def tokens_counted(body: Mapping[str, Any], name: str) -> int:
-    """Of a body's usage; 0 where the server does not count, or not in numbers that a call can have."""
+    """Return a count from a body's usage, 0 if it is missing or impossible for one call."""
     usage = body.get("usage")
     count = usage.get(name) if isinstance(usage, Mapping) else None
     if isinstance(count, bool) or not isinstance(count, int | float):
@@ -179,7 +179,7 @@ def tokens_counted(body: Mapping[str, Any], name: str) -> int:
 
 
 def beginning(body: object, characters: int = 300) -> str:
-    """Of what stood there, for a sentence about it."""
+    """Return the beginning of a body, for a sentence about it."""
     try:
         return str(body)[:characters]
     except (RecursionError, ValueError):

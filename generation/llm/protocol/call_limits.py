@@ -1,4 +1,4 @@
-"""How fast an endpoint may be called, and what a call that brought no reply says of calling it again. PURE."""
+"""An endpoint's rate limits, and what a failed call means for calling it again. PURE."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,13 @@ from generation.llm.protocol.prices import Spend
 
 
 class CallFailed(UserError):
-    """A call that brought no reply.
+    """A call without a reply.
 
-    `retryable`: the same call may succeed later. `patient`: it was only put off, so it costs no try and no call. So is
-    one that was `unsent`, as nobody listened, at an endpoint that had answered until then: it is being started again.
-    `fatal`: no other call of the run can succeed either. `doubtful`: perhaps none can, perhaps this one alone cannot.
-    `retry_after` is the wait in seconds that the other side asked for, of every call. `came` is what the call had
-    brought when it broke off, of the kind that a whole one brings: it is paid for. None where nothing had come.
+    `retryable`: the same call may succeed later. `patient`: the call was only put off, so it counts neither as a try
+    nor as a call; the same holds for an `unsent` call, which found no server, at an endpoint that had answered before
+    and is probably being restarted. `fatal`: no other call of the run can succeed either. `doubtful`: either no call
+    can succeed, or only this one cannot. `retry_after` is the wait in seconds that the server asked of all calls.
+    `came` is the partial result of a call that broke off, which is paid for; None if nothing had come.
     """
 
     retryable = False
@@ -28,13 +28,13 @@ class CallFailed(UserError):
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast calls may start; None is no limit."""
+    """The limits on starting calls; None means no limit."""
 
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
 
     def seconds_of(self, spend: Spend) -> float:
-        """How long this spend takes of the allowance."""
+        """Return the seconds of the allowance that this spending uses."""
         requests = 60.0 / self.requests_per_minute if self.requests_per_minute else 0.0
         tokens = 60.0 * spend.tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0
         return max(requests, tokens)

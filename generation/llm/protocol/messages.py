@@ -1,6 +1,6 @@
-"""What this program says of a call that failed or a run that stopped; stored, and read back for a page. PURE.
+"""Sentences about calls that failed and runs that stopped; they are stored and read back for a page. PURE.
 
-Words of an endpoint stand inside these sentences as it said them.
+They quote an endpoint's own words unchanged.
 """
 
 from core.messages.message import Wording

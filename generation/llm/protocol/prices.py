@@ -1,4 +1,4 @@
-"""What calls cost, and the most that a run may cost. PURE."""
+"""The prices of calls and the budget of a run. PURE."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True)
 class Spend:
-    """Calls sent, tokens read and written, and money in the currency of the endpoint's prices."""
+    """A number of calls, of tokens read and written, and money in the currency of the endpoint's prices."""
 
     calls: int = 0
     tokens: int = 0
@@ -22,30 +22,30 @@ class Spend:
         return Spend(self.calls * times, self.tokens * times, self.money * times)
 
     def beyond(self, other: "Spend") -> "Spend":
-        """What of this is not covered by the other; never less than nothing."""
+        """Return the part that the other does not cover, at least 0."""
         return (self - other).at_least(NOTHING)
 
     def at_least(self, other: "Spend") -> "Spend":
-        """The greater of both in each part."""
+        """Return the greater of both for calls, tokens and money."""
         return Spend(max(self.calls, other.calls), max(self.tokens, other.tokens), max(self.money, other.money))
 
 
 NOTHING = Spend()
 MILLIONTH = Decimal("0.000001")
-"""The least money that is stored."""
+"""The smallest amount of money that is stored."""
 MOST_COUNTED = 10**15  # calls or tokens; every database keeps such a number exactly
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most that may be spent; None is no limit."""
+    """The most that may be spent; None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
     money: Decimal | None = None
 
     def crossed_by(self, spend: Spend) -> str:
-        """Which limit the spend would cross: 'calls', 'tokens', 'money', or ''."""
+        """Return the limit that the spending would cross: 'calls', 'tokens', 'money', or '' for none."""
         if self.calls is not None and spend.calls > self.calls:
             return "calls"
         if self.tokens is not None and spend.tokens > self.tokens:
@@ -59,7 +59,7 @@ class Ceiling:
         return (self.calls, self.tokens, self.money) != (None, None, None)
 
     def room_for(self, wanted: Spend, *, besides: Spend) -> Spend:
-        """As much of `wanted` as may be spent beside what is spent or set aside already."""
+        """Return the part of `wanted` that may be spent in addition to what is spent or reserved already."""
         calls, tokens, money = wanted.calls, wanted.tokens, wanted.money
         if self.calls is not None:
             calls = max(0, min(calls, self.calls - besides.calls))
@@ -70,7 +70,7 @@ class Ceiling:
         return Spend(calls, tokens, money)
 
     def limiting(self, spend: Spend) -> "Ceiling":
-        """The spend as a ceiling where this one has limits; none where it has none."""
+        """Return the spending as a ceiling, with limits only where this ceiling has them."""
         return Ceiling(
             None if self.calls is None else spend.calls,
             None if self.tokens is None else spend.tokens,
@@ -78,13 +78,13 @@ class Ceiling:
         )
 
     def lower_than(self, other: "Ceiling") -> bool:
-        """Whether any of its limits is below the other's, or stands where the other has none."""
+        """Return whether any limit is lower than the other's, or the other has none."""
         return _below(self.calls, other.calls) or _below(self.tokens, other.tokens) or _below(self.money, other.money)
 
 
 UNLIMITED = Ceiling()
 NOTHING_MORE = Ceiling(calls=0)
-"""Of an engine that is to send no call any more, since every call is one."""
+"""The ceiling of an engine that may send no further call."""
 
 
 def _below(one: int | Decimal | None, other: int | Decimal | None) -> bool:
@@ -93,7 +93,7 @@ def _below(one: int | Decimal | None, other: int | Decimal | None) -> bool:
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a million tokens read and a million written."""
+    """Prices of a million tokens read and of a million tokens written."""
 
     read: Decimal = Decimal(0)
     written: Decimal = Decimal(0)
@@ -103,7 +103,7 @@ class Prices:
 
 
 class Budget:
-    """A ceiling, what has been spent of it, and what is reserved for calls on their way."""
+    """A ceiling, the spending so far, and the reservations of calls in flight."""
 
     def __init__(self, ceiling: Ceiling, spent: Spend = NOTHING) -> None:
         self.ceiling = ceiling
@@ -112,7 +112,7 @@ class Budget:
         self.held = 0
 
     def reserve(self, spend: Spend) -> bool:
-        """Whether there is room for `spend`; if so it is set aside."""
+        """Reserve the spending if the ceiling has room for it; return whether it had."""
         if self.ceiling.crossed_by(self.spent + self.reserved + spend):
             return False
         self.reserved += spend
@@ -120,7 +120,7 @@ class Budget:
         return True
 
     def settle(self, reserved: Spend, spent: Spend) -> None:
-        """A call came back: its reservation goes, what it did cost stays."""
+        """Replace a call's reservation by its cost."""
         self.reserved -= reserved
         self.held -= 1
         self.spent += spent

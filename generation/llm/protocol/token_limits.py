@@ -1,4 +1,4 @@
-"""How many tokens a reply may have: what was asked for, what the context leaves, what the server said. PURE."""
+"""The number of tokens that a reply may have, from the request, the model's context and the server's words. PURE."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ _ANSWER = (re.compile(rf"at most {_TOKENS} (?:completion|output) tokens"),)
 
 @dataclass(frozen=True)
 class Told:
-    """What a server's refusal of a request as too long gives away; None where it does not say."""
+    """The limits that a server names when it refuses a request as too long; None if it does not say."""
 
     context: int | None = None
     prompt: int | None = None
@@ -32,7 +32,7 @@ class Told:
 
 
 def told_by(words: str) -> Told:
-    """From words such as "maximum context length is 1024 tokens ... 900 input tokens"."""
+    """Read words such as "maximum context length is 1024 tokens ... 900 input tokens"."""
     return Told(_first(_CONTEXT, words), _first(_PROMPT, words), _first(_ANSWER, words))
 
 
@@ -42,7 +42,7 @@ def _first(patterns: Iterable[re.Pattern[str]], words: str) -> int | None:
 
 
 def estimated_tokens(messages: Sequence[Mapping[str, str]]) -> int:
-    """An upper guess without a tokenizer: three characters of ASCII a token, 1.5 tokens for any other character."""
+    """Return an upper estimate: one token for three ASCII characters, 1.5 tokens for any other character."""
     tokens = 0
     for message in messages:
         text = message["content"]
@@ -52,9 +52,9 @@ def estimated_tokens(messages: Sequence[Mapping[str, str]]) -> int:
 
 
 def allowed_tokens(asked: int, prompt: int, context: int | None) -> int:
-    """The new tokens to ask for: `asked`, or what a context of so many tokens leaves beside the prompt.
+    """Return the new tokens to request: `asked`, or fewer if the context has less room beside the prompt.
 
-    At least a few, since `prompt` may be an upper guess; the server has the last word.
+    The result is at least a few, since `prompt` may be an upper estimate; the server decides in the end.
     """
     if context is None:
         return asked
@@ -62,9 +62,9 @@ def allowed_tokens(asked: int, prompt: int, context: int | None) -> int:
 
 
 def next_allowance(asked: int, prompt: int, told: Told) -> int | None:
-    """Fewer new tokens than the `asked` that were refused, or None where fewer will not help.
+    """Return fewer new tokens than the `asked` that were refused, or None if fewer would not help.
 
-    `prompt` is the guess used where the server does not count the prompt itself.
+    `prompt` is the estimate used if the server does not count the prompt itself.
     """
     if told.answer is not None and told.answer < asked:
         return told.answer

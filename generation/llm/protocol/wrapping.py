@@ -1,4 +1,4 @@
-"""What goes around an instruction: a task sentence before its data, requirements after, a length to keep to. PURE."""
+"""Build prompts: a task sentence, its data, numbered requirements, and a length to keep to. PURE."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from core.errors import UserError
 from generation.llm.protocol.messages import NO_PLACE_FOR_LENGTH, NO_TASK_SENTENCE
 
 LENGTHS = {"length-2k": 2_000, "length-4k": 4_000, "length-8k": 8_000, "length-16k": 16_000}
-"""The length-constrained experiments and the words each asks for, as in HelloBench (arXiv 2409.16191, 5.3)."""
+"""The length-constrained experiments and the words that each requests, as in HelloBench (arXiv 2409.16191, 5.3)."""
 
 HEADINGS = {"en": ("Material", "Requirements"), "zh-hans": ("材料", "要求")}
 LENGTH_SENTENCES = {
@@ -23,14 +23,14 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 class NothingToWrap(UserError):
-    """No task sentence, or a chat without a message of its user."""
+    """There is no task sentence, or the chat has no message of its user."""
 
 
 def wrap(task: str, data: str = "", requirements: Sequence[str] = (), *, language: str = "") -> str:
-    """One prompt: the task sentence, the data it is about, and numbered requirements; each part only where given.
+    """Return one prompt of the task sentence, its data and numbered requirements, each if given.
 
-    The data stands last but for the requirements, so that a long text does not bury them. Where no language is said,
-    the task's own. Raises NothingToWrap.
+    The requirements come after the data, so that a long text does not bury them. Without `language`, the language of
+    the task is used. Raises NothingToWrap.
     """
     if not task.strip():
         raise NothingToWrap(NO_TASK_SENTENCE())
@@ -45,7 +45,7 @@ def wrap(task: str, data: str = "", requirements: Sequence[str] = (), *, languag
 
 
 def with_length(messages: Sequence[Mapping[str, str]], words: int, *, language: str = "") -> list[dict[str, str]]:
-    """The chat with the length asked for at the end of its last user message, in its language. Raises NothingToWrap."""
+    """Return the chat with a length request at the end of its last user message. Raises NothingToWrap."""
     places = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     if not places:
         raise NothingToWrap(NO_PLACE_FOR_LENGTH())
@@ -57,24 +57,24 @@ def with_length(messages: Sequence[Mapping[str, str]], words: int, *, language: 
 
 
 def words_asked(experiment: str, of_instruction: int | None) -> int | None:
-    """How many words a response of this experiment should have; None where nobody said."""
+    """Return the number of words that a response of this experiment should have; None if none is requested."""
     return LENGTHS.get(experiment, of_instruction)
 
 
 def chat_of(messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = "") -> list[dict[str, str]]:
-    """What is sent for an instruction in this experiment: its chat history, with a length where that is the point."""
+    """Return the messages to send for an instruction: its chat history, with a length in experiments about length."""
     if experiment in LENGTHS:
         return with_length(messages, LENGTHS[experiment], language=language)
     return [dict(message) for message in messages]
 
 
 def is_chinese(text: str) -> bool:
-    """Whether Chinese characters are a fifth of the text or more, and none are Japanese."""
+    """Return whether at least a fifth of the text is Chinese characters and none are Japanese kana."""
     seen = "".join(text.split())
     return bool(seen) and not _KANA.search(seen) and len(_HAN.findall(seen)) >= CHINESE_SHARE * len(seen)
 
 
 def _known(language: str, text: str) -> str:
-    """The language of what is put around the text: as said, else as the text is written."""
+    """Return the language of the added text: the given one, else the language of the text."""
     chinese = language.lower().startswith("zh") if language else is_chinese(text)
     return "zh-hans" if chinese else "en"
