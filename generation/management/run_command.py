@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from core.errors import UserError
 from generation.execution.progress import RunProgress
 from generation.execution.shift import Shift
 from generation.run_fields import AnyRun
@@ -29,7 +30,6 @@ class RunCommand(BaseCommand):
 
     name: ClassVar[str]
     stopped: ClassVar[str]
-    user_errors: ClassVar[tuple[type[Exception], ...]]
 
     def begun(self, options: dict[str, Any]) -> AnyRun:
         """The run, planned or found, and started."""
@@ -57,7 +57,7 @@ class RunCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             run = self.begun(options)
-        except self.user_errors as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["background"]:
             self.hand_over(run)

@@ -10,15 +10,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
+from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.ratings import RatingLoader
 from annotation.importing.study import Destination, TableRefused
 from annotation.masking.scan import scan_study
 from annotation.models import Criterion, Rater, Study
-from annotation.rubrics.scales import BadScale, Rules, parse_scales
-from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from annotation.rubrics.scales import Rules, parse_scales
+from core.errors import UserError
+from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.tidy import (
@@ -140,7 +141,7 @@ class Command(BaseCommand):
                         after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
                     )
                 naming = scan_study(study).flagged if counts.created else 0
-        except (BadRow, BadScale, TableRefused, UnknownWorkspace) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
         self._print(study, items, counts, report, options["json"])

@@ -7,8 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from calibration.data.frames import NothingToRead
 from calibration.management.study_command import StudyCommand
-from calibration.reports.agreement import AmbiguousCriterion, agreement_report
+from calibration.reports.agreement import agreement_report
 from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
 
 
 class Command(StudyCommand):
@@ -26,7 +27,7 @@ class Command(StudyCommand):
             report = agreement_report(study, options["criterion"])
         except (NothingToRead, NoStatistic) as error:
             raise CommandError(f"Study {study.slug!r}: {str(error).rstrip('.')}.") from error
-        except AmbiguousCriterion as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(shown(report), ensure_ascii=False))

@@ -7,25 +7,16 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
-from generation.endpoints.clients import NoEndpoint
-from generation.endpoints.registration import ServingRefused, served_model
+from generation.endpoints.registration import served_model
 from generation.execution.shift import Shift
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
-from generation.responses.plan import EXPERIMENTS, NothingToGenerate, Wanted, plan_generation
-from generation.responses.runs import (
-    NotPossible,
-    Progress,
-    finish_if_done,
-    progress_of,
-    raise_budget,
-    retry_failed,
-    start_run,
-)
+from generation.responses.plan import EXPERIMENTS, Wanted, plan_generation
+from generation.responses.runs import Progress, finish_if_done, progress_of, raise_budget, retry_failed, start_run
 from generation.responses.worker import work_on
 from generation.tasks import enqueue
 from generation.web.responses.run_page import broken_off_in_words
@@ -36,7 +27,6 @@ POLL_SECONDS = 15.0
 class Command(RunCommand):
     name = "generate"
     stopped = "The run was stopped"
-    user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
     help = "Generate a benchmark's responses with one model or several; or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

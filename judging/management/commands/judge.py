@@ -6,29 +6,24 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
 from annotation.models import Study
-from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import untested
 from generation.execution.states import stopping_at_faults
 from generation.management.run_command import Look, RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, model_to_judge_with, needs_no_model
+from judging.judges.making import create_judge, create_rule_judge, model_to_judge_with, needs_no_model
 from judging.methods.combining import How
-from judging.methods.prompts import BadTemplate
-from judging.methods.registry import METHODS, UnknownMethod
-from judging.methods.scales import WrongScale
+from judging.methods.registry import METHODS
 from judging.methods.single import checklist
-from judging.methods.single.checklist import MixedScales
 from judging.models import JudgeRun, Preparation
-from judging.runs.life_cycle import NotPossible, Progress, progress_of, raise_budget, retry_unscored, start_run
-from judging.runs.panels import PanelRefused
-from judging.runs.planning.plan import Asking, NothingToJudge, Wish
+from judging.runs.life_cycle import Progress, progress_of, raise_budget, retry_unscored, start_run
+from judging.runs.planning.plan import Asking, Wish
 from judging.runs.planning.preparation import plan_target
 from judging.runs.planning.preview import Target
-from judging.runs.planning.requirements import MethodLacks, noted_lacks
+from judging.runs.planning.requirements import noted_lacks
 from judging.runs.worker import prepared, work_on
 from judging.studies.benchmarks import choice_in_words
 from judging.tasks import enqueue
@@ -37,19 +32,6 @@ from judging.tasks import enqueue
 class Command(RunCommand):
     name = "judge"
     stopped = "The run was stopped"
-    user_errors = (
-        UnknownWorkspace,
-        JudgeRefused,
-        NoEndpoint,
-        UnknownMethod,
-        NothingToJudge,
-        NotPossible,
-        MixedScales,
-        WrongScale,
-        PanelRefused,
-        BadTemplate,
-        MethodLacks,
-    )
     help = "Judge every response of a study or a benchmark with a model, or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

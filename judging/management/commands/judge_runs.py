@@ -8,12 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from core.errors import UserError
 from generation.execution.item_counts import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import NotPossible, cancel_run, pause_run, raise_budget, retry_unscored, start_run
+from judging.runs.life_cycle import cancel_run, pause_run, raise_budget, retry_unscored, start_run
 from judging.tasks import enqueue
 from judging.web.runs.files import run_report
 
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             run = _named(workspace, options["run"])
             with transaction.atomic():
                 self._change(run, options)
-        except (UnknownWorkspace, NotPossible) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         self._show(run, options["json"])
 

@@ -9,20 +9,18 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from calibration.reports.registry import settled
-from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.query import BoardQuery
 from judging.leaderboards.reports import board_plain
-from judging.leaderboards.table import Leaderboard, UnknownJudge, judge_named, leaderboard
-from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
+from judging.leaderboards.table import Leaderboard, judge_named, leaderboard
+from judging.leaderboards.weighting import EQUAL
 from judging.published.tables import printed_beside
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, MEASURES, POINTS, REWARD, STARS, WINS
-from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.web.leaderboards.sections import uncounted_notes
 
-USER_ERRORS = (UnknownWorkspace, UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic)
 SCORES = {
     POINTS: "(mean points - 75) x 4",
     STARS: "100 x stars/full marks",
@@ -104,7 +102,7 @@ class Command(BaseCommand):
                 query=_query(options),
                 beside_people=True,
             )
-        except USER_ERRORS as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             shown = settled(board_plain(board)) if options["details"] else board.as_json()
