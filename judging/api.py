@@ -17,16 +17,15 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
-from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
 from judging.archive.export import export_study
-from judging.leaderboards.table import UnknownJudge, judge_named, leaderboard
-from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights
+from judging.leaderboards.table import judge_named, leaderboard
+from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
 from judging.runs.life_cycle import NotPossible, Progress, cancel_run, keep_left, pause_run, progress_of, start_run
-from judging.scores.points import NoVerdicts, WithoutWeight
 from judging.tasks import enqueue
 
 
@@ -163,7 +162,7 @@ def board(request: Request, slug: str) -> ApiResponse:
         found = leaderboard(
             benchmark, judge, asked.get("weights") or EQUAL, experiment=asked.get("experiment") or MAIN_EXPERIMENT
         )
-    except (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic) as error:
+    except UserError as error:
         raise Unusable(str(error)) from error
     return ApiResponse(found.as_json())
 

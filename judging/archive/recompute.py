@@ -18,8 +18,9 @@ from calibration.models import Fit
 from calibration.reports.agreement import agreement_report
 from calibration.reports.registry import report_of
 from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
 from judging.archive.export import FORMAT
-from judging.archive.scratch_database import ExportRefused, load_rows, scratch_database
+from judging.archive.scratch_database import load_rows, scratch_database
 from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, compare
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
 from judging.report_kinds import report_kind
@@ -54,7 +55,7 @@ class Recomputation:
 
 
 def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
-    """Rebuild an export's rows in a database of their own and every report and fit from them. Raises ExportRefused."""
+    """Rebuild an export's rows in a database of their own and every report and fit from them. Raises UserError."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive)
@@ -65,7 +66,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
                 study = Study.objects.get(slug=manifest["study"])
                 found = list(_results(study, reports, fits, progress))
     except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise ExportRefused(
+        raise UserError(
             f"{path} is not a complete export of a study ({error}); create it again with manage.py export."
         ) from error
     return Recomputation(manifest["study"], tuple(found), manifest["versions"], versions())
@@ -74,7 +75,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
     if manifest.get("format") != FORMAT:
-        raise ExportRefused(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
+        raise UserError(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
     return manifest
 
 
@@ -111,7 +112,7 @@ def _report(study: Study, stored: Mapping[str, Any]) -> Any:
         return compare(study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"])
     known = report_kind(kind)
     if known is None:
-        raise ExportRefused(f"This version has no report of the kind {kind!r}; use the version that made the export.")
+        raise UserError(f"This version has no report of the kind {kind!r}; use the version that made the export.")
     return report_of(study, known, settings)
 
 

@@ -14,7 +14,7 @@ from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
 from generation.models import Endpoint, LanguageModel
 from judging.methods.prompts import prompt_hash
-from judging.methods.registry import METHODS, UnknownMethod, chat_method
+from judging.methods.registry import METHODS, chat_method
 from judging.methods.spec import Transport
 from judging.models import Judge
 
@@ -50,12 +50,12 @@ def create_judge(
     """The judge with this model, method, prompt and parameters: the one there is, or a new one with its own rater.
 
     Temperature is 0 unless the model's or the given parameters say otherwise (null leaves it out). Raises
-    JudgeRefused where `name` belongs to another judge, NoEndpoint where nothing says how to reach the model,
-    UnknownMethod.
+    JudgeRefused where `name` belongs to another judge, NoEndpoint where nothing says how to reach the model, and
+    UserError for an unknown method.
     """
     endpoint = endpoint_of(model)
     if method not in METHODS:
-        raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
+        raise UserError(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
     prompt = stock_prompt(method) if prompt is None else prompt
     sampling = judge_parameters(model, parameters or {})
     same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))

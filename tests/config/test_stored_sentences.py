@@ -26,7 +26,9 @@ THEIRS = "401: no such key"
 CANARY = "it scored 1.00 where the median of the run is 0.50"
 FELL = f"The judge fell for 1 planted text(s) that deserve nothing (empty: {CANARY}). Change the prompt or the model "
 FELL += "before trusting this run."
-SEVERAL = "Model a has no endpoint; say first where it is served. Model b has no endpoint; say first where it is served."
+SEVERAL = (
+    "Model a has no endpoint; say first where it is served. Model b has no endpoint; say first where it is served."
+)
 COMBINED = "The median of 0.5, 1 (1 of 3 gave no verdict). [1] It holds."
 SAME = "The same in both orders. [A first] Drawn at random. [B first] Drawn at random."
 REFUSED = "Study s: order 'sideways' is not one of random, spread, finish."

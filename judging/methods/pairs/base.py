@@ -103,7 +103,7 @@ class PairMethod:
     ROLE: str = "preference"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in; A is responses[0]. Raises BadTemplate, MissingPart, WrongScale."""
+        """The template filled in; A is responses[0]. Raises BadTemplate, WrongScale, UserError for a part that is missing."""
         whole = require(question, self.needs, 2)
         item = self._item(whole.items)
         first, second = whole.responses

@@ -27,7 +27,7 @@ class ScoreMethod:
     ROLE: str = "overall"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in. Raises BadTemplate, MissingPart, WrongScale."""
+        """The template filled in. Raises BadTemplate, WrongScale, and UserError where a part is missing."""
         whole = require(question, self.needs, 1)
         item, response = only_item(whole.items), whole.responses[0]
         fields = {

@@ -30,7 +30,7 @@ class StarsMethod:
     ROLE: str = "item"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """The template filled in. Raises BadTemplate, MissingPart."""
+        """The template filled in. Raises BadTemplate, and UserError where a part is missing."""
         whole = require(question, self.needs, 1)
         items, response = whole.items, whole.responses[0]
         shape = "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"
