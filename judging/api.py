@@ -16,11 +16,12 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
+from core.errors import UserError
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
 from judging.archive.export import export_study
 from judging.leaderboards.filters import Filters
-from judging.leaderboards.table import NO_BOARD, requested_board
+from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
@@ -171,7 +172,7 @@ def board(request: Request, slug: str) -> ApiResponse:
             experiment=asked.get("experiment") or MAIN_EXPERIMENT,
         )
         return ApiResponse(requested_board(benchmark, requested).as_json())
-    except NO_BOARD as error:
+    except UserError as error:
         raise Unusable(str(error)) from error
 
 

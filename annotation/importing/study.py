@@ -15,10 +15,6 @@ LONGEST_NAME = 200
 LONGEST_EXPERIMENT = 50
 
 
-class TableRefused(UserError):
-    """The table cannot be loaded with these options; the message is one sentence."""
-
-
 @dataclass(frozen=True)
 class Destination:
     """The destination of a table: a study, and the benchmark of its items (if none, one of the study's own)."""
@@ -33,13 +29,13 @@ class Destination:
     clusters: str = ""
 
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
-        """Get or create the study, and return it with its items. Raises TableRefused."""
+        """Get or create the study, and return it with its items. Raises UserError."""
         if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
-            raise TableRefused(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
+            raise UserError(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
         if len(self.name) > LONGEST_NAME:
-            raise TableRefused(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
+            raise UserError(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
         if len(self.experiment) > LONGEST_EXPERIMENT:
-            raise TableRefused(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
+            raise UserError(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
         study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
         benchmark = self._benchmark(workspace, study)
         if study is None:
@@ -55,9 +51,9 @@ class Destination:
                 source=self.source[:300],
             )
         if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
-            raise TableRefused(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
+            raise UserError(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
         if study.benchmark_id != benchmark.pk:
-            raise TableRefused(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
+            raise UserError(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
         named = bool(self.benchmark)
         items = Items(
             benchmark,
@@ -73,7 +69,7 @@ class Destination:
         if self.benchmark:
             if self.benchmark not in known:
                 names = ", ".join(known) or "none"
-                raise TableRefused(
+                raise UserError(
                     f"There is no benchmark {self.benchmark!r}; load it first with load_library or load_hellobench, "
                     f"or leave --benchmark out (there are: {names})."
                 )
@@ -81,7 +77,7 @@ class Destination:
         if study is not None and study.benchmark is not None:
             return study.benchmark
         if self.study in known:
-            raise TableRefused(
+            raise UserError(
                 f"There is a benchmark {self.study!r} already; say --benchmark {self.study} if these are its items, "
                 "or give the study another name."
             )

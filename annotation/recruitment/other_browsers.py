@@ -20,10 +20,9 @@ from django.views.decorators.http import require_POST
 from annotation.models import Assignment, Cohort, Participant, Rater
 from annotation.recruitment.participants import (
     CODE_MINUTES,
-    CodeRefused,
     CrowdId,
     Proof,
-    TooManyRequests,
+    ProofRefused,
     ask_lead,
     go_on,
     is_new_submission,
@@ -145,7 +144,7 @@ def _ask_for_proof(arrival: Arrival, crowd: CrowdId, participant: Participant, s
         if arrival.wants == "ask" and secret:
             ask_lead(participant, secret, clock=timezone.now)
             return redirect(arrival.address)
-    except (CodeRefused, TooManyRequests) as problem:
+    except ProofRefused as problem:
         wrong = str(problem)
     response = arrival.page("prove", status=403, asked=asked, wrong=wrong, minutes=CODE_MINUTES)
     return response if secret else keep_secret(response)

@@ -45,12 +45,11 @@ class Proof(StrEnum):
     LEAD = "lead"
 
 
-class CodeRefused(UserError):
-    """The code entered is wrong, used or expired; the message is for the person who entered it."""
+class ProofRefused(UserError):
+    """The code entered is wrong, used or expired, or too many browsers wait for the lead's answer.
 
-
-class TooManyRequests(UserError):
-    """The maximum number of browsers that may wait for the lead's answer has been reached."""
+    The message is for the person who asked.
+    """
 
 
 @dataclass(frozen=True)
@@ -184,20 +183,20 @@ def new_code(participant: Participant, *, clock: Clock) -> tuple[str, datetime]:
 
 
 def spend_code(participant: Participant, entered: str, *, clock: Clock) -> None:
-    """Use the code of the first browser, which works once. Raises CodeRefused.
+    """Use the code of the first browser, which works once. Raises ProofRefused.
 
     Every attempt is counted before the code is checked.
     """
     mine = Participant.objects.filter(pk=participant.pk)
     live = mine.exclude(code="").filter(code_until__gt=clock(), code_tries__lt=MOST_TRIES)
     if not live.update(code_tries=F("code_tries") + 1):
-        raise CodeRefused(
+        raise ProofRefused(
             _("There is no valid code, or it has expired. Get a new one in the browser in which you began.")
         )
     typed = "".join(letter for letter in entered.upper() if letter in CODE_LETTERS)[:100]
     given = keyed_hash(participant.study, "code", typed)
     if not given or not mine.filter(code=given, code_until__gt=clock()).update(code="", code_until=None):
-        raise CodeRefused(
+        raise ProofRefused(
             _("This code is incorrect. After %(n)s wrong attempts you need a new one.") % {"n": MOST_TRIES}
         )
 
@@ -209,7 +208,7 @@ def request_of(participant: Participant, browser: str) -> BrowserRequest | None:
 
 
 def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> BrowserRequest:
-    """Ask the lead to let this browser continue; asking again changes nothing. Raises TooManyRequests."""
+    """Ask the lead to let this browser continue; asking again changes nothing. Raises ProofRefused."""
     before = request_of(participant, browser)
     if before is not None:
         return before
@@ -217,7 +216,7 @@ def ask_lead(participant: Participant, browser: str, *, clock: Clock) -> Browser
         state=BrowserRequest.State.WAITING, at__lt=clock() - timedelta(hours=REQUEST_HOURS)
     ).delete()
     if participant.requests.filter(state=BrowserRequest.State.WAITING).count() >= MOST_REQUESTS:
-        raise TooManyRequests(
+        raise ProofRefused(
             _("Several requests for this participant are waiting for the lead. Contact the lead on your platform.")
         )
     try:

@@ -16,10 +16,6 @@ LONGEST_LEVEL = 50
 LARGEST_END = 1e9
 
 
-class BadScale(UserError):
-    """A scale given by the user is invalid; the message is one sentence."""
-
-
 @dataclass(frozen=True)
 class Scale:
     """Levels as Criterion has them, or a range."""
@@ -73,11 +69,11 @@ def parse_scale(text: str) -> Scale:
         numbers = [end for end in ends if end is not None]
         sound = len(numbers) == len(ends) in (2, 3) and numbers[0] < numbers[1]
         if not sound or min(numbers[2:], default=1) <= 0 or max(map(abs, numbers)) > LARGEST_END:
-            raise BadScale(f"{text!r} is not a range; write it as 1:6, or 1:6:1 with its step.")
+            raise UserError(f"{text!r} is not a range; write it as 1:6, or 1:6:1 with its step.")
         return Scale(minimum=numbers[0], maximum=numbers[1], step=numbers[2] if len(numbers) == 3 else None)
     labels = [part.strip() for part in text.split(",")]
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
-        raise BadScale(f"{text!r} is not a scale; write a range as 1:6 or at least two levels as 1,3,5.")
+        raise UserError(f"{text!r} is not a scale; write a range as 1:6 or at least two levels as 1,3,5.")
     numbers_of = [number_in(label) for label in labels]
     if all(number is not None for number in numbers_of):
         return Scale(levels=tuple(level(label, value or 0.0) for label, value in zip(labels, numbers_of, strict=True)))
@@ -85,12 +81,12 @@ def parse_scale(text: str) -> Scale:
 
 
 def parse_scales(texts: Sequence[str]) -> dict[str, Scale]:
-    """Parse KEY=SCALE options. Raises BadScale."""
+    """Parse KEY=SCALE options. Raises UserError."""
     scales = {}
     for text in texts:
         key, equals, scale = text.partition("=")
         if not equals or not key:
-            raise BadScale(f"--scale {text!r} names no criterion; write KEY=1:6, or *=1:6 for all.")
+            raise UserError(f"--scale {text!r} names no criterion; write KEY=1:6, or *=1:6 for all.")
         scales[key.strip()] = parse_scale(scale.strip())
     return scales
 

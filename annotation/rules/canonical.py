@@ -12,29 +12,25 @@ Letter = Literal["a", "b"]
 OTHER: dict[str, Letter] = {"a": "b", "b": "a"}
 
 
-class NotMirrored(UserError):
-    """A scale that compares two responses has a level without an opposite."""
-
-
 def compares(low: float, high: float) -> bool:
     """Return whether a scale for pairs weighs one response against the other, so that its ends are opposite."""
     return low < 0 and low + high == 0
 
 
 def mirrored_level(levels: Sequence[Mapping[str, Any]], key: str) -> Mapping[str, Any]:
-    """Return the level that says about (B, A) what the level `key` says about (A, B). Raises NotMirrored.
+    """Return the level that says about (B, A) what the level `key` says about (A, B). Raises UserError.
 
     Levels of value 0 ("tie", "both are bad") say the same about both responses and are their own opposites.
     """
     level = next((level for level in levels if str(level["key"]) == key), None)
     if level is None:
-        raise NotMirrored(f"There is no level {key!r}.")
+        raise UserError(f"There is no level {key!r}.")
     value = float(level["value"])
     if value == 0:
         return level
     opposite = next((other for other in levels if float(other["value"]) == -value), None)
     if opposite is None:
-        raise NotMirrored(f"Level {key!r} of value {value:g} has no opposite of value {-value:g}.")
+        raise UserError(f"Level {key!r} of value {value:g} has no opposite of value {-value:g}.")
     return opposite
 
 

@@ -15,24 +15,20 @@ from generation.models import Benchmark, Category
 SUM = 100.0
 
 
-class WeightsRefused(UserError):
-    """Published weights do not match the benchmark; the message is one sentence."""
-
-
 def load_published_weights(
     *, benchmark: Benchmark, name: str, source: str, weights: Mapping[str, Sequence[float]]
 ) -> tuple[Fit, bool]:
     """Store the weights of each category, by checklist position, as the fit `name`: (fit, whether it is new).
 
     Categories are named by their key or an alias; weights are scaled to a sum of 100. If a fit of that name already
-    exists, it must have the same weights. Raises WeightsRefused.
+    exists, it must have the same weights. Raises UserError.
     """
     categories, rubrics = Categories(benchmark), RubricsOf(benchmark)
     wanted: dict[str, tuple[Category, list[float]]] = {}
     for key, values in weights.items():
         category = categories.find(key)
         if category is None:
-            raise WeightsRefused(f"{source}: benchmark {benchmark.slug} has no category {key!r}; load its taxonomy.")
+            raise UserError(f"{source}: benchmark {benchmark.slug} has no category {key!r}; load its taxonomy.")
         wanted[category.key] = category, _scaled(source, key, values)
     known = Fit.objects.filter(workspace=benchmark.workspace, published_name=name).first()
     if known is not None:
@@ -61,7 +57,7 @@ def load_published_weights(
 def _scaled(source: str, key: str, values: Sequence[float]) -> list[float]:
     total = math.fsum(values)
     if not values or min(values) < 0 or not math.isfinite(total) or total <= 0:
-        raise WeightsRefused(f"{source}: the weights of {key!r} must be numbers of at least 0; check the file.")
+        raise UserError(f"{source}: the weights of {key!r} must be numbers of at least 0; check the file.")
     return [SUM * value / total for value in values]
 
 
@@ -81,6 +77,6 @@ def _compare(fit: Fit, source: str, wanted: Mapping[str, Sequence[float]]) -> No
         for key, values in wanted.items()
     )
     if not same:
-        raise WeightsRefused(
+        raise UserError(
             f"{source}: the fit {fit.published_name!r} already exists with other weights, and a fit never changes."
         )

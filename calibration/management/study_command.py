@@ -4,8 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
+from core.errors import UserError
 
 
 class StudyCommand(BaseCommand):
@@ -24,7 +25,7 @@ class StudyCommand(BaseCommand):
         """Find the study named on the command line; otherwise raise CommandError with a list of the studies."""
         try:
             workspace = workspace_for_command(options["workspace"])
-        except UnknownWorkspace as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         study = Study.objects.filter(workspace=workspace, slug=options["study"]).first()
         if study is None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from core.errors import UserError
 from generation.execution.progress import RunProgress
 from generation.execution.states import RunKind, raise_budget
 from generation.execution.worker import WorkerOptions
@@ -36,7 +37,6 @@ class RunCommand(BaseCommand):
     page: ClassVar[str]
     kind: ClassVar[RunKind[Any]]
     retry_option: ClassVar[str]
-    user_errors: ClassVar[tuple[type[Exception], ...]]
 
     def planned(self, options: dict[str, Any]) -> AnyRun:
         """Plan a new run and return it."""
@@ -76,7 +76,7 @@ class RunCommand(BaseCommand):
         try:
             run = self._resumed(options) if options["resume"] else self.planned(options)
             self.kind.start(run, clock=timezone.now)
-        except self.user_errors as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["background"]:
             self.kind.hand_over(run)

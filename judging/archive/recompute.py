@@ -17,8 +17,9 @@ from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
 from calibration.reports.registry import stored_report
 from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
 from judging.archive.export import FORMAT
-from judging.archive.scratch_database import ExportRefused, load_rows, scratch_database
+from judging.archive.scratch_database import load_rows, scratch_database
 from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, stored_comparison
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
 from judging.report_kinds import report_kind
@@ -53,7 +54,7 @@ class Recomputation:
 
 
 def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
-    """Rebuild an export's rows in a database of their own and every report and fit from them. Raises ExportRefused."""
+    """Rebuild an export's rows in a database of their own and every report and fit from them. Raises UserError."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive)
@@ -64,7 +65,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
                 study = Study.objects.get(slug=manifest["study"])
                 found = list(_results(study, reports, fits, progress))
     except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise ExportRefused(
+        raise UserError(
             f"{path} is not a complete export of a study ({error}); create it again with manage.py export."
         ) from error
     return Recomputation(manifest["study"], tuple(found), manifest["versions"], versions())
@@ -73,7 +74,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
     if manifest.get("format") != FORMAT:
-        raise ExportRefused(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
+        raise UserError(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
     return manifest
 
 
@@ -110,7 +111,7 @@ def _report(study: Study, stored: Mapping[str, Any]) -> Any:
         )
     known = report_kind(kind)
     if known is None:
-        raise ExportRefused(f"This version has no report of the kind {kind!r}; use the version that made the export.")
+        raise UserError(f"This version has no report of the kind {kind!r}; use the version that made the export.")
     return stored_report(study, known, settings)
 
 

@@ -15,16 +15,11 @@ from django.db.utils import load_backend
 
 from annotation.models import Assignment, Rubric, Study, Task
 from calibration.models import Fit
-from core.errors import UserError
 
 SCRATCH = "scratch"
 AT_ONCE = 2000
 LATER = ((Task, "reviews_id", Assignment), (Rubric, "study_id", Study))
 """Links to rows that are written after those that have them."""
-
-
-class ExportRefused(UserError):
-    """The file is not an export that this version can read; the message is one sentence with the remedy."""
 
 
 class _ToScratch:

@@ -13,7 +13,7 @@ from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
 from generation.models import Endpoint, LanguageModel
 from judging.methods.prompts import prompt_hash
-from judging.methods.registry import METHODS, UnknownMethod, chat_method
+from judging.methods.registry import METHODS, chat_method
 from judging.methods.spec import Transport
 from judging.models import Judge
 
@@ -51,11 +51,11 @@ def create_judge(
     """Return the judge with this model, method, prompt and parameters, an existing one or a new one with its own rater.
 
     The temperature is 0 unless the model's or the given parameters say otherwise (null omits it). Raises JudgeRefused
-    if `name` belongs to another judge, NoEndpoint if the model has no endpoint, UnknownMethod.
+    if `name` belongs to another judge, NoEndpoint if the model has no endpoint, UserError for an unknown method.
     """
     endpoint = endpoint_of(model)
     if method not in METHODS:
-        raise UnknownMethod(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
+        raise UserError(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
     prompt = stock_prompt(method) if prompt is None else prompt
     sampling = judge_parameters(model, parameters or {})
     same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))

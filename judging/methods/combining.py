@@ -41,10 +41,6 @@ class Part:
     outcome: Verdict | Unscored
 
 
-class NothingToCombine(UserError):
-    """No verdict was given."""
-
-
 def combined(
     outcomes: Sequence[Verdict | Unscored], scales: Sequence[Scale], how: How, *, least: int | None = None
 ) -> Verdict | Unscored:
@@ -53,10 +49,10 @@ def combined(
     Scores: mean, median, or the most frequent (the median of several). Preferences: mean and median are rounded to a
     level, halves towards the tie; a majority is that of a side, without one the result is a tie, and its level is the
     median of its side's. Unscored ones are left out and counted in the reason; fewer than `least` usable ones (default:
-    more than half) are Unscored. Raises NothingToCombine.
+    more than half) are Unscored. Raises UserError.
     """
     if not outcomes:
-        raise NothingToCombine("There is no verdict to combine.")
+        raise UserError("There is no verdict to combine.")
     usable = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
     missing = [outcome for outcome in outcomes if isinstance(outcome, Unscored)]
     needed = len(outcomes) // 2 + 1 if least is None else least
@@ -148,7 +144,7 @@ def derived(parts: Sequence[Part], scales: Sequence[Scale], how: How) -> Verdict
     """Combine all parts of a task: first both orders of each repeat of a juror, then its repeats, then the jurors.
 
     Repeated scores are averaged, repeated preferences decided by majority. A juror and repeat with one order only
-    counts as it is. Raises NothingToCombine.
+    counts as it is. Raises UserError.
     """
     questions: dict[int, dict[int, dict[Side | None, Verdict | Unscored]]] = defaultdict(lambda: defaultdict(dict))
     for part in parts:

@@ -25,10 +25,6 @@ class GuidedQuestion(Question):
     guides: tuple[Item, ...] = ()
 
 
-class MissingPart(UserError):
-    """The question lacks something that the method needs."""
-
-
 def guided(question: Question) -> GuidedQuestion:
     """Return the same question as a guided one, without guidance if it has none."""
     if isinstance(question, GuidedQuestion):
@@ -54,10 +50,10 @@ def what_lacks(question: Question, parts: Sequence[str], responses: int) -> Unsc
 
 
 def require(question: Question, parts: Sequence[str], responses: int) -> GuidedQuestion:
-    """Return the complete question. Raises MissingPart."""
+    """Return the complete question. Raises UserError."""
     lack = what_lacks(question, parts, responses)
     if lack is not None:
-        raise MissingPart(reply_messages.CANNOT_BE_ASKED(lack=lack.detail))
+        raise UserError(reply_messages.CANNOT_BE_ASKED(lack=lack.detail))
     return guided(question)
 
 

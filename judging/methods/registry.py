@@ -34,14 +34,10 @@ PROMPTED: Mapping[str, ChatMethod] = {key: spec.chat for key, spec in METHODS.it
 """The methods that have a prompt."""
 
 
-class UnknownMethod(UserError):
-    """No method has this name."""
-
-
 def chat_method(key: str) -> ChatMethod:
-    """Return how a method with a prompt is asked. Raises UnknownMethod for any other name."""
+    """Return how a method with a prompt is asked. Raises UserError for any other name."""
     if key not in PROMPTED:
-        raise UnknownMethod(f"There is no judging method {key!r}; there are: {', '.join(PROMPTED)}.")
+        raise UserError(f"There is no judging method {key!r}; there are: {', '.join(PROMPTED)}.")
     return PROMPTED[key]
 
 

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from annotation.rules.canonical import NotMirrored, compares, letter_of, mirrored_level
+from annotation.rules.canonical import compares, letter_of, mirrored_level
+from core.errors import UserError
 
 VALUES = {"a_much": 2, "a": 1, "tie": 0, "b": -1, "b_much": -2, "both_bad": 0}
 FIVE = [{"key": key, "value": value} for key, value in VALUES.items()]
@@ -27,9 +28,9 @@ def test_mirroring_twice_changes_nothing(values):
 
 
 def test_a_scale_without_an_opposite_is_refused():
-    with pytest.raises(NotMirrored, match="no opposite of value -2"):
+    with pytest.raises(UserError, match="no opposite of value -2"):
         mirrored_level([{"key": "a", "value": 2}, {"key": "b", "value": -1}], "a")
-    with pytest.raises(NotMirrored, match="no level 'c'"):
+    with pytest.raises(UserError, match="no level 'c'"):
         mirrored_level(FIVE, "c")
 
 

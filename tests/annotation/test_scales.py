@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from annotation.models import Criterion
-from annotation.rubrics.scales import BadScale, Reading, describe, parse_scale, parse_scales, read_value
+from annotation.rubrics.scales import Reading, describe, parse_scale, parse_scales, read_value
+from core.errors import UserError
 
 
 def on(scale, **fields):
@@ -49,12 +50,12 @@ def test_descriptions(scale, words):
 
 @pytest.mark.parametrize("scale", ["", "1", "6:1", "1:1", "1:6:0", "1:6:1:1", "a:b", "1,1", "a,,b", "1:", "nan:1"])
 def test_scales_that_make_no_sense(scale):
-    with pytest.raises(BadScale):
+    with pytest.raises(UserError):
         parse_scale(scale)
 
 
 def test_a_scale_needs_its_criterion():
-    with pytest.raises(BadScale, match="names no criterion"):
+    with pytest.raises(UserError, match="names no criterion"):
         parse_scales(["1:6"])
     assert set(parse_scales(["*=1:6", "a b=0,1"])) == {"*", "a b"}
 

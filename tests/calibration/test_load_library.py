@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Guideline, Rubric
-from calibration.fits.published import WeightsRefused, load_published_weights
+from calibration.fits.published import load_published_weights
 from calibration.models import CategoryFit, Fit, FittedWeight
+from core.errors import UserError
 from generation.models import Benchmark, Category, Instruction
 from tests.annotation.tables import everything
 from tests.factories import make_workspace
@@ -105,7 +106,7 @@ def test_a_workspace_must_be_one_there_is():
 def test_weights_that_make_no_sense(weights, message):
     benchmark = Benchmark.objects.create(workspace=make_workspace(), slug="b")
     Category.objects.create(benchmark=benchmark, key="a", aliases=["A"])
-    with pytest.raises(WeightsRefused) as refused:
+    with pytest.raises(UserError) as refused:
         load_published_weights(benchmark=benchmark, name="n", source="here", weights=weights)
     assert str(refused.value) == message
     assert not Fit.objects.exists()

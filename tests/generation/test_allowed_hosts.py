@@ -4,10 +4,10 @@ import ipaddress
 
 import pytest
 
+from core.errors import UserError
 from generation.llm.protocol.allowed_hosts import (
     PROVIDER_KEYS,
     BadAddress,
-    BadEntry,
     HostRefused,
     Kind,
     Origin,
@@ -158,7 +158,7 @@ def test_networks_and_ports():
     ],
 )
 def test_a_host_that_makes_no_sense_is_refused_by_name(entry):
-    with pytest.raises(BadEntry) as refused:
+    with pytest.raises(UserError) as refused:
         read_hosts([entry])
     assert repr(entry) in str(refused.value)
 
@@ -199,7 +199,7 @@ def test_a_key_goes_to_one_host_and_port_over_https_unless_said_otherwise():
     ],
 )
 def test_a_key_entry_that_makes_no_sense_is_refused(entry):
-    with pytest.raises(BadEntry):
+    with pytest.raises(UserError):
         read_keys([entry])
 
 

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from judging.methods.combining import How, NothingToCombine, Part, Scale, both_orders, combined, derived
+from core.errors import UserError
+from judging.methods.combining import How, Part, Scale, both_orders, combined, derived
 from judging.methods.pairs.base import MIRROR, SCORES, canonical, chosen
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import Item, Level
@@ -56,7 +57,7 @@ def test_a_jury_of_which_half_is_silent_gives_no_verdict():
     assert outcome.detail.startswith("1 of 2 gave a verdict, 2 are needed")
     assert isinstance(combined([score(8), SILENT], [SCORE], How.MEAN, least=1), Verdict)
     assert isinstance(combined([SILENT], [SCORE], How.MEAN, least=0), Unscored)
-    with pytest.raises(NothingToCombine):
+    with pytest.raises(UserError):
         combined([], [SCORE], How.MEAN)
 
 
@@ -140,5 +141,5 @@ def test_repeats_of_scores_are_averaged_within_a_juror():
     parts = [Part(0, n, None, score(value)) for n, value in enumerate((2, 4, 6))] + [Part(1, 0, None, score(10))]
     assert derived(parts, [SCORE], How.MEAN).answers[0].value == 7
     assert derived(parts[:1], [SCORE], How.MEDIAN) == score(2)
-    with pytest.raises(NothingToCombine):
+    with pytest.raises(UserError):
         derived([], [SCORE], How.MEAN)

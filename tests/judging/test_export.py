@@ -16,10 +16,10 @@ from calibration.reports.agreement import agreement_report
 from calibration.reports.rankings import RANKINGS, ranking_settings
 from calibration.reports.raters import RATERS, rater_settings
 from calibration.reports.registry import report_of
+from core.errors import UserError
 from generation.models import Instruction, Response
 from judging.archive.export import export_study
 from judging.archive.recompute import recompute
-from judging.archive.scratch_database import ExportRefused
 from judging.comparison.judge_against_people import compare, judges_in, weighting_for
 from judging.leaderboards.table import leaderboard
 from tests.calibration.answered_studies import answered_study
@@ -173,7 +173,7 @@ def test_a_file_that_is_no_export_is_refused_in_a_sentence(tmp_path, content):
     elif content == "another format":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("manifest.json", '{"format": "other"}')
-    with pytest.raises(ExportRefused, match="export"):
+    with pytest.raises(UserError, match="export"):
         recompute(path)
     with pytest.raises(CommandError, match="export"):
         call_command("recompute", str(path), stdout=io.StringIO(), stderr=io.StringIO())

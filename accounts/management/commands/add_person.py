@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.members.changes import PeopleRefused, add_person, new_password
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.changes import add_person, new_password
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Membership
+from core.errors import UserError
 
 
 class Command(BaseCommand):
@@ -32,7 +33,7 @@ class Command(BaseCommand):
                 password = new_password(membership=membership, by=None)
             else:
                 _user, password = add_person(workspace=workspace, username=options["name"], role=options["role"])
-        except (UnknownWorkspace, PeopleRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if password:
             self.stdout.write(f"{options['name']} signs in with the password {password}")

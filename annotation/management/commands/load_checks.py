@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.importing.checks import load_checks
-from core.tables.bad_rows import BadRow
+from core.errors import UserError
 from generation.models import Benchmark
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             workspace = workspace_for_command(options["workspace"])
             benchmark = Benchmark.objects.get(workspace=workspace, slug=options["benchmark"])
             counts = load_checks(benchmark, options["file"])
-        except (UnknownWorkspace, BadRow) as problem:
+        except UserError as problem:
             raise CommandError(str(problem)) from problem
         except Benchmark.DoesNotExist as problem:
             raise CommandError(

@@ -9,10 +9,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
+from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
 from annotation.masking.scan import excerpts_of
-from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from core.errors import UserError
+from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.reading import read_rows
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
@@ -91,7 +92,7 @@ class Command(BaseCommand):
                         object_id=run.public_id,
                         after={"file": options["file"].name, "created": counts.created},
                     )
-        except (BadRow, UnknownWorkspace) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Run {run.name} of {benchmark.slug}: {counts} (responses).")
         if loader.instructions.differing:
@@ -121,7 +122,7 @@ def _counted(records: Iterator[ResponseRecord], progress: Callable[[int], None])
 def _has_model(file: Path) -> bool:
     try:
         return "model" in next(iter(read_rows(file, ()))).values
-    except BadRow as error:
+    except UserError as error:
         raise CommandError(str(error)) from error
 
 

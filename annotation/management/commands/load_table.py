@@ -10,15 +10,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
+from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.ratings import RatingLoader
-from annotation.importing.study import Destination, TableRefused
+from annotation.importing.study import Destination
 from annotation.masking.scan import scan_study
 from annotation.models import Criterion, Rater, Study
-from annotation.rubrics.scales import BadScale, Rules, parse_scales
-from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from annotation.rubrics.scales import Rules, parse_scales
+from core.errors import UserError
+from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.tidy import (
@@ -126,11 +127,11 @@ class Command(BaseCommand):
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
                 counts += Counts(skipped=len(skipped))
                 if counts == Counts():
-                    raise TableRefused(f"No row of {options['file'].name} matches --where; check its values.")
+                    raise UserError(f"No row of {options['file'].name} matches --where; check its values.")
                 if counts == Counts(empty=counts.empty):
-                    raise TableRefused(f"No row of {options['file'].name} has a value; check which column holds it.")
+                    raise UserError(f"No row of {options['file'].name} has a value; check which column holds it.")
                 if counts == Counts(skipped=len(skipped)):
-                    raise TableRefused(f"No row can be loaded. The first problem: {skipped.problems[0]}")
+                    raise UserError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
                 if counts.created or counts.unscored:
                     Event.objects.create(
                         workspace=workspace,
@@ -140,7 +141,7 @@ class Command(BaseCommand):
                         after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
                     )
                 naming = scan_study(study).flagged if counts.created else 0
-        except (BadRow, BadScale, TableRefused, UnknownWorkspace) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
         self._print(study, items, counts, report, options["json"])
@@ -190,25 +191,23 @@ def load(
 
 
 def _check_overall(ratings: RatingLoader, file: Path) -> None:
-    """Raise TableRefused where --overall names no criterion, or one that was loaded as an item."""
+    """Raise UserError where --overall names no criterion, or one that was loaded as an item."""
     key, own = ratings.rules.overall, ratings.own
     if not key or own.rubric is None:
         return
     if key not in own.by_key:
         known = ", ".join(own.by_key)
-        raise TableRefused(f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}.")
+        raise UserError(f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}.")
     if own.by_key[key].role != Criterion.Role.OVERALL:
-        raise TableRefused(f"{key} is an item in this study, not its overall score; load the table into a new study.")
+        raise UserError(f"{key} is an item in this study, not its overall score; load the table into a new study.")
 
 
 def _check_scales(ratings: RatingLoader, file: Path) -> None:
-    """Raise TableRefused where --scale names a criterion that neither the table nor the study has."""
+    """Raise UserError where --scale names a criterion that neither the table nor the study has."""
     known = ratings.criteria()
     for key in ratings.rules.scales:
         if key != "*" and known and key not in known:
-            raise TableRefused(
-                f"{file.name} has no criterion {key!r} for --scale; its criteria are {', '.join(known)}."
-            )
+            raise UserError(f"{file.name} has no criterion {key!r} for --scale; its criteria are {', '.join(known)}.")
 
 
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
@@ -216,7 +215,7 @@ def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]
     for text in texts:
         name, equals, value = text.partition("=")
         if not (equals and name and value):
-            raise TableRefused(f"--{option} {text!r} is not {example}.")
+            raise UserError(f"--{option} {text!r} is not {example}.")
         pairs.append((name.strip(), value.strip()))
     return pairs
 
@@ -226,19 +225,19 @@ def _layout(options: dict[str, Any]) -> Layout:
     columns: dict[str, str] = {}
     for name, column in _pairs(options["column"], "column", "NAME=COLUMN"):
         if name not in COLUMNS[kind]:
-            raise TableRefused(f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}.")
+            raise UserError(f"{kind} have no column called {name!r}; the names are {', '.join(COLUMNS[kind])}.")
         if columns.setdefault(name, column) != column:
-            raise TableRefused(f"--column says twice which column is the {name}; say it once.")
+            raise UserError(f"--column says twice which column is the {name}; say it once.")
     judges = [column for text in options["judge"] for column in text.split(",") if column]
     if kind == "judgements" and judges:
         columns.setdefault("judge", judges.pop(0))
     wide = [column for column in options["wide"].split(",") if column]
     choices = dict(_pairs(options["map"], "map", "LABEL=CHOICE"))
     if choices and kind != "preferences":
-        raise TableRefused(f"--map says what the choices of preferences mean; these are {kind}, leave it out.")
+        raise UserError(f"--map says what the choices of preferences mean; these are {kind}, leave it out.")
     for label, choice in choices.items():
         if choice not in CHOICES:
-            raise TableRefused(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
+            raise UserError(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
     where: dict[str, set[str]] = {}
     for column, value in _pairs(options["where"], "where", "COLUMN=VALUE"):
         where.setdefault(column, set()).add(value)
@@ -256,7 +255,7 @@ def _layout(options: dict[str, Any]) -> Layout:
 
 
 def _check(layout: Layout, kind: str) -> None:
-    """Raise TableRefused where the columns named do not suffice."""
+    """Raise UserError where the columns named do not suffice."""
     needed = ["item"]
     if kind == "judgements":
         needed += ["value"] + ([] if layout.judge_name else ["judge"])
@@ -268,12 +267,12 @@ def _check(layout: Layout, kind: str) -> None:
         needed += [] if someone else ["rater"]
     missing = [name for name in needed if name not in layout.columns]
     if missing:
-        raise TableRefused(f"Say which column is the {missing[0]} with --column {missing[0]}=COLUMN.")
+        raise UserError(f"Say which column is the {missing[0]} with --column {missing[0]}=COLUMN.")
     if not layout.wide and len(layout.judges) > 1:
-        raise TableRefused("Only --wide tables have several --judge columns; name one.")
+        raise UserError("Only --wide tables have several --judge columns; name one.")
     stray = [column for column in layout.judges if layout.wide and column not in layout.wide]
     if stray:
-        raise TableRefused(f"The judge column {stray[0]!r} is not among the columns of --wide; add it there.")
+        raise UserError(f"The judge column {stray[0]!r} is not among the columns of --wide; add it there.")
 
 
 def _rules(options: dict[str, Any]) -> Rules:
@@ -289,12 +288,12 @@ def _rules(options: dict[str, Any]) -> Rules:
 
 def _destination(options: dict[str, Any], layout: Layout) -> Destination:
     if options["kind"] == "preferences" and (options["scale"] or options["overall"]):
-        raise TableRefused("Preferences have neither --scale nor --overall; leave them out.")
+        raise UserError("Preferences have neither --scale nor --overall; leave them out.")
     kinds = {"preferences": Study.Kind.PAIR, "judgements": Study.Kind.CHECKLIST}
     plain = Study.Kind.CHECKLIST if options["overall"] else Study.Kind.STARS
     grouped = bool(options["benchmark"]) or "instruction" in layout.columns
     if options["create_items"] and not options["benchmark"]:
-        raise TableRefused("--create-items needs --benchmark; without one, items are made anyway.")
+        raise UserError("--create-items needs --benchmark; without one, items are made anyway.")
     return Destination(
         study=options["study"],
         kind=kinds.get(options["kind"], plain),

@@ -6,13 +6,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.importing.gold_items import mark_from_table
 from annotation.models import Study
 from annotation.policies.policies import CONTROL
 from annotation.studies.life_cycle import log_event, make_tasks
-from core.tables.bad_rows import BadRow
+from core.errors import UserError
 
 
 class Command(BaseCommand):
@@ -54,7 +54,7 @@ class Command(BaseCommand):
                 made = len(make_controls(study, wanted)) if wanted else 0
                 if made:
                     log_event(study, None, "make_controls", after={"controls": made})
-        except BadRow as problem:
+        except UserError as problem:
             raise CommandError(str(problem)) from problem
         if options["gold"]:
             self.stdout.write(f"{marked} tasks have a known answer.")
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         try:
             workspace = workspace_for_command(options["workspace"])
             return Study.objects.get(workspace=workspace, slug=options["study"])
-        except UnknownWorkspace as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         except Study.DoesNotExist as error:
             raise CommandError(

@@ -4,10 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.masking.scan import SelfNaming, mask_names, scan_study
 from annotation.models import Study, Task
 from annotation.studies.life_cycle import StudyRefused, drop_task
+from core.errors import UserError
 
 MOST_SHOWN = 20
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         try:
             workspace = workspace_for_command(options["workspace"])
             study = Study.objects.get(workspace=workspace, slug=options["study"])
-        except UnknownWorkspace as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         except Study.DoesNotExist as error:
             raise CommandError(

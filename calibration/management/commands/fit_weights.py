@@ -13,6 +13,7 @@ from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand
 from calibration.web.messages.statistics import warning_sentence
+from core.errors import UserError
 
 MOST_DRAWS = 20_000
 
@@ -67,7 +68,7 @@ class Command(StudyCommand):
                 fit = publish_fit(fit=fit, name=options["publish"])
         except NothingToRead as error:
             raise CommandError(f"Study {study.slug!r} cannot be fitted: {error}.") from error
-        except FitRefused as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["export"]:
             self._export(Path(options["export"]), fit_to_json(fit))

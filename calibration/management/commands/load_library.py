@@ -8,10 +8,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
+from accounts.members.workspaces import workspace_for_load
 from accounts.models import Workspace
 from annotation.rubrics.library import load_guideline, load_rubrics
-from calibration.fits.published import WeightsRefused, load_published_weights
+from calibration.fits.published import load_published_weights
+from core.errors import UserError
 from generation.library.loading import Counts, load_taxonomy
 from generation.models import Benchmark
 
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         try:
             with transaction.atomic():
                 counts = load_library(workspace_for_load(options["workspace"]))
-        except (UnknownWorkspace, WeightsRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         for what, count in counts.items():
             self.stdout.write(f"{what}: {count}.")

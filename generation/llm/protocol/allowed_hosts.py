@@ -54,10 +54,6 @@ class BadAddress(UserError):
     """The text is not a plain http:// or https:// address of a server."""
 
 
-class BadEntry(UserError):
-    """An entry of a setting is malformed; the sentence says what is wrong."""
-
-
 class HostRefused(UserError):
     """The server may not be called; the sentence says which entry of which setting would allow it."""
 
@@ -248,26 +244,26 @@ def rule_for(origin: Origin) -> HostRule:
 
 
 def read_hosts(entries: Sequence[str]) -> tuple[HostRule, ...]:
-    """Parse the entries of PLUMBLINE_MODEL_HOSTS. Raises BadEntry."""
+    """Parse the entries of PLUMBLINE_MODEL_HOSTS. Raises UserError."""
     return tuple(_host_rule(entry) for entry in entries)
 
 
 def _host_rule(entry: str) -> HostRule:
     parts = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:\[\]]+)(?::(?P<port>[0-9]{1,5}))?", entry)
     if parts is None:
-        raise BadEntry(
+        raise UserError(
             f"{entry!r} is neither a name, an address nor a network; write it like vllm.lab:8000, 10.0.0.5:8000, "
             "10.0.0.0/24:8000 or [fd00::5]:8000."
         )
     ports = (int(parts["port"]),) if parts["port"] else tuple(USUAL_PORTS.values())
     if not all(1 <= port <= MOST_PORT for port in ports):
-        raise BadEntry(f"{entry!r} has a port that does not exist; give one from 1 to {MOST_PORT}.")
+        raise UserError(f"{entry!r} has a port that does not exist; give one from 1 to {MOST_PORT}.")
     host = parts["host"]
     if "/" in host:
         return HostRule("", _network(entry, host.strip("[]")), ports)
     plain = _plain_host(host)
     if plain is None:
-        raise BadEntry(f"{entry!r} names no host; give a name or a plain address.")
+        raise UserError(f"{entry!r} names no host; give a name or a plain address.")
     address = address_in(plain)
     return HostRule("" if address else plain, ipaddress.ip_network(address) if address else None, ports)
 
@@ -276,35 +272,35 @@ def _network(entry: str, text: str) -> Network:
     try:
         network = ipaddress.ip_network(text)
     except ValueError as error:
-        raise BadEntry(f"{entry!r} is no network: {error}.") from error
+        raise UserError(f"{entry!r} is no network: {error}.") from error
     least = LEAST_PREFIX[network.version]
     if network.prefixlen < least:
-        raise BadEntry(f"{entry!r} is too large a network; list parts of it, each of /{least} or smaller.")
+        raise UserError(f"{entry!r} is too large a network; list parts of it, each of /{least} or smaller.")
     return network
 
 
 def read_keys(entries: Sequence[str]) -> tuple[KeyRule, ...]:
-    """Parse the entries of PLUMBLINE_MODEL_KEYS. Raises BadEntry."""
+    """Parse the entries of PLUMBLINE_MODEL_KEYS. Raises UserError."""
     return tuple(_key_rule(entry) for entry in entries)
 
 
 def _key_rule(entry: str) -> KeyRule:
     parts = KEY_ENTRY.fullmatch(entry)
     if parts is None:
-        raise BadEntry(
+        raise UserError(
             f"{entry!r} is not of the form VARIABLE@HOST/WORKSPACES; write it like OPENAI_API_KEY@api.openai.com/all "
             "or LAB_KEY@http://10.0.0.5:8000/chemistry+physics."
         )
     if parts["variable"].upper().startswith(OWN_VARIABLES):
-        raise BadEntry(f"{parts['variable']} belongs to Plumbline itself and is sent to no endpoint.")
+        raise UserError(f"{parts['variable']} belongs to Plumbline itself and is sent to no endpoint.")
     server = parts["server"] if "://" in parts["server"] else f"https://{parts['server']}"
     try:
         origin = origin_of(server)
     except BadAddress as error:
-        raise BadEntry(f"{entry!r} names no host; give a name or a plain address.") from error
+        raise UserError(f"{entry!r} names no host; give a name or a plain address.") from error
     slugs = parts["workspaces"].split("+")
     if "" in slugs or (ALL_WORKSPACES in slugs and len(slugs) > 1):
-        raise BadEntry(f"{entry!r} names its workspaces oddly; write all, or slugs joined by +.")
+        raise UserError(f"{entry!r} names its workspaces oddly; write all, or slugs joined by +.")
     return KeyRule(parts["variable"], origin, None if slugs == [ALL_WORKSPACES] else frozenset(slugs))
 
 

@@ -10,12 +10,13 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from core.errors import UserError
 from generation.endpoints.clients import served_name
 from generation.endpoints.grants import allow
-from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named, free_name
-from generation.llm.scripted import BadScript, script_in
+from generation.endpoints.registration import endpoint_at, endpoint_named, free_name
+from generation.llm.scripted import script_in
 from generation.models import Endpoint, LanguageModel
 from generation.web.endpoints.forms import checked_parameters
 
@@ -90,7 +91,7 @@ class Command(BaseCommand):
                 model.save()
                 if endpoint.kind == Endpoint.Kind.IN_PROCESS:
                     allow(endpoint, command=COMMAND, served_name=served_name(model))
-        except (UnknownWorkspace, ServingRefused, BadScript) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         except ValidationError as error:
             raise CommandError(f"--parameters: {error.messages[0]}") from error

@@ -6,10 +6,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
+from core.errors import UserError
 from generation.endpoints.clients import served_name
 from generation.endpoints.grants import allow, end_grants, open_grants
-from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable, endpoint_named
+from generation.endpoints.registration import checked_base_url, checked_key_variable, endpoint_named
 from generation.models import Endpoint, LanguageModel
 
 COMMAND = "allow_endpoint"
@@ -38,7 +39,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 endpoint = endpoint_named(workspace, options["name"])
                 said = _ended(endpoint) if options["end"] else _allowed(endpoint, options["key_variable"])
-        except (UnknownWorkspace, ServingRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(said)
 

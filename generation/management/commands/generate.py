@@ -7,17 +7,16 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
-from generation.endpoints.clients import NoEndpoint
-from generation.endpoints.registration import ServingRefused, served_model
+from generation.endpoints.registration import served_model
 from generation.execution.worker import WorkerOptions
 from generation.management.run_command import RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
-from generation.responses.plan import EXPERIMENTS, GenerationRequest, NothingToGenerate, plan_generation
-from generation.responses.runs import GENERATION, NotPossible, Progress, finish_if_done, progress_of, retry_failed
+from generation.responses.plan import EXPERIMENTS, GenerationRequest, plan_generation
+from generation.responses.runs import GENERATION, Progress, finish_if_done, progress_of, retry_failed
 from generation.responses.worker import work_on
 from generation.web.responses.run_page import broken_off_in_words
 
@@ -30,7 +29,6 @@ class Command(RunCommand):
     page = "/runs/generation/"
     kind = GENERATION
     retry_option = "retry_failed"
-    user_errors = (UnknownWorkspace, ServingRefused, NoEndpoint, NothingToGenerate, NotPossible)
     help = "Generate responses to a benchmark with one or more models, or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

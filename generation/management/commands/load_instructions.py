@@ -9,9 +9,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_load
+from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
-from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.errors import UserError
+from core.tables.bad_rows import OnBadRow, Place, refuse
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
@@ -71,7 +72,7 @@ class Command(BaseCommand):
                         object_id=str(loader.benchmark.pk),
                         after={"file": file.name, "created": counts.created, "completed": counts.completed},
                     )
-        except (BadRow, UnknownWorkspace) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
         if loader.differing:
@@ -84,7 +85,7 @@ class Command(BaseCommand):
 def _language(options: dict[str, Any]) -> str:
     try:
         return language_code(Place("--language", 0), options["language"])
-    except BadRow as error:
+    except UserError as error:
         raise CommandError(str(error)) from error
 
 

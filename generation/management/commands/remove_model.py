@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from core.errors import UserError
 from generation.endpoints.registration import ServingRefused, endpoint_named
 from generation.library.removal import Row, StillUsed, remove
 from generation.models import LanguageModel
@@ -32,10 +33,10 @@ class Command(BaseCommand):
             )
             what = found._meta.verbose_name
             remove(found)
-        except (UnknownWorkspace, ServingRefused) as error:
-            raise CommandError(str(error)) from error
         except StillUsed as error:
             raise CommandError(f"{found.name}: {error}") from error
+        except UserError as error:
+            raise CommandError(str(error)) from error
         self.stdout.write(f"The {what} {found.name} has been removed.")
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
+from core.errors import UserError
 from generation.library.text_statistics import Mean, as_plain, experiments_with_texts, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark
 
@@ -31,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             workspace = workspace_for_command(options["workspace"])
-        except UnknownWorkspace as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         benchmark = Benchmark.objects.filter(workspace=workspace, slug=options["benchmark"]).first()
         if benchmark is None:

@@ -13,13 +13,14 @@ from django.http import QueryDict
 from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Workspace
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
 from generation.endpoints.grants import ADDRESS_REFUSED, callable_reach, end_grants, why_no_key, why_not_loaded
 from generation.endpoints.registration import ServingRefused, checked_base_url, checked_key_variable
-from generation.llm.errors import HostNotAllowed, Refused
+from generation.llm.errors import HostNotAllowed
 from generation.llm.in_process import checked_engine
-from generation.llm.scripted import BadScript, read_script
+from generation.llm.scripted import read_script
 from generation.models import Endpoint, LanguageModel
 
 LARGEST_WHOLE = 2**31 - 1  # what every database keeps
@@ -222,7 +223,7 @@ def checked_parameters(given: object) -> dict[str, Any]:
     try:
         checked_engine(given.get("engine", {}))
         read_script(given.get("script", {}), settings.SCRIPT_DIR)
-    except (Refused, BadScript) as error:
+    except UserError as error:
         raise ValidationError(for_reader(error)) from error
     return given
 

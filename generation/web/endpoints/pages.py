@@ -16,12 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from core.errors import UserError
 from core.messages.rendering import for_reader
-from generation.endpoints.probing import NoAnswer, in_words, probe_endpoint
-from generation.endpoints.registration import ServingRefused
+from generation.endpoints.probing import in_words, probe_endpoint
 from generation.library.access import endpoint_led_by, model_led_by
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
-from generation.llm.errors import ChatError
 from generation.models import Endpoint, LanguageModel
 from generation.web.endpoints.forms import EndpointForm, ModelForm, key_dropped
 from generation.web.library.pages import asked_for, page_of, user_of
@@ -122,7 +121,7 @@ def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             if not wait:
                 probe_endpoint(endpoint, seconds=TEST_SECONDS)
-        except (NoAnswer, ChatError, ServingRefused) as error:
+        except UserError as error:
             problem = for_reader(error)
     if not getattr(request, "htmx", False):
         if problem or wait:

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from calibration.data.frames import NothingToRead
 from calibration.reports.codec import read_back
+from core.errors import UserError
 from judging.comparison.judge_against_people import (
     ItemAgreement,
     JudgeComparison,
@@ -20,11 +20,8 @@ from judging.comparison.judge_against_people import (
     stored_comparison,
     weighting_for,
 )
-from judging.leaderboards.table import UnknownJudge
-from judging.leaderboards.weighting import EQUAL, MissingWeights, UnknownWeights, Weighting, weighting_named
-from judging.scores.points import NoVerdicts, WithoutWeight
+from judging.leaderboards.weighting import EQUAL, UnknownWeights, Weighting, weighting_named
 
-USER_ERRORS = (UnknownWorkspace, UnknownJudge, NothingToRead, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights)
 ENDS = {
     "bootstrap95": "From and to: 95 % interval, bootstrap over {clusters} instructions.",
     "leave_one_out_range": "From and to: the range over leaving out one of {clusters} instructions; too few for 95 %.",
@@ -51,7 +48,7 @@ class Command(BaseCommand):
                 known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
                 raise CommandError(f"There is no study {options['study']!r}; there are: {known or 'none'}.")
             report = stored_comparison(study, judge_in(study, options["judge"]), _weighting(study, options["weights"]))
-        except USER_ERRORS as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps({"study": study.slug, **report}, ensure_ascii=False, indent=2))

@@ -8,30 +8,25 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
 from annotation.models import Study
-from generation.endpoints.clients import NoEndpoint
 from generation.endpoints.registration import untested
 from generation.execution.states import stopping_at_faults
 from generation.management.run_command import Look, RunCommand, add_run_options, attended
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, model_to_judge_with, needs_no_model
+from judging.judges.making import create_judge, create_rule_judge, model_to_judge_with, needs_no_model
 from judging.methods.combining import How
-from judging.methods.prompts import BadTemplate
-from judging.methods.registry import METHODS, UnknownMethod
-from judging.methods.scales import WrongScale
+from judging.methods.registry import METHODS
 from judging.methods.single import checklist
-from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, JudgeRun, Preparation
-from judging.runs.life_cycle import JUDGING, NotPossible, Progress, progress_of, retry_unscored
-from judging.runs.panels import PanelRefused
+from judging.runs.life_cycle import JUDGING, Progress, progress_of, retry_unscored
 from judging.runs.planning.preparation import create_run
 from judging.runs.planning.request import BadRequest, RunRequest, Target
-from judging.runs.planning.requirements import MethodLacks, noted_lacks
+from judging.runs.planning.requirements import noted_lacks
 from judging.runs.worker import prepared, work_on
-from judging.studies.benchmarks import NothingToJudge, choice_in_words
+from judging.studies.benchmarks import choice_in_words
 
 
 class Command(RunCommand):
@@ -40,19 +35,6 @@ class Command(RunCommand):
     page = "/runs/"
     kind = JUDGING
     retry_option = "retry_unscored"
-    user_errors = (
-        UnknownWorkspace,
-        JudgeRefused,
-        NoEndpoint,
-        UnknownMethod,
-        NothingToJudge,
-        NotPossible,
-        MixedScales,
-        WrongScale,
-        PanelRefused,
-        BadTemplate,
-        MethodLacks,
-    )
     help = "Judge every response of a study or a benchmark with a model, or resume a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

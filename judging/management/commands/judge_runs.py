@@ -8,21 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from core.errors import UserError
 from generation.execution.progress import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import (
-    JUDGING,
-    NotPossible,
-    cancel_run,
-    pause_run,
-    progress_of,
-    raise_budget,
-    retry_unscored,
-    start_run,
-)
+from judging.runs.life_cycle import JUDGING, cancel_run, pause_run, progress_of, raise_budget, retry_unscored, start_run
 from judging.web.runs.files import errors_of, limits_of, run_report
 
 LISTED = 100
@@ -59,7 +51,7 @@ class Command(BaseCommand):
             run = _named(workspace, options["run"])
             with transaction.atomic():
                 self._change(run, options)
-        except (UnknownWorkspace, NotPossible) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         self._show(run, options["json"])
 

@@ -9,12 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from calibration.reports.codec import stored
+from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.reports import board_plain
-from judging.leaderboards.table import NO_BOARD, Leaderboard, requested_board
+from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.published.tables import printed_beside
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
@@ -103,7 +104,7 @@ class Command(BaseCommand):
                 known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
                 raise CommandError(f"There is no benchmark {options['benchmark']!r}; there are: {known or 'none'}.")
             board = requested_board(benchmark, _filters(options), beside_people=True)
-        except (UnknownWorkspace, *NO_BOARD) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             shown = stored(board_plain(board)) if options["details"] else board.as_json()

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
-from calibration.fits.published import WeightsRefused
-from core.tables.bad_rows import BadRow, OnBadRow, refuse
+from accounts.members.workspaces import workspace_for_command
+from core.errors import UserError
+from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.hellobench import Clone
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             files = files_of(clone, chosen)
             with progress_shown("Loading HelloBench", sum(file.size for file in files)) as progress:
                 loaded = load_clone(workspace=workspace, clone=clone, files=files, on_bad=on_bad, progress=progress)
-        except (BadRow, UnknownWorkspace, WeightsRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if skipped:
             loaded.add("lines", Counts(skipped=len(skipped)))

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from core.errors import UserError
 from judging.archive.recompute import Recomputation, recompute
-from judging.archive.scratch_database import ExportRefused
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             found = recompute(options["export"], self._say)
-        except ExportRefused as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps({**asdict(found), "same": found.same}))

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
 from annotation.policies.policies import Policies
-from annotation.studies.life_cycle import StudyRefused
-from judging.comparison.review_studies import REVIEWERS, SAMPLE, NothingToReview, make_review_study
+from core.errors import UserError
+from judging.comparison.review_studies import REVIEWERS, SAMPLE, make_review_study
 from judging.models import JudgeRun
 
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             study = make_review_study(
                 run, sample=options["sample"], reviewers=options["reviewers"], seed=options["seed"], by=None
             )
-        except (NothingToReview, StudyRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
         if study.status != Study.Status.OPEN:
             self.stdout.write(f"Study {study.slug} was created but not opened: {Policies.of(study).refused}")

@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
+from core.errors import UserError
 from generation.management.run_options import budget_of
 from judging.models import Judge, JudgeRun, Watch
 from judging.monitoring.monitors import USUAL_SIZE, WatchRefused, create_watch, due, set_active, start_due, start_round
@@ -54,7 +55,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"Drift monitor {watch.public_id} is {'active' if watch.active else 'paused'}.")
             else:
                 self._due(workspace)
-        except (UnknownWorkspace, WatchRefused) as error:
+        except UserError as error:
             raise CommandError(str(error)) from error
 
     def _make(self, workspace: Any, options: dict[str, Any]) -> None:

@@ -107,7 +107,7 @@ class PairMethod:
     ROLE: str = "preference"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """Fill in the template; A is responses[0]. Raises BadTemplate, MissingPart, WrongScale."""
+        """Fill in the template; A is responses[0]. Raises BadTemplate, UserError, WrongScale."""
         whole = require(question, self.needs, 2)
         item = self._item(whole.items)
         first, second = whole.responses

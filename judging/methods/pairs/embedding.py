@@ -30,7 +30,7 @@ def problem_with(question: Question) -> Unscored | None:
 
 
 def texts(question: Question) -> tuple[str, str, str]:
-    """Return what is embedded, in this order: the reference, the text shown first, the other. Raises MissingPart."""
+    """Return what is embedded, in this order: the reference, the text shown first, the other. Raises UserError."""
     whole = guided(require(question, ("reference",), 2))
     return whole.reference, whole.responses[0], whole.responses[1]
 

@@ -63,7 +63,7 @@ def prefix_messages(question: Question) -> list[dict[str, str]]:
 
 
 def scoring_messages(question: Question) -> list[dict[str, str]]:
-    """Return the conversation with the human reference as its last message. Raises MissingPart."""
+    """Return the conversation with the human reference as its last message. Raises UserError."""
     whole = guided(require(question, ("reference",), 2))
     return [*prefix_messages(whole), {"role": "assistant", "content": whole.reference}]
 

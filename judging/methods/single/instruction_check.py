@@ -31,7 +31,7 @@ NOT_YES_OR_NO = Wording(
 def messages(template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
     """Fill in the template: the item's question is the instruction, responses[0] only the sub-task's text.
 
-    Raises BadTemplate, MissingPart, WrongScale.
+    Raises BadTemplate, WrongScale, and UserError where a part is missing.
     """
     whole = require(question, (), 1)
     item, response = _item(whole.items), whole.responses[0]

@@ -26,7 +26,7 @@ class ScoreMethod:
     ROLE: str = "overall"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """Fill in the template. Raises BadTemplate, MissingPart, WrongScale."""
+        """Fill in the template. Raises BadTemplate, UserError, WrongScale."""
         whole = require(question, self.needs, 1)
         item, response = only_item(whole.items), whole.responses[0]
         fields = {

@@ -31,7 +31,7 @@ class StarsMethod:
     ROLE: str = "item"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """Fill in the template. Raises BadTemplate, MissingPart."""
+        """Fill in the template. Raises BadTemplate, UserError."""
         whole = require(question, self.needs, 1)
         items, response = whole.items, whole.responses[0]
         shape = "{" + ", ".join(f'{json.dumps(i.key)}: {{"reason": "...", "score": ...}}' for i in items) + "}"

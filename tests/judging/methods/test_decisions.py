@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from judging.methods.guided import GuidedQuestion, MissingPart
+from core.errors import UserError
+from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs import embedding, heuristics, perplexity
 from judging.methods.pairs.base import canonical, in_order
 from judging.methods.pairs.heuristics import Rule
@@ -54,7 +55,7 @@ class TestEmbedding:
         assert "reference" in embedding.problem_with(replace(pair, reference="")).detail
         assert "empty" in embedding.problem_with(replace(pair, responses=("x", " "))).detail
         assert embedding.decide(replace(pair, reference=""), [(1,), (1,), (1,)]).why == Why.NO_TEXT
-        with pytest.raises(MissingPart):
+        with pytest.raises(UserError):
             embedding.texts(replace(pair, reference=""))
 
     def test_it_answers_on_a_scale_with_plain_sides(self, pair, ten):
@@ -78,7 +79,7 @@ class TestPerplexity:
     def test_the_requests_end_with_the_conversation_and_with_the_reference(self, pair):
         assert perplexity.prefix_messages(pair) == [{"role": "user", "content": pair.conversation[0][1]}]
         assert perplexity.scoring_messages(pair)[-1] == {"role": "assistant", "content": pair.reference}
-        with pytest.raises(MissingPart):
+        with pytest.raises(UserError):
             perplexity.scoring_messages(replace(pair, reference=""))
 
     def test_only_the_references_tokens_count(self):

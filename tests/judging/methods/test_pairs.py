@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods.guided import MissingPart
+from core.errors import UserError
 from judging.methods.pairs import base as pairs, five as pair_of_five, four as pair_of_four, three as pair_of_three
 from judging.methods.pairs.base import Choice, canonical, in_order
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
@@ -71,13 +71,13 @@ def test_the_human_reference_is_shown_only_where_it_is_meant_to_be(pair, stock_p
     hidden = PLAIN.messages(stock_prompt(PLAIN.TEMPLATE), pair, with_schema=False)
     assert pair.reference in shown[-1]["content"]
     assert all(pair.reference not in message["content"] for message in hidden)
-    with pytest.raises(MissingPart, match="no human reference"):
+    with pytest.raises(UserError, match="no human reference"):
         REFERENCE.messages(stock_prompt(REFERENCE.TEMPLATE), replace(pair, reference=""), with_schema=False)
 
 
 def test_a_pair_needs_two_texts_and_its_own_scale(method, question, stock_prompt, ten):
     template = stock_prompt(method.TEMPLATE)
-    with pytest.raises(MissingPart, match="1 texts"):
+    with pytest.raises(UserError, match="1 texts"):
         method.messages(template, replace(question, responses=("one",)), with_schema=False)
     with pytest.raises(WrongScale):
         method.messages(template, replace(question, items=ten), with_schema=False)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods.guided import MissingPart
+from core.errors import UserError
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import BadTemplate, Item, Question
 from judging.methods.scales import WrongScale, range_levels
@@ -36,7 +36,7 @@ def test_the_schema_is_written_out_where_the_endpoint_takes_none(method, single,
 def test_a_method_guided_by_a_checklist_shows_it_and_insists_on_it(method, single, stock_prompt):
     template = stock_prompt(method.TEMPLATE)
     assert "2. Does each of them work?" in method.messages(template, single, with_schema=False)[-1]["content"]
-    with pytest.raises(MissingPart, match="no checklist"):
+    with pytest.raises(UserError, match="no checklist"):
         method.messages(template, replace(single, guides=()), with_schema=False)
     with pytest.raises(BadTemplate, match="checklist"):
         method.messages(template.replace("$checklist", ""), single, with_schema=False)

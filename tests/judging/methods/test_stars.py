@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from judging.methods.guided import MissingPart
+from core.errors import UserError
 from judging.methods.parsing import Unscored, Verdict, Why
 from judging.methods.single import stars
 from tests.judging.methods.conftest import rubric_items
@@ -27,7 +27,7 @@ def test_a_subjective_question_may_lack_a_hint_and_an_objective_may_not(single, 
     without = replace(single, items=ITEMS, hint="")
     user = stars.SUBJECTIVE.messages(stock_prompt("stars.txt"), without, with_schema=False)[-1]["content"]
     assert "\n(none)\n" in user
-    with pytest.raises(MissingPart, match="no hint"):
+    with pytest.raises(UserError, match="no hint"):
         stars.OBJECTIVE.messages(
             stock_prompt("stars_objective.txt"), replace(without, items=OBJECTIVE), with_schema=False
         )
