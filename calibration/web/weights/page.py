@@ -50,7 +50,7 @@ class WeightRow:
 
 
 @dataclass(frozen=True)
-class FittedCategory:
+class ShownCategory:
     """A category of a fit with its certificate, and the published weights that stand beside it."""
 
     name: str
@@ -79,7 +79,7 @@ class FittedCategory:
 def fit_page(fit: Fit) -> ResultPage:
     """Build the page of a fit that was computed here (not of published weights)."""
     assert fit.study is not None
-    categories = _fitted_categories(fit)
+    categories = _shown_categories(fit)
     certificates = [category.certificate for category in categories]
     several = len(categories) > 1
     shared = [
@@ -120,14 +120,14 @@ def fit_opening(fit: Fit) -> str:
     return weights_opening(certificates, items=by_items(fit.study))
 
 
-def _fitted_categories(fit: Fit) -> list[FittedCategory]:
+def _shown_categories(fit: Fit) -> list[ShownCategory]:
     assert fit.study is not None
     rows = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
     published = published_beside(fit.workspace, rows)
     questions = criterion_questions(fit.study)
     printed = printed_fits(fit.study.benchmark)
     return [
-        FittedCategory(
+        ShownCategory(
             name=category_name(row),
             fit=row,
             certificate=certificate_of(row),
@@ -174,7 +174,7 @@ def category_name(category: CategoryFit) -> str:
 
 
 def _category_blocks(
-    place: int, category: FittedCategory, shared: Sequence[str], section: Section | None
+    place: int, category: ShownCategory, shared: Sequence[str], section: Section | None
 ) -> list[Block]:
     """Build "weights-1", "certificate-1", "unseen-1" and "rivals-1" of the first category, and so on."""
     certificate, kept = category.certificate, category.fit.diagnostics["rows"]
@@ -321,7 +321,7 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
     return " ".join(said)
 
 
-def _rival_rows(category: FittedCategory) -> list[list[Numbers]]:
+def _rival_rows(category: ShownCategory) -> list[list[Numbers]]:
     """List R2 and mean squared error of several weightings of the items on the rows that were fitted."""
     certificate, printed = category.certificate, category.printed
     rows: list[list[Numbers]] = [
@@ -359,7 +359,7 @@ def _pooling(one: CategoryFit) -> str:
     ) % {"strength": strength, "gain": f"{pooled.categories[one.key].gain:.3f}"}
 
 
-def _overview_block(categories: Sequence[FittedCategory]) -> Block:
+def _overview_block(categories: Sequence[ShownCategory]) -> Block:
     """Show R2 on held-out instructions by category beside that of equal weights."""
     known = [(category, category.by_instruction) for category in categories if category.by_instruction]
     figure = ""
@@ -409,7 +409,7 @@ def _overview_block(categories: Sequence[FittedCategory]) -> Block:
     )
 
 
-def _unique_names(categories: Sequence[FittedCategory]) -> list[str]:
+def _unique_names(categories: Sequence[ShownCategory]) -> list[str]:
     names = [category.name for category in categories]
     return [one.name if names.count(one.name) == 1 else one.fit.key for one in categories]
 
