@@ -199,10 +199,10 @@ def test_every_method_can_be_made_in_the_browser(client, study, model):
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        ('{"model": "x"}', "model is set by the program itself"),
-        ('{"messages": []}', "messages is set by the program itself"),
-        ('{"n": 5}', "n is set by the program itself"),
-        ('{"stream": true}', "stream is set by the program itself"),
+        ('{"model": "x"}', "Plumbline sets model itself"),
+        ('{"messages": []}', "Plumbline sets messages itself"),
+        ('{"n": 5}', "Plumbline sets n itself"),
+        ('{"stream": true}', "Plumbline sets stream itself"),
         ('{"max_tokens": -5}', "max_tokens must be a whole number of at least 1"),
         ('{"max_tokens": "abc"}', "max_tokens must be a whole number of at least 1"),
         ('{"\\ud800": 1}', "databases cannot store"),

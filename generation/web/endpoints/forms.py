@@ -276,7 +276,7 @@ class ModelForm(ParametersForm):
         }
         error_messages = NAME_TAKEN
         help_texts = {
-            "endpoint": _("Leave empty if the model's responses are only imported."),
+            "endpoint": _("Choose “None” if the model's responses are only imported."),
             "served_name": _(
                 "Enter a name if the endpoint uses a different one. For vLLM in process, enter the folder or the "
                 "name that vLLM loads."
