@@ -1,8 +1,8 @@
-"""A study as one file from which every number its pages show can be computed again: rows, fits, reports.
+"""Export a study as one file from which every number on its pages can be computed again: rows, fits, reports.
 
-A zip of JSON lines, one file a table, with the rows' own keys; beside them `tables/scores.csv` for people. Raters go
-by pseudonym; texts of instructions, responses, prompts and reasons, users and access codes stay behind (of a response's
-text only its length goes along, on which length bias rests).
+The file is a zip of JSON lines, one file for each table, with the keys of the rows; `tables/scores.csv` is for people.
+Raters are named by pseudonym. The texts of instructions, responses, prompts and reasons, users and access codes are left
+out; of a response's text only the length is exported, on which length bias depends.
 """
 
 import csv
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict
 
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Length
@@ -31,7 +31,7 @@ from calibration.reports.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
-from judging.leaderboards.reports import leaderboards_of
+from judging.leaderboards.reports import NAME as LEADERBOARD, leaderboards_of
 from judging.models import Judge
 
 FORMAT = "plumbline-study-1"
@@ -59,9 +59,30 @@ SCORE_COLUMNS = (
 )
 
 
+Row = dict[str, Any]
+"""A row of a table by the names of its columns."""
+
+
+class StoredReport(TypedDict):
+    """A line of reports.jsonl."""
+
+    kind: str
+    settings: Mapping[str, Any]
+    data_hash: str
+    result: Any
+
+
+class Manifest(TypedDict):
+    format: str
+    study: str
+    workspace: str
+    versions: Mapping[str, str]
+    rows: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class ExportPart:
-    """One table: the rows that go along, and what stands in place of the fields that stay behind."""
+    """One table: the rows that are exported, and the values that replace the fields that are left out."""
 
     model: type[Model]
     rows: QuerySet[Any]
@@ -73,37 +94,34 @@ class ExportPart:
 
 
 def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
-    """Write the export; returns the number of rows of each table."""
+    """Write the export and return the number of rows of each table."""
     counts: dict[str, int] = {}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in parts_of(study):
             counts[part.model._meta.label_lower] = _write_lines(archive, part.name, _plain_rows(part))
         counts["fits"] = _write_fits(archive, study)
         reports = [
-            {"kind": one.kind, "settings": asked(one.settings), "data_hash": one.data_hash, "result": one.result}
-            for one in current_reports(study)
+            StoredReport(kind=row.kind, settings=asked(row.settings), data_hash=row.data_hash, result=row.result)
+            for row in current_reports(study)
         ]
-        reports += leaderboards_of(study)
+        for settings, data_hash, result in leaderboards_of(study):
+            reports.append(StoredReport(kind=LEADERBOARD, settings=settings, data_hash=data_hash, result=result))
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
-        manifest = {
-            "format": FORMAT,
-            "study": study.slug,
-            "workspace": study.workspace.slug,
-            "versions": versions(),
-            "rows": counts,
-        }
+        manifest = Manifest(
+            format=FORMAT, study=study.slug, workspace=study.workspace.slug, versions=versions(), rows=counts
+        )
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
     return counts
 
 
-def asked(settings: Mapping[str, object]) -> dict[str, object]:
-    """What a report was asked for, without the state of the rows that it was kept under."""
+def asked(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a report was asked for, without the state of the rows under which it is stored."""
     return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
 
 
 def parts_of(study: Study) -> list[ExportPart]:
-    """Every table's rows, each after those it refers to."""
+    """Return the rows of every table, each after those to which it refers."""
     elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
     reviewed = reviews.values("assignment__task__reviews")
     tasks = Task.objects.filter(
@@ -164,7 +182,7 @@ def parts_of(study: Study) -> list[ExportPart]:
 
 
 def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
-    """Of studies of checks, the responses without a task and the rubrics that their counts rest on."""
+    """Return, for studies of checks, the responses without a task and the rubrics on which their counts rest."""
     responses: set[int] = set()
     rubrics: set[int] = set()
     for study in Study.objects.filter(pk__in=tasks.values("study"), kind=Study.Kind.CHECK):
@@ -174,8 +192,9 @@ def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
     return responses, rubrics
 
 
-def _plain_rows(part: ExportPart) -> Iterator[dict[str, object]]:
-    names = [one.attname for one in part.model._meta.concrete_fields if not one.name.endswith(ENDING)]
+def _plain_rows(part: ExportPart) -> Iterator[Row]:
+    fields = part.model._meta.concrete_fields
+    names = [column.attname for column in fields if not column.name.endswith(ENDING)]
     rows = part.rows.order_by("pk")
     if part.model is Response:
         rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]
@@ -184,10 +203,10 @@ def _plain_rows(part: ExportPart) -> Iterator[dict[str, object]]:
         yield _without_names(part.model, {**row, **part.hidden})
 
 
-def _without_names(model: type[Model], row: dict[str, Any]) -> dict[str, object]:
-    """A rater by pseudonym only; a cohort without the secret of its door; a late change without what was written."""
+def _without_names(model: type[Model], row: Row) -> Row:
+    """Name a rater by pseudonym only; drop a cohort's secret and the texts of a late change."""
     if model is LateChange:
-        sent = {key: {**one, "reason": "", "evidence": None} for key, one in row["answers"].items()}
+        sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
         return {**row, "answers": sent}
     if model is Rater:
         shown = row["pseudonym"] or row["label"]
@@ -208,7 +227,7 @@ def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str
 
 
 def _exactly(value: Any) -> str:
-    """Times to the microsecond, because the order of answers rests on them; decimals digit by digit."""
+    """Write times to the microsecond, because they order the answers, and decimals digit by digit."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Decimal):
@@ -217,7 +236,7 @@ def _exactly(value: Any) -> str:
 
 
 def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
-    """Each fit in the form that fit_weights --from reads."""
+    """Write each fit in the form that fit_weights --from reads, and return their number."""
     fits = list(study.fits.filter(kind=Fit.Kind.FITTED).order_by("pk"))
     for fit in fits:
         archive.writestr(f"fits/{fit.public_id}.json", json.dumps(fit_to_json(fit), ensure_ascii=False))
@@ -225,10 +244,10 @@ def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
 
 
 def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
-    """tables/scores.csv: one line a score with labels in place of keys.
+    """Write tables/scores.csv: one line for each score, with labels instead of keys.
 
-    `not_counted` says why a surplus answer counts nowhere: "closed", the state in which its rater was stopped, or "full"
-    where others had taken every seat. Changes that came too late are in rows/annotation.latechange.jsonl alone.
+    `not_counted` says why a surplus answer is not counted: "closed", the state in which its rater was stopped, or "full"
+    where others had taken every assignment slot. Late changes are only in rows/annotation.latechange.jsonl.
     """
     columns = (
         "assignment__task__study__slug",

@@ -1,8 +1,8 @@
-"""Every stored number of an export, computed again from the export alone and compared to the last digit."""
+"""Compute every stored number of an export again from the export alone, and compare it to the last digit."""
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from calibration.fits.categories import FitRefused, rows_to_json
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
-from calibration.reports.registry import stored_report
+from calibration.reports.registry import Plain, stored_report
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
-from judging.archive.export import FORMAT
+from judging.archive.export import FORMAT, Manifest, StoredReport
 from judging.archive.scratch_database import load_rows, scratch_database
 from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, stored_comparison
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of
@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Recomputed:
-    """One stored result: `same` where every value came out alike, else the places that differ."""
+    """One stored result: `same` if every value is equal, else the places that differ."""
 
     kind: str
     name: str
@@ -54,55 +54,55 @@ class Recomputation:
 
 
 def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
-    """Rebuild an export's rows in a database of their own and every report and fit from them. Raises UserError."""
+    """Load an export's rows into a database of their own and recompute every report and fit. Raises UserError."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive)
-            reports = [json.loads(line) for line in archive.read("reports.jsonl").splitlines()]
+            reports: list[StoredReport] = [json.loads(line) for line in archive.read("reports.jsonl").splitlines()]
             fits = [json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("fits/")]
             with scratch_database():
                 load_rows(archive, [name for name in _tables(archive) if "." in name])
                 study = Study.objects.get(slug=manifest["study"])
-                found = list(_results(study, reports, fits, progress))
+                results = tuple(_results(study, reports, fits, progress))
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise UserError(
             f"{path} is not a complete export of a study ({error}); create it again with manage.py export."
         ) from error
-    return Recomputation(manifest["study"], tuple(found), manifest["versions"], versions())
+    return Recomputation(manifest["study"], results, manifest["versions"], versions())
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    manifest: Manifest = json.loads(archive.read("manifest.json"))
     if manifest.get("format") != FORMAT:
         raise UserError(f"The file's format is {manifest.get('format')!r}, not {FORMAT!r}; export the study again.")
     return manifest
 
 
 def _tables(archive: zipfile.ZipFile) -> list[str]:
-    """Labels of the tables in the order they were written, each after those it refers to."""
+    """Return the labels of the tables in the order they were written, each after those to which it refers."""
     names = [name for name in archive.namelist() if name.startswith("rows/")]
     return [name.removeprefix("rows/").removesuffix(".jsonl") for name in names]
 
 
 def _results(
-    study: Study, reports: list[dict[str, Any]], fits: list[dict[str, Any]], progress: Progress | None
+    study: Study, reports: Sequence[StoredReport], fits: Sequence[Plain], progress: Progress | None
 ) -> Iterator[Recomputed]:
     total = len(reports) + len(fits)
-    for done, stored in enumerate(reports):
-        name = ", ".join(f"{key} {value}" for key, value in stored["settings"].items() if value not in ("", None))
+    for done, report in enumerate(reports):
+        name = ", ".join(f"{key} {value}" for key, value in report["settings"].items() if value not in ("", None))
         if progress:
-            progress(done, total, stored["kind"])
-        yield _compared(stored["kind"], name, stored["result"], _report(study, stored))
-    for done, stored in enumerate(fits, start=len(reports)):
+            progress(done, total, report["kind"])
+        yield _compared(report["kind"], name, report["result"], _report(study, report))
+    for done, fit in enumerate(fits, start=len(reports)):
         if progress:
             progress(done, total, "fit")
-        yield _fit(study, stored)
+        yield _fit(study, fit)
     if progress:
         progress(total, total, "")
 
 
-def _report(study: Study, stored: Mapping[str, Any]) -> Any:
-    """The report as the same code computes it from the rows at hand."""
+def _report(study: Study, stored: StoredReport) -> Plain:
+    """Compute the report from the imported rows."""
     kind, settings = stored["kind"], stored["settings"]
     if kind == AGAINST_PEOPLE:
         judge = Rater.objects.get(public_id=settings["judge"])
@@ -122,8 +122,8 @@ def _weighting(name: str) -> Weighting:
     return weighting_of(fit, fit_name(fit))
 
 
-def _fit(study: Study, stored: dict[str, Any]) -> Recomputed:
-    """The fit from its rows; where the study's answers are still the ones fitted, the rows from the scores as well."""
+def _fit(study: Study, stored: Plain) -> Recomputed:
+    """Refit from the stored rows; if the study's answers are those that were fitted, compare the rows with the scores."""
     try:
         again = refit_from_json(stored)
     except FitRefused as error:
@@ -135,18 +135,20 @@ def _fit(study: Study, stored: dict[str, Any]) -> Recomputed:
     return Recomputed("fit", stored["fit"], not differences, values, tuple(differences[:MOST_DIFFERENCES]))
 
 
-def _row_differences(study: Study, stored: Mapping[str, Any]) -> list[str]:
+def _row_differences(study: Study, stored: Plain) -> list[str]:
     frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     if data_hash(frame) != stored["data_hash"]:
         return []
     try:
-        rows = {one.key: rows_to_json(one) for one in labelled_rows(frame, checklist_rows(frame))}
+        rows = {category.key: rows_to_json(category) for category in labelled_rows(frame, checklist_rows(frame))}
     except (NothingToRead, NoStatistic) as error:
         return [str(error)]
     return [
         place
-        for one in stored["categories"]
-        for place in _different(one["rows"], _plain(rows.get(one["category"])), f"{one['category']}: rows")
+        for category in stored["categories"]
+        for place in _different(
+            category["rows"], _plain(rows.get(category["category"])), f"{category['category']}: rows"
+        )
     ]
 
 
@@ -157,12 +159,12 @@ def _compared(kind: str, name: str, stored: Any, found: Any) -> Recomputed:
 
 
 def _plain(value: Any) -> Any:
-    """The value as storage would give it back."""
+    """Return the value as it is read back from storage."""
     return json.loads(json.dumps(value))
 
 
 def _different(one: Any, other: Any, place: str) -> Iterator[str]:
-    """Where two JSON values differ, as paths; numbers are equal only to the last digit."""
+    """Return the paths at which two JSON values differ; numbers must be equal to the last digit."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted(one.keys() | other.keys()):
             if name not in one or name not in other:
@@ -178,10 +180,10 @@ def _different(one: Any, other: Any, place: str) -> Iterator[str]:
 
 def _leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
-        for one in value.values():
-            yield from _leaves(one)
+        for item in value.values():
+            yield from _leaves(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _leaves(one)
+        for item in value:
+            yield from _leaves(item)
     else:
         yield value

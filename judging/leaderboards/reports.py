@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from annotation.models import Rater, Study
 from calibration.models import Fit
@@ -60,8 +59,11 @@ def board_plain(board: Leaderboard) -> Plain:
     }
 
 
-def leaderboards_of(study: Study) -> Iterator[dict[str, Any]]:
-    """Return export rows: each judge of the study on its benchmark, with the newest fit, published and equal weights."""
+def leaderboards_of(study: Study) -> Iterator[tuple[Settings, str, Plain]]:
+    """Yield the settings, data hash and report of each judge of the study on its benchmark.
+
+    The weights are the newest fit, the published ones and equal weights.
+    """
     if study.benchmark is None:
         return
     judges = Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label", "public_id")
@@ -79,6 +81,6 @@ def leaderboards_of(study: Study) -> Iterator[dict[str, Any]]:
                 hashed, result = _compute(study, settings)
             except (NoVerdicts, MissingWeights, WithoutWeight, NoStatistic):
                 continue
-            yield {"kind": NAME, "settings": settings, "data_hash": hashed, "result": result}
+            yield settings, hashed, result
             if result["measure"] != "points":
                 break

@@ -1,9 +1,10 @@
 """The life cycle of a drift monitor: a fixed set of tasks that a judge answers repeatedly. Rows store when it is due."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from typing import TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -142,19 +143,33 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
     return run
 
 
-def _settings(judge: Judge) -> dict[str, object]:
-    """Return the settings of a run; a panel keeps its own."""
-    asked = judge.parameters if "jurors" in judge.parameters else {}
+class RoundSettings(TypedDict):
+    """The settings of a round as its manifest keeps them."""
+
+    attempts: int
+    limit: None
+    concurrency: None
+    reuse: bool
+    only_rated: bool
+    jurors: list[int]
+    both_orders: bool
+    repeats: int
+    combine: str
+
+
+def _settings(judge: Judge) -> RoundSettings:
+    """Return the settings of a round; a panel keeps its own."""
+    panel = judge.parameters if "jurors" in judge.parameters else {}
     return {
         "attempts": ATTEMPTS,
         "limit": None,
         "concurrency": None,
         "reuse": False,
         "only_rated": False,
-        "jurors": asked.get("jurors", [judge.pk]),
-        "both_orders": bool(asked.get("both_orders")),
-        "repeats": int(asked.get("repeats", 1)),
-        "combine": str(asked.get("combine", "")),
+        "jurors": panel.get("jurors", [judge.pk]),
+        "both_orders": bool(panel.get("both_orders")),
+        "repeats": int(panel.get("repeats", 1)),
+        "combine": str(panel.get("combine", "")),
     }
 
 
@@ -224,19 +239,19 @@ def change_terms(
         _log(watch, "changed", user, {"before": before, **after})
 
 
-def _log(watch: Watch, verb: str, user: User | None, after: dict[str, object]) -> None:
+def _log(watch: Watch, verb: str, user: User | None, after: Mapping[str, object]) -> None:
     Event.objects.create(
         workspace_id=watch.study.workspace_id,
         actor=user,
         verb=f"watch {verb}"[:50],
         object_type="judging.Watch",
         object_id=watch.public_id,
-        after=after,
+        after=dict(after),
     )
 
 
-def log_flag(watch: Watch, run: JudgeRun, found: dict[str, object]) -> None:
+def log_flag(watch: Watch, run: JudgeRun, number: int) -> None:
     """Record the event of a flagged round, once per round."""
     known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
     if not any((event.after or {}).get("run") == run.public_id for event in known):
-        _log(watch, "flagged", None, {"run": run.public_id, **found})
+        _log(watch, "flagged", None, {"run": run.public_id, "round": number})

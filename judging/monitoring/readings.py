@@ -42,7 +42,7 @@ class Round:
 
     @property
     def flagged(self) -> bool:
-        return self.silent or any(one.flagged for one in self.changes.values())
+        return self.silent or any(change.flagged for change in self.changes.values())
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,11 @@ class Readings:
 
     @property
     def flagged(self) -> list[Round]:
-        return [one for one in self.rounds if one.flagged]
+        return [row for row in self.rounds if row.flagged]
 
 
 def readings(watch: Watch) -> Readings:
+    """Return the results of a monitor's rounds, computed from their answers."""
     runs = list(watch.rounds.order_by("created_at", "pk"))
     done = [run for run in runs if run.status == JudgeRun.Status.FINISHED]
     tasks = {
@@ -94,7 +95,7 @@ def _round(
             pairs["people"] = _same(every[0], gold), people
         if number > 2:
             pairs["steadiness"] = _same(every[1], every[0]), alike
-    # How many tests every look has: counted alike from the first on, so that the levels add up.
+    # Every check counts the same number of tests, so that their levels add up.
     tests = 3 if gold else 2
     changes: dict[TestName, Change] = {}
     for name, (before, now) in pairs.items():
@@ -155,24 +156,24 @@ def _panel_answers(run: JudgeRun) -> Answers:
     preference = questions.needs.role == "preference"
     items = list(run.items.filter(canary="").select_related("task").order_by("task_id", "juror", "repeat"))
     outcomes = outcomes_of(items)
-    found: dict[tuple[int, str], tuple[float, str]] = {}
+    answers: dict[tuple[int, str], tuple[float, str]] = {}
     for pk, group in groupby(items, key=lambda item: item.task_id):
-        own = list(group)
-        scales = [Scale(one, preference) for one in questions.answered(own[0].task)]
-        said = derived(parts_of(own, outcomes), scales, how)
-        if isinstance(said, Verdict):
-            for answer in said.answers:
-                found[pk, answer.key] = answer.value, getattr(answer, "level", "")
-    return found
+        of_task = list(group)
+        scales = [Scale(criterion, preference) for criterion in questions.answered(of_task[0].task)]
+        combined = derived(parts_of(of_task, outcomes), scales, how)
+        if isinstance(combined, Verdict):
+            for answer in combined.answers:
+                answers[pk, answer.key] = answer.value, getattr(answer, "level", "")
+    return answers
 
 
 def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:
     role = METHODS[watch.judge.method].role
     return {
-        (pk, one.key): one.ends
+        (pk, criterion.key): criterion.ends
         for pk, task in tasks.items()
-        for one in task.answer_rubric.criteria.all()
-        if one.role == role
+        for criterion in task.answer_rubric.criteria.all()
+        if criterion.role == role
     }
 
 
@@ -183,7 +184,7 @@ def _scores(given: Answers, ends: Mapping[tuple[int, str], tuple[float, float]])
         if (task, key) in ends:
             low, high = ends[task, key]
             shares[task].append((value - low) / (high - low))
-    return {task: float(np.mean(own)) for task, own in shares.items()}
+    return {task: float(np.mean(values)) for task, values in shares.items()}
 
 
 def _same(given: Answers, other: Answers) -> dict[int, float]:
@@ -195,7 +196,7 @@ def _same(given: Answers, other: Answers) -> dict[int, float]:
         (value, level), (theirs, their_level) = given[place], other[place]
         alike = abs(value - theirs) < 1e-9 and (not level or not their_level or level == their_level)
         shares[place[0]].append(float(alike))
-    return {task: float(np.mean(own)) for task, own in shares.items()}
+    return {task: float(np.mean(values)) for task, values in shares.items()}
 
 
 def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
@@ -232,13 +233,13 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
     for (_assignment, key), (first, second, value, level) in latest.items():
         if (first, second) in tasks:
             votes[tasks[first, second], key][value, level] += 1
-    found = {}
+    majority = {}
     for place, counts in votes.items():
         most = max(counts.values())
         chosen = [answer for answer, number in counts.items() if number == most]
         if len(chosen) == 1:
-            found[place] = chosen[0]
-    return found
+            majority[place] = chosen[0]
+    return majority
 
 
 def look_at(run: JudgeRun) -> bool:
@@ -248,19 +249,19 @@ def look_at(run: JudgeRun) -> bool:
         return False
     if "watch" in run.manifest:
         return bool(run.manifest["watch"]["flagged"])
-    found = next((one for one in readings(watch).rounds if one.run.pk == run.pk), None)
-    if found is None:
+    result = next((row for row in readings(watch).rounds if row.run.pk == run.pk), None)
+    if result is None:
         return False
-    said = {
-        "round": found.number,
-        "flagged": found.flagged,
-        "changes": {name: asdict(one) for name, one in found.changes.items()},
+    stored = {
+        "round": result.number,
+        "flagged": result.flagged,
+        "changes": {name: asdict(test) for name, test in result.changes.items()},
     }
-    JudgeRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "watch": said})
+    JudgeRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "watch": stored})
     run.refresh_from_db()
-    if found.flagged:
-        log_flag(watch, run, {"round": found.number})
-    return found.flagged
+    if result.flagged:
+        log_flag(watch, run, result.number)
+    return result.flagged
 
 
 def unlooked() -> list[JudgeRun]:

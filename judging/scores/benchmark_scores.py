@@ -59,14 +59,14 @@ def wildbench_rewards(
     *,
     margin: int | None = None,
 ) -> FloatArray:
-    """The reward of each comparison, shape (n,): +1, +.5, 0, -.5, -1 from much better (2) to much worse (-2).
+    """Return the reward of each comparison, shape (n,): +1, +.5, 0, -.5, -1 from much better (2) to much worse (-2).
 
-    With a margin of K characters, a slight win or loss is a tie where the winner is longer by more than K; None turns
-    this off. Raises NotOnScale. WildBench (arXiv 2406.04770), 3.2; the text prints the losses without a sign.
+    With a margin of K, a slight win or loss is a tie if the winner is longer by more than K characters; None
+    turns this off. Raises NotOnScale. WildBench (arXiv 2406.04770), 3.2; the text prints the losses without a sign.
     """
     if not np.isin(grade, list(REWARDS)).all():
         raise NotOnScale(GRADE_OFF_SCALE())
-    rewards = np.asarray([REWARDS[int(one)] for one in grade], dtype=np.float64)
+    rewards = np.asarray([REWARDS[int(value)] for value in grade], dtype=np.float64)
     if margin is None:
         return rewards
     if characters is None or baseline_characters is None:
@@ -84,14 +84,14 @@ def win_shares(preference: FloatArray) -> FloatArray:
 
 
 def wildbench_mix(rewards: Mapping[str, float], baselines: Sequence[str], model: str) -> float:
-    """The mean reward over the baselines, where a baseline against itself has 0.
+    """Return the mean reward over the baselines; a baseline against itself has 0.
 
-    `rewards` maps a baseline to the model's reward against it. Raises NothingScored where one is missing.
+    `rewards` maps a baseline to the model's reward against it. Raises NothingScored if one is missing.
     """
-    missing = [one for one in baselines if one != model and one not in rewards]
+    missing = [baseline for baseline in baselines if baseline != model and baseline not in rewards]
     if missing or not baselines:
         raise NothingScored(BASELINE_MISSING(model=model, missing=", ".join(missing) or ANY_BASELINE()))
-    return float(np.mean([0.0 if one == model else rewards[one] for one in baselines]))
+    return float(np.mean([0.0 if baseline == model else rewards[baseline] for baseline in baselines]))
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ def pooled_counts(rows: Iterable[InstructionCounts]) -> InstructionCounts:
 
 
 def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> InstructionCompletion:
-    """LongGenBench's four shares from the counts of each output, pooled.
+    """Return LongGenBench's four shares from the counts of each output, pooled.
 
-    STIC-1 is fulfilled/(instructions whose sub-task is present), STIC-2 fulfilled/(all instructions). Where no output
-    holds any such sub-task nothing is fulfilled either, and STIC-1 is not defined: raises NothingScored, as without
-    sub-tasks or instructions; raises NotOnScale where a part exceeds its whole. LongGenBench (arXiv 2409.02076), 2.4.
+    STIC-1 is fulfilled/(instructions whose sub-task is present), STIC-2 fulfilled/(all instructions). Raises
+    NothingScored if no output contains such a sub-task, because STIC-1 is then undefined, and if there are no sub-tasks
+    or instructions; raises NotOnScale if a part exceeds its whole. LongGenBench (arXiv 2409.02076), 2.4.
     """
     counts = pooled_counts(outputs.values())
     if any(
@@ -149,5 +149,5 @@ def instruction_completion(outputs: Mapping[Hashable, InstructionCounts]) -> Ins
 
 
 def weighted_average(completion_rate: float, stic_2: float) -> float:
-    """LongGenBench's last column: completion rate x STIC-2, both in 0..1 (or the first in percent)."""
+    """Return LongGenBench's last column: completion rate x STIC-2, both in 0..1 (or the first in percent)."""
     return completion_rate * stic_2

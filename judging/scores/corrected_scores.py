@@ -1,8 +1,8 @@
-"""A model's score as people would give it: a few people's scores with many of a judge's, prediction-powered. PURE.
+"""Estimate the score that people would give a model from a few of their scores and many of a judge's. PURE.
 
-Each entry is turned into the pseudo-value whose mean is the score and whose spread is that of its linearisation, so
-that a mean over categories and a ratio of sums keep their clustered error (Angelopoulos, Duchi and Zrnic, arXiv
-2311.01453, with the delta method). The categories of a mean are strata: each has its own number of instructions, and
+The estimate is prediction-powered (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453). Each entry becomes a pseudo-value
+whose mean is the score and whose spread is that of its linearisation, so that a mean over categories and a ratio of sums
+keep their clustered error (delta method). The categories of a mean are strata: each has its own number of instructions, and
 its own mean is estimated from them.
 """
 
@@ -54,11 +54,10 @@ class Corrected:
 
 
 def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: PointsRule) -> Corrected:
-    """One model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
+    """Return one model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
 
-    Where the judge scored less than two instructions beyond in some category, people's own score stands. Raises
-    TooFewRatings where a category has no response that people scored, under two instructions, or where no category has
-    two.
+    If the judge alone scored fewer than two instructions of some category, the result is people's own score. Raises
+    TooFewRatings if people scored no response of a category, under two instructions, or if no category has two.
     """
     wanted = np.unique(np.concatenate([judge.column, judge_only.column]))
     missing = np.setdiff1d(wanted, people.column)
@@ -80,20 +79,14 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
         power=0.0 if alone else None,
     )
 
-    own, powered = found.human_only, found.powered
-    value, low, high = sorted_ends(rule, powered.value, powered.low, powered.high)
-    people_value, people_low, people_high = sorted_ends(rule, own.value, own.low, own.high)
+    powered, human_only = found.powered, found.human_only
     return Corrected(
-        value,
-        low,
-        high,
+        *sorted_ends(rule, powered.value, powered.low, powered.high),
         powered.interval_kind,
         found.power,
         found.n,
         found.effective_n,
-        people_value,
-        people_low,
-        people_high,
+        *sorted_ends(rule, human_only.value, human_only.low, human_only.high),
     )
 
 
@@ -106,7 +99,7 @@ def _helps(judge_only: Entries, wanted: IntArray, rule: PointsRule) -> bool:
 
 
 def strata_of(parts: Sequence[Entries], rule: PointsRule) -> list[IntArray]:
-    """The stratum of each entry of each part: its column, and one for columns that share an instruction.
+    """Return the stratum of each entry of each part: its column, or one stratum for columns that share an instruction.
 
     A pooled score has a single stratum: how many entries a category has is then a matter of chance.
     """
@@ -121,12 +114,13 @@ def strata_of(parts: Sequence[Entries], rule: PointsRule) -> list[IntArray]:
 
 
 def sorted_ends(rule: PointsRule, value: float, low: float, high: float) -> tuple[float, float, float]:
+    """Rescale a value and the ends of its interval."""
     ends = rule.scaled(np.array([value, low, high]))
     return float(ends[0]), float(ends[1:].min()), float(ends[1:].max())
 
 
 def pseudo_values(entries: Entries, rule: PointsRule) -> FloatArray:
-    """(n,): their mean is the unscaled score, their deviations its influence function."""
+    """Return values (n,) whose mean is the unscaled score and whose deviations are its influence function."""
     _, place = np.unique(entries.column, return_inverse=True)
     groups = np.zeros(len(entries), dtype=np.int64) if rule.pooled else place.reshape(-1).astype(np.int64)
     counts = np.bincount(groups)

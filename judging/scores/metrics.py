@@ -1,4 +1,4 @@
-"""How verdicts become a model's score on a leaderboard: the rule of each benchmark. PURE."""
+"""The metrics of leaderboards: how verdicts become a model's score, by the rule of each benchmark. PURE."""
 
 from dataclasses import dataclass
 
@@ -19,8 +19,8 @@ class Metric:
 
 
 METRICS = {
-    one.name: one
-    for one in (
+    metric.name: metric
+    for metric in (
         # HelloBench (arXiv 2409.16191), table 2.
         Metric(POINTS, "item", HELLOBENCH),
         # LLMEval-2 (arXiv 2312.07398): percent of full marks, the unweighted mean of the subjects.

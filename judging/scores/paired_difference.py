@@ -1,4 +1,4 @@
-"""The difference between two models' scores on the same instructions, with an interval over whole instructions. PURE."""
+"""Compute the difference of two models' scores on the same instructions, with an interval over instructions. PURE."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,12 +70,12 @@ def paired_difference(
         Difference(
             float(values[spot]),
             Interval(float(ends.low[spot]), float(ends.high[spot])),
-            own.size,
-            int((own > 0).sum()),
-            int((own < 0).sum()),
-            int((own == 0).sum()),
+            part.size,
+            int((part > 0).sum()),
+            int((part < 0).sum()),
+            int((part == 0).sum()),
         )
-        for spot, own in enumerate([gap, *(gap[place == code] for code in range(k))])
+        for spot, part in enumerate([gap, *(gap[place == code] for code in range(k))])
     ]
     weight = np.ones(n) if rule.pooled else n / (k * np.bincount(place.reshape(-1)))[place.reshape(-1)]
     return PairedDifference(

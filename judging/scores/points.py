@@ -1,4 +1,4 @@
-"""From item scores to points, category scores and an average. PURE.
+"""Compute points, category scores and averages from item scores. PURE.
 
 HelloBench (arXiv 2409.16191): a response's points are the weighted sum of its checklist answers, 0..100 (equation 1);
 a category's score is (mean points - 75) x 4; the average is the unweighted mean of the categories. With equal
@@ -83,7 +83,7 @@ class Interval:
 class ModelScores:
     """`categories` holds those with a usable verdict; `unscored` counts all unusable ones, by category.
 
-    `average` is there only where every category of the board has a score: over fewer it would compare unlike things.
+    `average` is None unless every category of the board has a score: models are compared over the same categories.
     """
 
     model: str
@@ -93,7 +93,7 @@ class ModelScores:
 
 
 def response_points(response: IntArray, answer: FloatArray, weight: FloatArray) -> Points:
-    """100 x sum(w x)/sum(w) over the items of each response; arrays of shape (m,), one entry an applicable item.
+    """Return 100 x sum(w x)/sum(w) over the items of each response; arrays of shape (m,), one entry an applicable item.
 
     answer in [0, 1], weight >= 0. With weights that sum to 100 over complete items this is sum(w x). Raises NoVerdicts,
     WithoutWeight.
@@ -120,7 +120,7 @@ def model_scores(
     judged: BoolArray | None = None,
     rule: PointsRule = HELLOBENCH,
 ) -> list[ModelScores]:
-    """Best average first, models without one last; arrays have shape (n,), one entry a response.
+    """Return the scores, best average first, models without one last; arrays have shape (n,), one entry a response.
 
     unscored counts by (model, category); category_keys are all categories of the board, in order; `under` divides
     (None: ones, a plain mean); `judged` are the entries that somebody judged (None: all), which n counts.
@@ -160,7 +160,7 @@ def model_scores(
 
 
 def _places(keys: Sequence[int], category: IntArray) -> IntArray:
-    """The place of each entry's category among keys."""
+    """Return the place of each entry's category among keys."""
     place = {key: spot for spot, key in enumerate(keys)}
     known, codes = np.unique(category, return_inverse=True)
     return np.array([place[int(key)] for key in known], dtype=np.int64)[codes]
@@ -168,10 +168,10 @@ def _places(keys: Sequence[int], category: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class ScoreIntervals:
-    """95 % intervals over whole instructions of models judged in every category, how made, over how many.
+    """Intervals over whole instructions of models judged in every category, their kind and the number of instructions.
 
-    `averages` by model; `cells` by (model, category); where they are 95 % intervals only of those that have enough
-    instructions of their own; `leads` of the leader's average less each other model's.
+    `averages` by model; `cells` by (model, category); 95 % intervals are given only for those with enough instructions
+    of their own; `leads` of the leader's average minus each other model's.
     """
 
     averages: Mapping[int, Interval]
@@ -193,10 +193,10 @@ def average_intervals(
     draws: int = 1000,
     seed: int = 0,
 ) -> ScoreIntervals:
-    """Intervals of each model's average and categories over whole instructions, the same drawn for all models.
+    """Return intervals of each model's average and categories over whole instructions, the same drawn for all models.
 
-    So are those of how far `leader` is ahead of each other model. Only models judged in every category have one.
-    Shapes (n,).
+    `leads` are intervals of how far `leader` is ahead of each other model. Only models judged in every category have
+    intervals. Arrays have shape (n,).
     """
     models, m = np.unique(model, return_inverse=True)
     categories, c = np.unique(category, return_inverse=True)

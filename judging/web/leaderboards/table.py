@@ -43,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardPage(ResultPage):
-    """The first block holds the scores, the others are shown below. `printed` is the published table of the same
+    """The first block holds the scores, `details` are the blocks below. `printed` is the published table of the same
     models, if there is one.
     """
 
@@ -59,7 +59,7 @@ class LeaderboardPage(ResultPage):
         return self.blocks[0]
 
     @property
-    def other_blocks(self) -> Sequence[Block]:
+    def details(self) -> Sequence[Block]:
         return self.blocks[1:]
 
     @property

@@ -21,54 +21,54 @@ class WatchPanel:
     blocks: list[Block]
 
 
-def watch_panel(watch: Watch, found: Readings) -> WatchPanel:
+def watch_panel(watch: Watch, results: Readings) -> WatchPanel:
     blocks = [
         _block(
-            found,
+            results,
             "scores",
             "score",
             gettext("Mean score"),
             gettext("Mean score, 0 to 1 of the scale"),
-            lambda one: one.level,
+            lambda row: row.level,
         ),
         _block(
-            found,
+            results,
             "people",
             "people",
             gettext("Agreement with people"),
             gettext("Share of answers that match the majority of raters"),
-            lambda one: one.people,
+            lambda row: row.people,
         ),
         _block(
-            found,
+            results,
             "steadiness",
             "steadiness",
             gettext("Agreement with the first round"),
             gettext("Share of answers that match the first round"),
-            lambda one: one.alike,
+            lambda row: row.alike,
         ),
     ]
-    return WatchPanel(_opening(watch, found), bool(found.flagged), [one for one in blocks if one is not None])
+    return WatchPanel(_opening(watch, results), bool(results.flagged), [block for block in blocks if block is not None])
 
 
 def _block(
-    found: Readings,
+    results: Readings,
     key: str,
     test: TestName,
     title: str,
     y_title: str,
     level_of: Callable[[Round], SignificanceLevel | None],
 ) -> Block | None:
-    shown = [(one, level) for one in found.rounds if (level := level_of(one)) is not None]
+    shown = [(row, level) for row in results.rounds if (level := level_of(row)) is not None]
     if not shown:
         return None
     points, rows = [], []
-    for one, level in shown:
-        tested = one.changes.get(test)
-        points.append(_point(one, level, tested))
+    for row, level in shown:
+        tested = row.changes.get(test)
+        points.append(_point(row, level, tested))
         rows.append(
             [
-                _when(one),
+                _when(row),
                 level.value,
                 level.low,
                 level.high,
@@ -79,18 +79,14 @@ def _block(
                 tested.p if tested else None,
                 tested.alpha if tested else None,
                 gettext("changed") if tested and tested.flagged else "",
-                one.unscored,
+                row.unscored,
             ]
         )
     columns = [
         Column(gettext("Round")),
-        Column(gettext("Value"), 3),
-        Column(gettext("From"), 3),
-        Column(gettext("To"), 3),
+        *Column.interval(gettext("Value"), 3),
         Column(gettext("Tasks"), 0),
-        Column(gettext("Change"), 3),
-        Column(gettext("From"), 3),
-        Column(gettext("To"), 3),
+        *Column.interval(gettext("Change"), 3),
         Column("p", 4),
         Column(gettext("Limit for p"), 5),
         Column(gettext("Flag")),
@@ -114,11 +110,11 @@ def _block(
     )
 
 
-def _point(one: Round, level: SignificanceLevel, tested: Change | None) -> RoundPoint:
+def _point(row: Round, level: SignificanceLevel, tested: Change | None) -> RoundPoint:
     """The limits are around the value with which this round is compared, on the tasks that both answered."""
     middle = level.value - tested.value if tested else None
     return RoundPoint(
-        str(one.number),
+        str(row.number),
         level.value,
         level.low,
         level.high,
@@ -128,38 +124,38 @@ def _point(one: Round, level: SignificanceLevel, tested: Change | None) -> Round
     )
 
 
-def _when(one: Round) -> str:
-    at = one.run.finished_at or one.run.created_at
-    return f"{one.number} · {formats.date_format(timezone.localtime(at), 'Y-m-d H:i')}"
+def _when(row: Round) -> str:
+    at = row.run.finished_at or row.run.created_at
+    return f"{row.number} · {formats.date_format(timezone.localtime(at), 'Y-m-d H:i')}"
 
 
-def _opening(watch: Watch, found: Readings) -> str:
+def _opening(watch: Watch, results: Readings) -> str:
     judge = watch.judge.rater.name
-    if not found.rounds:
+    if not results.rounds:
         return gettext("No round has finished yet. Drift can be seen from the second round on.")
-    if len(found.rounds) == 1:
+    if len(results.rounds) == 1:
         return gettext("One round has finished. Later rounds are compared with it.")
-    n = len(found.rounds)
-    if not found.flagged:
-        said = ngettext(
+    n = len(results.rounds)
+    if not results.flagged:
+        sentence = ngettext(
             "%(judge)s: no change found in %(n)d round.", "%(judge)s: no change found in %(n)d rounds.", n
         ) % {"judge": judge, "n": n}
-        return f"{said} {_latest(found.rounds[-1])} {_silent(found)}".strip()
-    first = found.flagged[0]
+        return f"{sentence} {_latest(results.rounds[-1])} {_silent(results)}".strip()
+    first = results.flagged[0]
     what = _what_changed(first)
-    said = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % {
+    sentence = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % {
         "judge": judge,
         "round": first.number,
         "what": what,
     }
-    return f"{said} {_silent(found)}".strip()
+    return f"{sentence} {_silent(results)}".strip()
 
 
-def _silent(found: Readings) -> str:
+def _silent(results: Readings) -> str:
     """Return a sentence if the latest round has fewer usable answers than the first, which no test of the answers
     detects.
     """
-    more = found.rounds[-1].unscored - found.rounds[0].unscored
+    more = results.rounds[-1].unscored - results.rounds[0].unscored
     if more <= 0:
         return ""
     return ngettext(
@@ -169,8 +165,8 @@ def _silent(found: Readings) -> str:
     ) % {"n": more}
 
 
-def _latest(one: Round) -> str:
-    tested = one.changes.get("score")
+def _latest(row: Round) -> str:
+    tested = row.changes.get("score")
     if tested is None:
         return ""
     return gettext("The latest round differs from the first by %(value)s of the scale (%(low)s to %(high)s).") % {
@@ -180,34 +176,34 @@ def _latest(one: Round) -> str:
     }
 
 
-def _what_changed(one: Round) -> str:
-    said = []
-    if one.silent:
-        said.append(
-            ngettext("%(n)d task got no usable answer", "%(n)d tasks got no usable answer", one.unscored)
-            % {"n": one.unscored}
+def _what_changed(row: Round) -> str:
+    changes = []
+    if row.silent:
+        changes.append(
+            ngettext("%(n)d task got no usable answer", "%(n)d tasks got no usable answer", row.unscored)
+            % {"n": row.unscored}
         )
-    for name, tested in one.changes.items():
+    for name, tested in row.changes.items():
         if not tested.flagged:
             continue
         size = number(abs(tested.value), 0.001)
         up = tested.value > 0
         if name == "score":
-            said.append(
+            changes.append(
                 gettext("its mean score rose by %(size)s") % {"size": size}
                 if up
                 else gettext("its mean score fell by %(size)s") % {"size": size}
             )
         elif name == "people":
-            said.append(
+            changes.append(
                 gettext("its agreement with people rose by %(size)s") % {"size": size}
                 if up
                 else gettext("its agreement with people fell by %(size)s") % {"size": size}
             )
         else:
-            said.append(
+            changes.append(
                 gettext("it repeats its first answers more often (by %(size)s)") % {"size": size}
                 if up
                 else gettext("it repeats its first answers less often (by %(size)s)") % {"size": size}
             )
-    return gettext(" and ").join(said)
+    return gettext(" and ").join(changes)
