@@ -14,6 +14,7 @@ from accounts.models import User
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.db.bulk_insert import Inserting
+from core.db.many_ids import with_ids
 from generation.execution.reservations import ceiling_of
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from judging.judges.questions import Questions
@@ -237,7 +238,7 @@ class Layout:
     def lay_out(self) -> int:
         """Store the items of the next tasks; return the number of tasks."""
         found = dict(islice(self._items, self.at_once))
-        there = set(Task.objects.filter(pk__in=found).values_list("pk", flat=True))
+        there = set(with_ids(Task.objects.all(), found).values_list("pk", flat=True))
         items = [item for pk, of_task in found.items() if pk in there for item in of_task]
         _store(self._run, items, self._place)
         self._place += len(items)
