@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Workspace
 from core.db.bulk_insert import Inserting
+from core.db.many_ids import with_ids
 from generation.models import Endpoint
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +38,25 @@ def test_what_is_inserted_reads_back_as_a_models_own_row_would():
     for field in Endpoint._meta.concrete_fields:
         if field.attname not in ("id", "name", "created_at", "public_id"):
             assert getattr(stored, field.attname) == getattr(twin, field.attname), field.attname
+
+
+def test_characters_that_end_fields_and_rows_in_a_stream_are_kept():
+    workspace = Workspace.objects.create(slug="w", name="W")
+    texts = ["a\tb", "a\nb\r\n", "\\N", "\\.", "", '"a,b"', "\u2028字"]
+    rows = [(f"n{n}", text, Decimal(n), {"text": text}) for n, text in enumerate(texts)]
+    NEW.insert(rows, workspace=workspace.pk, **rest())
+    stored = Endpoint.objects.order_by("name").values_list("name", "base_url", "input_price", "capabilities")
+    assert list(stored) == rows
+
+
+def test_rows_are_found_by_many_ids():
+    workspace = Workspace.objects.create(slug="w", name="W")
+    NEW.insert([(f"n{n}", "http://x", Decimal(0), {}) for n in range(5)], workspace=workspace.pk, **rest())
+    ids = list(Endpoint.objects.order_by("name").values_list("pk", flat=True))
+    wanted = {ids[3]: "some", ids[1]: "keys", 10**9: "of a mapping"}
+    rows = with_ids(Endpoint.objects.exclude(name="n1").select_related("workspace"), wanted)
+    assert [row.name for row in rows] == ["n3"]
+    assert not with_ids(Endpoint.objects.all(), []).exists()
 
 
 def test_a_row_that_breaks_a_constraint_takes_the_whole_call_with_it():

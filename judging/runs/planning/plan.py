@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.db.bulk_insert import Inserting
+from core.db.many_ids import with_ids
 from generation.execution.budget import ceiling_of
 from judging.judges.questions import Questions
 from judging.methods.pairs.base import preference
@@ -144,7 +145,7 @@ class Layout:
     def lay_out(self) -> int:
         """Store the items of the next tasks; return the number of tasks."""
         found = dict(islice(self._items, self.at_once))
-        there = set(Task.objects.filter(pk__in=found).values_list("pk", flat=True))
+        there = set(with_ids(Task.objects.all(), found).values_list("pk", flat=True))
         items = [item for pk, of_task in found.items() if pk in there for item in of_task]
         _store(self._run, items, self._place)
         self._place += len(items)
