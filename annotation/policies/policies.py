@@ -80,7 +80,7 @@ class PausingRule:
 class PaceRule:
     """Consecutive answers faster than `words` per minute before a rater is warned, and further ones before a pause.
 
-    With 0 words nobody is warned.
+    With 0 words, nobody is warned.
     """
 
     words: int = FASTEST_WORDS_A_MINUTE
@@ -319,7 +319,7 @@ class Selection:
 
     `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all", "baselines" or "even", of
     which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges` (raters) on the
-    `reviewed` study. It is a policy of its own class because only the choice of tasks reads it and it can be long.
+    `reviewed` study. It is not part of Policies because it can be long and only the choice of tasks reads it.
     """
 
     categories: tuple[int, ...] = ()

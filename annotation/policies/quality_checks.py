@@ -36,7 +36,7 @@ _OF_KIND = {PROBE: Q(repeat__gt=0), GOLD: Q(conditions__has_key=GOLD), CONTROL: 
 
 
 def counts_for(kinds: Collection[str]) -> dict[str, Aggregate | Coalesce]:
-    """What to count of a rater's assignments for these kinds of check, in the query that asks for their progress."""
+    """Return the counts of a rater's assignments for these kinds of check, for the query on their progress."""
     counts: dict[str, Aggregate | Coalesce] = {"handed": Count("pk", filter=_COUNTED)}
     for kind in kinds:
         counts[f"{kind}_count"] = Count("pk", filter=_OF_KIND[kind])
@@ -47,7 +47,7 @@ def counts_for(kinds: Collection[str]) -> dict[str, Aggregate | Coalesce]:
 
 
 def kinds_due_now(study: Study, rater: int, plan: CheckPlan, counts: dict[str, Any]) -> list[str]:
-    """The kinds of check due for the rater's next task by the counts of `counts_for`, the most overdue first."""
+    """Return the kinds of check due for the rater's next task by the counts of `counts_for`, the most overdue first."""
     kinds = [kind for kind, share in plan.rates.items() if share]
     number = counts["handed"] + 1
     found = kinds_due(

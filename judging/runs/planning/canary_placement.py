@@ -18,7 +18,7 @@ CANARIES = 4
 
 
 def takes_canaries(judge: Judge) -> bool:
-    """Models that read, and that give scores or preferences. An instruction check may rightly hold for an empty text."""
+    """Whether canary texts test the judge: it must read, and an instruction check may rightly hold for an empty text."""
     needs = METHODS[judge.method]
     model = judge.language_model
     scripted = bool(model and model.endpoint and model.endpoint.kind == Endpoint.Kind.SCRIPTED)

@@ -114,7 +114,7 @@ def plant_canaries(run: JudgeRun, jurors: Sequence[Judge], pks: Sequence[int]) -
         return
     hosts = set(pks)
     for juror in jurors:
-        # A planted text is asked about beside a task that can be asked about, else nothing could be said of it.
+        # A canary text is placed next to a task that can be asked about; otherwise it could not be judged.
         without = lacking(juror, run.study, Task.objects.filter(study=run.study, gold__isnull=True))
         hosts -= set(without.values_list("pk", flat=True))
     planted = plant(run, [pk for pk in pks if pk in hosts], jurors, run.seed)

@@ -135,7 +135,7 @@ class _Work:
     def done(self) -> bool:
         preparation = Preparation.objects.filter(run=self._run).first()
         if preparation is None:
-            # Whoever held it before ended it after all.
+            # The worker that held it before has finished it.
             return True
         if preparation.tasks is None:
             if not (self._make_tasks(preparation) and self._decide(preparation)):

@@ -162,7 +162,7 @@ class RunRequest:
 
     @property
     def orders(self) -> int:
-        """The number of orders in which each task is shown, 1 or 2; only a pair has a second one."""
+        """The number of orders in which each task is shown: 2 for a pair in both orders, otherwise 1."""
         return 2 if self.both_orders and self.pairs else 1
 
     @property

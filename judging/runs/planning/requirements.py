@@ -204,7 +204,7 @@ def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: 
 
 
 def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]:
-    """The same for single responses that have no tasks yet."""
+    """Return, by need, the single responses without tasks that lack it."""
     found = {
         part: Q(**{f"{OF_RESPONSE}__{part}": ""})
         for part in METHODS[judge.method].parts
@@ -225,7 +225,7 @@ def _with_items(rubrics: Iterable[int]) -> set[int]:
 
 
 def _without_checklist(tasks: QuerySet[Task]) -> Q:
-    """Find the guides as a question does: the task's own checklist, its rubric's items, or the nearest rubric's."""
+    """Return the tasks without a guiding checklist: their own, their rubric's items, or the nearest rubric's."""
     used = set(tasks.order_by().values_list("guide_rubric_id", "answer_rubric_id").distinct())
     checklists = _with_items({pk for pair in used for pk in pair if pk})
     bare = tasks.filter(guide_rubric=None).exclude(answer_rubric__in=checklists)
