@@ -27,7 +27,8 @@ WILDBENCH_OFF_SCALE = Wording(
     "score.wildbench_off_scale", "WildBench's scores lie between 1 and 10; correct the scale of the criterion."
 )
 GRADE_OFF_SCALE = Wording(
-    "score.grade_off_scale", "A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so."
+    "score.grade_off_scale",
+    "A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices to these values.",
 )
 LENGTHS_MISSING = Wording(
     "score.lengths_missing", "A length margin needs both responses' lengths in characters; give both, or no margin."
@@ -35,10 +36,11 @@ LENGTHS_MISSING = Wording(
 BASELINE_MISSING = Wording("score.baseline_missing", "%(model)s was not compared with %(missing)s; compare them.")
 ANY_BASELINE = Wording("score.any_baseline", "any baseline")
 OUTCOME_OFF_SCALE = Wording(
-    "score.outcome_off_scale", "An outcome is 1 for a win, 0 for a tie, -1 for a loss; map the choices so."
+    "score.outcome_off_scale",
+    "An outcome is 1 for a win, 0 for a tie and -1 for a loss; map the choices to these values.",
 )
 PAIRING_INCOMPLETE = Wording(
-    "score.pairing_incomplete", "A paired test needs the same comparisons of every model, two at least."
+    "score.pairing_incomplete", "A paired test needs the same comparisons of every model, and at least two."
 )
 COUNTED_TWICE = Wording(
     "score.counted_twice", "More is present or fulfilled than was asked for; count every sub-task and instruction once."
@@ -46,7 +48,7 @@ COUNTED_TWICE = Wording(
 NOTHING_PRESENT = Wording(
     "score.nothing_present", "No sub-task with an instruction is present, so that no share of them is defined."
 )
-NO_USABLE_VERDICT = Wording("score.no_usable_verdict", "No usable verdict, so nothing can be scored.")
+NO_USABLE_VERDICT = Wording("score.no_usable_verdict", "There is no usable verdict, so nothing can be scored.")
 
 
 class NothingScored(NoStatistic):
