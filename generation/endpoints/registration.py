@@ -29,7 +29,7 @@ LOOKS_LIKE_KEY = Wording(
 )
 PROGRAMS_VARIABLE = Wording(
     "endpoint.programs_variable",
-    "The variable %(variable)s belongs to this program and is sent to nobody; put the key into another one.",
+    "The variable %(variable)s belongs to this program and is never sent anywhere; put the key into another variable.",
 )
 ADDRESS_TOO_LONG = Wording("endpoint.address_too_long", "The address is too long; keep it to %(most)s characters.")
 

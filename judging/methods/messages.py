@@ -7,7 +7,7 @@ from core.messages.message import Untranslated, Wording
 
 DECLINED = Wording("judge.declined", "the model declined")
 TOKENS_UNKNOWN = Wording(
-    "judge.tokens_unknown", "The endpoint does not count the tokens that it reads, which a likelihood needs."
+    "judge.tokens_unknown", "The endpoint does not report how many tokens it read, which a likelihood needs."
 )
 HELD_BACK = Wording("judge.held_back", "the endpoint's filter held the reply back")
 ENDED_WITHOUT = Wording("judge.ended_without", "the reply ended (%(reason)s) without a word")
@@ -30,7 +30,7 @@ OFF_SCALE = Wording("judge.off_scale", "%(item)s has %(score)s, which is none of
 NEITHER = Wording("judge.neither", "%(item)s has %(score)s, which is neither yes nor no")
 
 NO_TEXT = Wording("judge.no_text", "the response has no text")
-OTHER_NUMBER_OF_TEXTS = Wording("judge.other_number_of_texts", "%(n)s texts to judge where the method takes %(wanted)s")
+OTHER_NUMBER_OF_TEXTS = Wording("judge.other_number_of_texts", "%(n)s texts to judge, but the method takes %(wanted)s")
 NO_HINT = Wording("judge.no_hint", "the instruction has no hint")
 NO_REFERENCE = Wording("judge.no_reference", "the instruction has no human reference")
 NO_GUIDELINE = Wording("judge.no_guideline", "the study has no guideline")
@@ -46,7 +46,7 @@ NOT_SERVED_WHY = Wording(
     "judge.not_served_why", "model not served: %(model)s has no endpoint that gives log-probabilities (%(words)s)"
 )
 OTHER_SCORES = Wording("judge.other_scores", "The endpoint gave %(found)s for a prompt of more than %(n)s tokens.")
-NO_LOG_PROBABILITY = Wording("judge.no_log_probability", "%(entry)s is no log-probability.")
+NO_LOG_PROBABILITY = Wording("judge.no_log_probability", "%(entry)s is not a log-probability.")
 
 NOT_ASKED = Wording("judge.not_asked", "not asked")
 NOT_SENT = Wording("judge.not_sent", "not sent, because the run was stopped")
@@ -66,7 +66,7 @@ LOG_PROBABILITIES = Wording(
 )
 LOG_PROBABILITIES_A_TOKEN = Wording(
     "judge.log_probabilities_a_token",
-    "Log-probability of the reference a token: %(first)s under A's writer, %(second)s under B's.",
+    "Log-probability of the reference per token: %(first)s under A's writer, %(second)s under B's.",
 )
 SAME_LEVEL = Wording("judge.same_level", "The same in both orders. [A first] %(first)s [B first] %(second)s")
 SAME_SIDE = Wording("judge.same_side", "The same side in both orders. [A first] %(first)s [B first] %(second)s")
@@ -107,8 +107,8 @@ SCRIPTED = {
 
 JUDGE_FELL = Wording(
     "judge.judge_fell",
-    "The judge fell for %(n)s planted text(s) that deserve nothing (%(which)s). Change the prompt or the model before "
-    "trusting this run.",
+    "The judge believed %(n)s canary text(s) that deserve nothing (%(which)s). Change the prompt or the model "
+    "before trusting this run.",
 )
 CANARY_NAMES = {
     "empty": Wording("judge.canary_names_empty", "empty: %(what)s"),
@@ -116,21 +116,25 @@ CANARY_NAMES = {
     "null": Wording("judge.canary_names_null", "null: %(what)s"),
     "order": Wording("judge.canary_names_order", "order: %(what)s"),
 }
-"""The planted texts, each with what the judge made of it."""
+"""The canary texts, each with what the judge made of it."""
 SCORED_ABOVE = Wording("judge.scored_above", "it scored %(value)s where the median of the run is %(middle)s")
 TIED = Wording("judge.tied", "it tied with an ordinary response (%(order)s)")
 BEAT = Wording("judge.beat", "it beat an ordinary response (%(order)s)")
 A_FIRST, B_FIRST = Wording("judge.a_first", "A first"), Wording("judge.b_first", "B first")
 NO_CANARY_JUDGED = Wording(
-    "judge.no_canary_judged", "The judge gave no verdict on any planted text, so nothing shows that it can be believed."
+    "judge.no_canary_judged", "The judge gave no verdict on any canary text, so nothing shows that it can be trusted."
 )
 
-NO_MODEL = Wording("judge.no_model", "Judge %(judge)s has no model; make it anew with one.")
-OVER_BUDGET = Wording("judge.over_budget", "The next call might cross the budget; raise it and resume.")
-INTERRUPTED = Wording("judge.interrupted", "Interrupted; everything answered so far is kept.")
-INTERRUPTED_DECIDING = Wording("judge.interrupted_deciding", "Interrupted; everything decided so far is kept.")
+NO_MODEL = Wording("judge.no_model", "Judge %(judge)s has no model; create a new judge with one.")
+OVER_BUDGET = Wording(
+    "judge.over_budget", "The next call might exceed the budget. Raise the budget and resume the run."
+)
+INTERRUPTED = Wording("judge.interrupted", "The run was interrupted; everything answered so far is kept.")
+INTERRUPTED_DECIDING = Wording(
+    "judge.interrupted_deciding", "The run was interrupted; everything decided so far is kept."
+)
 NONE_HELD_OUT = Wording("judge.none_held_out", "Method %(method)s judged none of the held-out tasks.")
-NO_AGREEMENT = Wording("judge.no_agreement", "There is no agreement to choose a method by.")
+NO_AGREEMENT = Wording("judge.no_agreement", "There is no agreement with people by which to choose a method.")
 TOO_FEW_INSTRUCTIONS = Wording(
     "judge.too_few_instructions", "Category %(category)s has %(n)s instruction; two halves need at least 2."
 )

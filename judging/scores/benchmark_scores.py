@@ -17,7 +17,8 @@ REWARDS = {2: 1.0, 1: 0.5, 0: 0.0, -1: -0.5, -2: -1.0}
 
 
 GRADE_OFF_SCALE = Wording(
-    "score.grade_off_scale", "A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices so."
+    "score.grade_off_scale",
+    "A grade is 2, 1, 0, -1 or -2, from much better to much worse; map the choices to these values.",
 )
 LENGTHS_MISSING = Wording(
     "score.lengths_missing", "A length margin needs both responses' lengths in characters; give both, or no margin."
@@ -30,7 +31,7 @@ COUNTED_TWICE = Wording(
 NOTHING_PRESENT = Wording(
     "score.nothing_present", "No sub-task with an instruction is present, so that no share of them is defined."
 )
-NO_USABLE_VERDICT = Wording("score.no_usable_verdict", "No usable verdict, so nothing can be scored.")
+NO_USABLE_VERDICT = Wording("score.no_usable_verdict", "There is no usable verdict, so nothing can be scored.")
 
 
 class NothingScored(NoStatistic):

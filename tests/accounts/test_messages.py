@@ -191,7 +191,7 @@ def test_several_sentences_in_one_are_told_apart():
     ]
     error = CanaryFailed(sung)
     assert str(error) == (
-        "The judge fell for 2 planted text(s) that deserve nothing (empty: it scored 1.00 where the median of the run "
+        "The judge believed 2 canary text(s) that deserve nothing (empty: it scored 1.00 where the median of the run "
         "is 0.50; order: it beat an ordinary response (B first)). Change the prompt or the model before trusting this run."
     )
     with translation.override("zh-hans"):

@@ -179,7 +179,7 @@ def test_what_a_text_may_hold_parts_no_line_and_a_broken_line_costs_no_other():
         found = look(run)
     assert (found.ingested, run.status) == (1, "finished")
     assert Response.objects.get(run=run).text == odd
-    assert "without an answer" in run.items.get(status="failed").error
+    assert "without a reply" in run.items.get(status="failed").error
 
 
 def test_a_line_whose_item_has_moved_on_to_another_batch_is_stored_and_each_is_paid_for():
@@ -361,5 +361,5 @@ def test_a_scripted_model_takes_no_batches():
     benchmark = make_benchmark(1)
     endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="s", kind="scripted")
     LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
-    with pytest.raises(CommandError, match="takes no batches"):
+    with pytest.raises(CommandError, match="does not take batches"):
         call_command("generate", "essays", "--model", "pen", "--batch", stdout=io.StringIO())

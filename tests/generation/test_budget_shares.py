@@ -305,7 +305,7 @@ def test_a_budget_of_money_stops_before_a_call_that_might_cross_it():
         )
         run = work_on(run, options=PATIENT)
     # 0.05 is spent after five calls: a sixth fits below 1.05, a seventh does not.
-    assert run.status == "paused" and "might cross the budget" in run.message
+    assert run.status == "paused" and "might exceed the budget" in run.message
     assert (len(server.requests), spent_of(run).money) == (6, Decimal("0.06"))
 
 

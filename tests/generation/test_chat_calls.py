@@ -161,7 +161,7 @@ def test_samples_are_counted_once_and_must_be_as_many_as_asked():
     replies, requests = call(Act(body=body), lambda chat: chat.samples(QUESTION, 2))
     assert [(reply.text, reply.output_tokens) for reply in replies] == [("a", 20), ("b", 0)]
     assert requests[0]["n"] == 2
-    with pytest.raises(ServerFailed, match="1 replies where n was 3"):
+    with pytest.raises(ServerFailed, match="1 replies instead of the 3 requested"):
         call(says("a"), lambda chat: chat.samples(QUESTION, 3))
 
 
@@ -200,7 +200,7 @@ def test_log_probabilities_of_the_prompt_come_as_the_server_gives_them():
     assert found.log_probabilities == scores
     assert found.reply.input_tokens == 2
     assert requests[0]["prompt_logprobs"] == 0
-    with pytest.raises(ServerFailed, match="without the log-probabilities"):
+    with pytest.raises(ServerFailed, match="without the requested log-probabilities"):
         call(says("x"), lambda chat: chat.prompt_log_probabilities(QUESTION))
 
 

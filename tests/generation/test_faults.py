@@ -52,7 +52,7 @@ def test_a_fault_fails_the_run_with_what_to_do_and_is_raised(run):
         work_on(run, chat_for=lambda model: Broken(KeyError("choices")))
     run.refresh_from_db()
     assert run.status == GenerationRun.Status.FAILED
-    assert run.message.startswith("Plumbline itself failed (KeyError: 'choices'); the worker's log")
+    assert run.message.startswith("Plumbline itself failed (KeyError: 'choices'). The worker's log")
     assert progress_of(run, clock=timezone.now).busy == 0
     # Put right, it goes on.
     start_run(run, clock=timezone.now)

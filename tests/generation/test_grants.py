@@ -393,7 +393,7 @@ def test_the_test_button_shows_no_body_of_something_else(lead, act):
         page = markup(lead.post(url, headers={"HX-Request": "true"}))
         endpoint.refresh_from_db()
         assert "confidential" not in page + json.dumps(endpoint.capabilities)
-        assert f"It answered with status {act.status}" in page
+        assert f"The server answered with status {act.status}" in page
 
 
 def test_the_test_button_shows_no_greeting_of_another_protocol():
@@ -415,7 +415,7 @@ def test_the_test_button_shows_no_greeting_of_another_protocol():
     with greeter, pytest.raises(NoAnswer) as told:
         probe_address(f"http://127.0.0.1:{greeter.getsockname()[1]}/v1", model="m")
     assert "confidential" not in str(told.value)
-    assert "does not speak HTTP as a model server does" in str(told.value)
+    assert "does not answer like a model server" in str(told.value)
 
 
 def test_a_model_servers_own_words_are_shown():

@@ -76,9 +76,9 @@ def test_options_of_vllm_are_those_of_a_list(lead, engine):
     answer = lead.post(url, model_fields(model.endpoint, parameters=json.dumps({"engine": engine})))
     assert answer.status_code == 422
     model.parameters = {"engine": engine}
-    with pytest.raises(Refused, match="vLLM in process"):
+    with pytest.raises(Refused, match="vLLM in the worker's process"):
         open_chat(model)
-    with pytest.raises(CommandError, match="vLLM in process"):
+    with pytest.raises(CommandError, match="vLLM in the worker's process"):
         call_command("add_model", "n", in_process=True, engine=json.dumps(engine), stdout=io.StringIO())
 
 

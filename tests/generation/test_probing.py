@@ -250,7 +250,7 @@ def test_advice_is_what_can_be_done_where_it_is_read():
         with pytest.raises(CommandError, match="name a model with --model"):
             call_command("probe_endpoint", "--base-url", server.base_url, stdout=io.StringIO())
         elsewhere = server.base_url.removesuffix("/v1")
-        with pytest.raises(NoAnswer, match=r"^It answered with status 404 .*\. Most servers .* ends in /v1\.$"):
+        with pytest.raises(NoAnswer, match=r"^The server answered with status 404 .*\. Most servers .* ends in /v1\.$"):
             probe_address(elsewhere, model="m")
 
 

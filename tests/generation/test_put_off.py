@@ -104,7 +104,7 @@ def test_the_runs_page_says_that_calls_are_put_off_for_as_long_as_they_are(kind)
     assert message() == ""
     clock.now += NOTICE_AFTER
     delayed()
-    assert "put" in message() and message().endswith("429: slow down")
+    assert "delayed" in message() and message().endswith("429: slow down")
     queue.throttling.answered()
     queue.still_running()
     assert message() == ""
@@ -144,7 +144,7 @@ def test_what_a_worker_said_that_was_killed_goes_with_the_next():
     clock.now += NOTICE_AFTER
     dead.report()
     run.refresh_from_db()
-    assert run.message == "Calls are put off for now and sent again later: 429"
+    assert run.message == "Calls are being delayed and will be sent again: 429"
     other.report()
     run.refresh_from_db()
     assert run.message == ""

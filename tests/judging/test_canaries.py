@@ -95,4 +95,4 @@ def test_in_pairs_a_canary_has_to_lose_in_both_orders():
 
 def test_the_message_can_be_stored_and_read():
     error = CanaryFailed(sung_singles({"order": 1.0}, ORDINARY))
-    assert json.dumps(str(error)).startswith('"The judge fell for 1 planted')
+    assert json.dumps(str(error)).startswith('"The judge believed 1 canary')

@@ -405,7 +405,7 @@ def test_a_canary_that_is_preferred_fails_the_run_loudly():
         judge = create_judge(model=served(study, server), method="pair_of_four")
         run = judged(plan_run(judge=judge, study=study, canaries=True))
     assert run.status == "failed"
-    assert "fell for 4 planted text" in run.message
+    assert "believed 4 canary text" in run.message
     assert len(server.requests) == 4 + 8
     progress = progress_of(run, clock=timezone.now)
     assert (progress.total, progress.scored) == (4, 4)

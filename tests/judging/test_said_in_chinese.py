@@ -64,11 +64,11 @@ def page_of(lead, run):
 def test_a_run_at_its_budget_and_one_interrupted(lead):
     with HostileServer(lambda request, n: good_answer(request)) as server:
         run = work_on(make_run(server, budget=Ceiling(calls=2)), options=QUICK)
-        assert run.message == "The next call might cross the budget; raise it and resume."
+        assert run.message == "The next call might exceed the budget. Raise the budget and resume the run."
         is_told(page_of(lead, run), stored_text(run, "message"))
         start_run(run, clock=timezone.now)
         run = work_on(run, options=INTERRUPTED)
-        assert run.message == "Interrupted; everything answered so far is kept."
+        assert run.message == "The run was interrupted; everything answered so far is kept."
         is_told(page_of(lead, run), stored_text(run, "message"))
 
 
@@ -135,7 +135,7 @@ def test_a_judge_that_fell_for_planted_texts(lead):
         run = plan_run(judge=create_judge(model=model), study=study, canaries=True)
         start_run(run, clock=timezone.now)
         run = work_on(run, options=QUICK)
-    assert run.message.startswith("The judge fell for 4 planted text(s)")
+    assert run.message.startswith("The judge believed 4 canary text(s)")
     page = page_of(lead, run)
     is_told(page, stored_text(run, "message"))
     assert not re.search(r"it scored|median of the run", page)
@@ -153,11 +153,11 @@ def test_a_generation_run_at_its_budget_interrupted_and_without_a_key(lead, monk
         model = sampling.make_model(server)
         run = sampling.make_run(sampling.make_benchmark(), model, budget=Ceiling(calls=1))
         run = generate(run, options=QUICK)
-        assert run.message == "The next call might cross the budget; raise it and resume."
+        assert run.message == "The next call might exceed the budget. Raise the budget and resume the run."
         is_told(page_of(lead, run), stored_text(run, "message"))
         resume_generation(run, clock=timezone.now)
         run = generate(run, options=INTERRUPTED)
-        assert run.message == "Interrupted; everything generated so far is kept."
+        assert run.message == "The run was interrupted; everything generated so far is kept."
         is_told(page_of(lead, run), stored_text(run, "message"))
         Endpoint.objects.update(key_variable="NO_SUCH_KEY")
         allow(Endpoint.objects.get(), command="generate")

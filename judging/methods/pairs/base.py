@@ -29,7 +29,7 @@ TOKENS_A_TEXT = 400
 TOKENS_FOR_THE_REST = 100
 
 
-NO_PREFERENCE = Wording("method.no_preference", "%(value)s is no preference; one is among %(known)s.")
+NO_PREFERENCE = Wording("method.no_preference", "%(value)s is not a preference; the preferences are %(known)s.")
 NO_SUCH_LEVEL = Wording("method.no_such_level", "Criterion %(item)s has no level %(level)s; its levels are %(values)s.")
 OTHER_CHOICES = Wording(
     "method.other_choices", "Method %(method)s chooses among %(options)s; criterion %(item)s has %(values)s."
@@ -107,7 +107,7 @@ class PairMethod:
     ROLE: str = "preference"
 
     def messages(self, template: str, question: Question, *, with_schema: bool) -> list[dict[str, str]]:
-        """Fill in the template; A is responses[0]. Raises BadTemplate, UserError, WrongScale."""
+        """Fill in the template; A is responses[0]. Raises BadTemplate, WrongScale, UserError if a part is missing."""
         whole = require(question, self.needs, 2)
         item = self._item(whole.items)
         first, second = whole.responses

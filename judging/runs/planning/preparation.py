@@ -41,9 +41,7 @@ from judging.studies.benchmarks import (
 
 AT_ONCE = 5_000
 """Up to this many new tasks and items, a run is planned where it is started: within a second on a busy machine."""
-NOTHING_LEFT = Wording(
-    "judge.nothing_left", "Nothing is left that this run could ask; start another one, or cancel this one."
-)
+NOTHING_LEFT = Wording("judge.nothing_left", "This run has nothing left to ask. Start another run, or cancel this one.")
 
 
 def create_run(request: RunRequest) -> JudgeRun:
