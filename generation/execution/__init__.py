@@ -16,6 +16,9 @@ From "work on run N", the Celery task, to the HTTP request stand five objects:
                              |
                            Connections  the HTTP client of one endpoint
 
+A judge's queue has a transport that builds requests and reads replies. A chat's transport only hands the engine the call
+of the client; the transports for embeddings and log-probabilities stand between the engine and the client.
+
 What limits calls stands beside this chain, not in it: `WorkerBudget` (what a worker has reserved of the run's budget),
 `EndpointRateLimit` (one row for each endpoint), `Slots` (calls at once in a process). `WriteAheadLog` keeps each reply in
 a file until the queue has stored it; `recovery` stores what killed workers left there. Leases say which worker holds which

@@ -166,80 +166,80 @@ def test_the_share_of_a_worker_that_died_comes_free_with_its_lease_or_at_once_on
     assert [share.worker for share in run.shares.all()] == [f"{place}:{mine}:{draw}"]
 
 
-# One worker's purse
+# One worker's budget
 
 
 @pytest.mark.django_db
 def test_a_purse_holds_what_is_in_hand_and_lets_go_of_what_it_spared():
     run = planned(Ceiling(tokens=1_000))
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    assert purse.allowed == Ceiling(tokens=0)
-    purse.reserve(Spend(2, 800))
-    assert (purse.allowed, run.shares.get().tokens) == (Ceiling(tokens=800), 800)
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    assert budget.allowed == Ceiling(tokens=0)
+    budget.reserve(Spend(2, 800))
+    assert (budget.allowed, run.shares.get().tokens) == (Ceiling(tokens=800), 800)
     # One of the two calls cost 100 of its 400: 400 stay for the other, 300 are there for others.
-    purse.release_surplus(Spend(1, 400), Spend(1, 100))
-    assert purse.allowed == Ceiling(tokens=500)
+    budget.release_surplus(Spend(1, 400), Spend(1, 100))
+    assert budget.allowed == Ceiling(tokens=500)
     stored(run, 1, tokens=100)
-    purse.spend(Spend(1, 100))
+    budget.spend(Spend(1, 100))
     assert run.shares.get().tokens == 400
     assert grant(run, "b", Spend(1, 900), at(), spent_of).tokens == 500
-    purse.reserve(Spend(2, 800))
-    assert purse.allowed == Ceiling(tokens=500)
+    budget.reserve(Spend(2, 800))
+    assert budget.allowed == Ceiling(tokens=500)
 
 
 @pytest.mark.django_db
 def test_a_lower_budget_stops_a_purse_only_where_it_is_below_what_is_set_aside():
     run = planned(Ceiling(calls=9))
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.reserve(Spend(4))
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.reserve(Spend(4))
     for ceiling, stops in ((Ceiling(calls=5), False), (Ceiling(calls=9), False), (Ceiling(calls=3), True)):
         raise_budget(run, ceiling)
-        purse.update_limit(ceiling)
-        assert purse.lowered is stops
-    assert purse.allowed.crossed_by(Spend(1))
-    assert not purse.reopen(Spend(4))
-    assert purse.reopen(Spend(3))
-    assert not purse.allowed.crossed_by(Spend(3))
+        budget.update_limit(ceiling)
+        assert budget.lowered is stops
+    assert budget.allowed.crossed_by(Spend(1))
+    assert not budget.reopen(Spend(4))
+    assert budget.reopen(Spend(3))
+    assert not budget.allowed.crossed_by(Spend(3))
 
 
 @pytest.mark.django_db
 def test_a_limit_set_where_there_was_none_stops_what_was_set_aside_ahead_and_holds_from_then_on():
     run = planned()
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.reserve(Spend(2, 100))
-    assert purse.allowed == UNLIMITED
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.reserve(Spend(2, 100))
+    assert budget.allowed == UNLIMITED
     raise_budget(run, Ceiling(calls=3))
     # As a worker does once a second. It holds more than the three by now, so it sends nothing more, ...
-    purse.update_limit(Ceiling(calls=3))
-    assert purse.lowered
-    assert purse.allowed == Ceiling(calls=0)
+    budget.update_limit(Ceiling(calls=3))
+    assert budget.lowered
+    assert budget.allowed == Ceiling(calls=0)
     # ... and what it had in hand having come back, it begins again under the limit.
-    purse.start_over()
-    purse.reserve(Spend(4, 200))
-    assert purse.allowed == Ceiling(calls=3)
+    budget.start_over()
+    budget.reserve(Spend(4, 200))
+    assert budget.allowed == Ceiling(calls=3)
 
 
 @pytest.mark.django_db
 def test_while_there_is_plenty_more_is_set_aside_at_once_than_is_asked_for():
     run = planned(Ceiling(calls=100, tokens=10_000))
-    purse = WorkerBudget(run, "a", at(), spent_of)
+    budget = WorkerBudget(run, "a", at(), spent_of)
     # 40 times 2 calls and 40 times 100 tokens are there: 20 times as much is set aside.
-    purse.reserve(Spend(2, 100))
-    assert purse.allowed == Ceiling(calls=40, tokens=2_000)
+    budget.reserve(Spend(2, 100))
+    assert budget.allowed == Ceiling(calls=40, tokens=2_000)
     # With one call in hand what was set aside ahead, 38 calls, is kept, and nothing is asked for again.
-    purse.release_surplus(Spend(1, 50), NOTHING)
-    purse.reserve(Spend(30, 1_500))
+    budget.release_surplus(Spend(1, 50), NOTHING)
+    budget.reserve(Spend(30, 1_500))
     assert run.shares.get().calls == 39
     # 61 calls are left, 2 x 2 times 13 are there, 2 x 5 times are not: twice what lacks, of which 13 are kept ahead.
-    purse.reserve(Spend(52, 1_500))
-    assert purse.allowed == Ceiling(calls=65, tokens=1_950)
-    purse.release_surplus(Spend(5, 250), NOTHING)
-    assert purse.allowed == Ceiling(calls=18, tokens=250)
+    budget.reserve(Spend(52, 1_500))
+    assert budget.allowed == Ceiling(calls=65, tokens=1_950)
+    budget.release_surplus(Spend(5, 250), NOTHING)
+    assert budget.allowed == Ceiling(calls=18, tokens=250)
     # 82 calls are left, 2 x 2 times 22 are not: only what lacks is set aside, and then nothing is kept ahead.
-    purse.reserve(Spend(40, 250))
-    assert purse.allowed == Ceiling(calls=40, tokens=250)
-    purse.release_surplus(Spend(5, 250), NOTHING)
-    assert purse.allowed == Ceiling(calls=5, tokens=250)
+    budget.reserve(Spend(40, 250))
+    assert budget.allowed == Ceiling(calls=40, tokens=250)
+    budget.release_surplus(Spend(5, 250), NOTHING)
+    assert budget.allowed == Ceiling(calls=5, tokens=250)
 
 
 @pytest.mark.django_db
@@ -256,11 +256,11 @@ def test_the_longer_counting_takes_the_more_is_set_aside_at_once(monkeypatch):
 @pytest.mark.django_db
 def test_nothing_is_sent_on_a_share_that_ran_out():
     run = planned(Ceiling(calls=9))
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.reserve(Spend(4))
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.reserve(Spend(4))
     grant(run, "b", Spend(1), at(LEASE.total_seconds() + 1), spent_of)
-    purse.renew()
-    assert purse.lowered and purse.allowed.crossed_by(Spend(1))
+    budget.renew()
+    assert budget.lowered and budget.allowed.crossed_by(Spend(1))
 
 
 # A whole run

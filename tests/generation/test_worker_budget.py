@@ -1,4 +1,4 @@
-"""A worker's purse and its share: what a lowered budget, a lease that ran out and another run mean for them."""
+"""A worker's budget and its share: what a lowered budget, a lease that ran out and another run mean for them."""
 
 import pytest
 
@@ -16,28 +16,28 @@ SECONDS = LEASE.total_seconds()
 
 def test_a_purse_learns_of_a_lower_budget_when_it_sets_aside_and_takes_nothing_more():
     run = planned(Ceiling(calls=9))
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.reserve(Spend(4))
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.reserve(Spend(4))
     raise_budget(run, Ceiling(calls=3))
-    purse.reserve(Spend(5))
-    assert purse.lowered
+    budget.reserve(Spend(5))
+    assert budget.lowered
     raise_budget(run, Ceiling(calls=100))
-    purse.reserve(Spend(6))
+    budget.reserve(Spend(6))
     assert run.shares.get().calls == 4
-    assert purse.allowed.crossed_by(Spend(1))
+    assert budget.allowed.crossed_by(Spend(1))
 
 
 def test_renewing_stops_a_purse_only_where_its_share_is_gone_and_held_something():
     run = planned(Ceiling(calls=9))
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.renew()
-    assert not purse.lowered, "nothing was set aside yet, so nothing is lost"
-    purse.reserve(Spend(4))
-    purse.renew()
-    assert not purse.lowered, "the share is there"
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.renew()
+    assert not budget.lowered, "nothing was set aside yet, so nothing is lost"
+    budget.reserve(Spend(4))
+    budget.renew()
+    assert not budget.lowered, "the share is there"
     run.shares.all().delete()
-    purse.renew()
-    assert purse.lowered
+    budget.renew()
+    assert budget.lowered
 
 
 def test_setting_more_aside_begins_the_lease_anew_and_one_that_ran_out_holds_nobody_up():
@@ -51,9 +51,9 @@ def test_setting_more_aside_begins_the_lease_anew_and_one_that_ran_out_holds_nob
 def test_each_run_has_a_budget_of_its_own():
     run = planned(Ceiling(calls=9))
     GenerationRun.objects.create(benchmark=run.benchmark, name="another", budget_calls=2, status="running")
-    purse = WorkerBudget(run, "a", at(), spent_of)
-    purse.reserve(Spend(6))
-    assert purse.allowed == Ceiling(calls=6)
+    budget = WorkerBudget(run, "a", at(), spent_of)
+    budget.reserve(Spend(6))
+    assert budget.allowed == Ceiling(calls=6)
     raise_budget(run, Ceiling(calls=7))
-    purse.update_limit(Ceiling(calls=7))
-    assert not purse.lowered
+    budget.update_limit(Ceiling(calls=7))
+    assert not budget.lowered

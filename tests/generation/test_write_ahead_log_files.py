@@ -1,14 +1,14 @@
-"""The journal's files: no descriptor is kept open, a failed one is no end, and none takes the place of another."""
+"""The files of the write-ahead log: no descriptor is kept open, a failed one is no end, and none takes the place of another."""
 
 import errno
 import os
 
 import pytest
 
-from generation.execution import write_ahead_log as journals
+from generation.execution import write_ahead_log as write_ahead_log
 from generation.execution.leases import new_worker_name
 from generation.execution.write_ahead_log import LogUnusable, WriteAheadLog, logs_left_by_others
-from tests.generation.test_journal import folder, one, worker_of_a_dead_process  # noqa: F401 - a fixture
+from tests.generation.test_write_ahead_log import folder, one, worker_of_a_dead_process  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -20,33 +20,33 @@ def opened(monkeypatch):
         descriptors.append(open_(*given, **named))
         return descriptors[-1]
 
-    monkeypatch.setattr(journals, "LINES_A_FILE", 1)
-    monkeypatch.setattr(journals.os, "open", noting)
+    monkeypatch.setattr(write_ahead_log, "LINES_A_FILE", 1)
+    monkeypatch.setattr(write_ahead_log.os, "open", noting)
     return descriptors
 
 
 def test_a_run_of_many_files_keeps_one_of_them_open(folder, opened):  # noqa: F811
-    journal = WriteAheadLog("run", new_worker_name())
+    log = WriteAheadLog("run", new_worker_name())
     for item in range(4):
-        journal.append(one(item))
+        log.append(one(item))
     assert len(opened) == len(list(folder.iterdir())) == 4
     assert len(set(opened)) == 1, "the lowest free descriptor is given out again, once it was closed"
-    journal.close()
+    log.close()
 
 
 def test_after_a_file_that_could_not_be_made_the_next_one_is_written(folder, opened, monkeypatch):  # noqa: F811
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
-    journal.append(one(1))
+    log = WriteAheadLog("run", worker_of_a_dead_process())
+    log.append(one(1))
 
     def full(*_given, **_named):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(journals.os, "open", full)
+        broken.setattr(write_ahead_log.os, "open", full)
         with pytest.raises(LogUnusable, match="No space left"):
-            journal.append(one(2))
-    journal.append(one(3))
-    journal.close()
+            log.append(one(2))
+    log.append(one(3))
+    log.close()
     left = list(logs_left_by_others("run", new_worker_name()))
     assert sorted(kept.item for each in left for kept in each.replies) == [1, 3]
 

@@ -49,12 +49,12 @@ def found(run, by=None):
 
 
 def test_what_is_stored_leaves_no_file(folder):
-    journal = WriteAheadLog("run", new_worker_name())
+    log = WriteAheadLog("run", new_worker_name())
     for item in (1, 2):
-        journal.append(one(item))
+        log.append(one(item))
     assert len(list(folder.iterdir())) == 1
-    journal.stored([1, 2])
-    journal.close()
+    log.stored([1, 2])
+    log.close()
     assert not list(folder.iterdir())
 
 
@@ -66,30 +66,30 @@ def test_a_run_without_a_reply_writes_nothing(folder):
 
 
 def test_a_full_file_goes_while_the_worker_goes_on(folder):
-    journal = WriteAheadLog("run", new_worker_name())
+    log = WriteAheadLog("run", new_worker_name())
     for item in range(LINES_A_FILE + 1):
-        journal.append(one(item))
+        log.append(one(item))
     assert len(list(folder.iterdir())) == 2
-    journal.stored(range(LINES_A_FILE))
+    log.stored(range(LINES_A_FILE))
     assert len(list(folder.iterdir())) == 1
-    journal.stored([LINES_A_FILE])
-    journal.close()
+    log.stored([LINES_A_FILE])
+    log.close()
     assert not list(folder.iterdir())
 
 
 def test_an_item_with_two_replies_needs_both_of_them_stored(folder):
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
-    journal.append(one(1, "first"))
-    journal.stored([1])
-    journal.append(one(1, "second"))
-    journal.close()
+    log = WriteAheadLog("run", worker_of_a_dead_process())
+    log.append(one(1, "first"))
+    log.stored([1])
+    log.append(one(1, "second"))
+    log.close()
     assert [kept.text for kept in found("run")] == ["first", "second"]
 
 
 def test_what_a_dead_worker_kept_is_found_whole_and_once(folder):
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
+    log = WriteAheadLog("run", worker_of_a_dead_process())
     text = "a\\nb \\u4f60 \\ud800 \\x00" + "\n"
-    journal.append(one(7, text))
+    log.append(one(7, text))
     assert runs_with_logs() == {"run"}
     (kept,) = found("run")
     assert kept == one(7, text)
@@ -99,20 +99,20 @@ def test_what_a_dead_worker_kept_is_found_whole_and_once(folder):
 
 
 def test_what_a_worker_leaves_unstored_is_found_though_its_process_lives(folder):
-    journal = WriteAheadLog("run", new_worker_name())
+    log = WriteAheadLog("run", new_worker_name())
     for item in (1, 2):
-        journal.append(one(item))
-    journal.stored([1])
+        log.append(one(item))
+    log.stored([1])
     assert found("run") == []
-    journal.close()
+    log.close()
     taken, *others = logs_left_by_others("run", new_worker_name())
     assert not others and [kept.item for kept in taken.replies] == [1, 2]
     taken.put_back()
     assert [kept.item for kept in found("run")] == [1, 2]
-    journal.append(one(3))
+    log.append(one(3))
     assert found("run") == []
-    journal.stored([3])
-    journal.close()
+    log.stored([3])
+    log.close()
     assert not list(folder.iterdir())
 
 
@@ -132,9 +132,9 @@ def test_of_two_that_take_over_one_gets_the_file_and_its_own_death_loses_nothing
 
 
 def test_a_line_cut_off_by_the_kill_is_left_out(folder):
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
+    log = WriteAheadLog("run", worker_of_a_dead_process())
     for item in (1, 2):
-        journal.append(one(item))
+        log.append(one(item))
     (path,) = folder.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
     assert [kept.item for kept in found("run")] == [1]
@@ -142,9 +142,9 @@ def test_a_line_cut_off_by_the_kill_is_left_out(folder):
 
 @pytest.mark.parametrize(("part", "value"), [("text", {"a": 1}), ("item", "1"), ("seconds", None), ("cost", 3)])
 def test_a_line_of_another_shape_is_left_out(folder, part, value):
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
-    journal.append(one(1))
-    journal.append(replace(one(2), **{part: value}))
+    log = WriteAheadLog("run", worker_of_a_dead_process())
+    log.append(one(1))
+    log.append(replace(one(2), **{part: value}))
     assert [kept.item for kept in found("run")] == [1]
 
 
@@ -182,14 +182,14 @@ def test_a_run_whose_replies_cannot_be_stored_holds_no_other_up(folder, caplog):
 
 
 def test_a_line_broken_off_by_a_full_disk_costs_no_other_and_is_told(folder, monkeypatch):
-    journal = WriteAheadLog("run", worker_of_a_dead_process())
-    journal.append(one(1))
+    log = WriteAheadLog("run", worker_of_a_dead_process())
+    log.append(one(1))
     write = os.write
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda file, line: write(file, line[:20]))
         with pytest.raises(LogUnusable, match=r"No space left on device.*free space"):
-            journal.append(one(2))
-    journal.append(one(3))
+            log.append(one(2))
+    log.append(one(3))
     assert [kept.item for kept in found("run")] == [1, 3]
 
 
