@@ -9,10 +9,8 @@ from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
-from calibration.reports.agreement import AmbiguousCriterion, agreement_report
 from calibration.reports.kinds import report_kind
 from calibration.reports.registry import report_of
-from calibration.statistics.errors import NoStatistic
 from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 
@@ -32,15 +30,6 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
             object_id=row.public_id,
             after=refusal_facts(error),
         )
-
-
-@shared_task(name="calibration.report_agreement")  # type: ignore[untyped-decorator]
-def report_agreement(study: int, criterion: str) -> None:
-    """Compute an agreement report into the cache; if that fails, the page computes it again and explains why."""
-    try:
-        agreement_report(Study.objects.get(pk=study), criterion)
-    except (NothingToRead, NoStatistic, AmbiguousCriterion):
-        return
 
 
 @shared_task(name="calibration.build_report")  # type: ignore[untyped-decorator]

@@ -2,6 +2,7 @@ from django.urls import path
 
 from calibration.web import dashboard, method_notes, plan_fragment, planner, views
 from calibration.web.agreement.detail import DETAIL_PAGE
+from calibration.web.agreement.page import AGREEMENT_PAGE
 from calibration.web.pages import result_view
 from calibration.web.rankings.page import RANKINGS_PAGE
 from calibration.web.raters.page import RATERS_PAGE
@@ -18,7 +19,7 @@ urlpatterns = [
     path("studies/<slug:slug>/planner/", planner.planner, name="planner"),
     path("studies/<slug:slug>/raters/", result_view(RATERS_PAGE), name="raters"),
     path("studies/<slug:slug>/rankings/", result_view(RANKINGS_PAGE), name="rankings"),
-    path("studies/<slug:slug>/agreement/", views.agreement, name="agreement"),
+    path("studies/<slug:slug>/agreement/", result_view(AGREEMENT_PAGE), name="agreement"),
     path("studies/<slug:slug>/agreement/detail/", result_view(DETAIL_PAGE), name="agreement_detail"),
     path("studies/<slug:slug>/summary/", views.summary, name="summary"),
     path("studies/<slug:slug>/plan/", plan_fragment.plan_fragment, name="plan_fragment"),

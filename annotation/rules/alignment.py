@@ -5,15 +5,17 @@ PURE.
 
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
-from itertools import accumulate, groupby, product
-from typing import Literal
+from itertools import accumulate, chain, count, groupby, product, repeat
+from operator import itemgetter
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from annotation.rules.matching import FEW_PAIRS, EqualPairs
 from generation.text_metrics.overlap import common_subsequence
 
 LIKE_ENOUGH = 0.62
@@ -26,6 +28,8 @@ SETTING_UP = 80
 """Comparisons in whose time difflib's matcher is set up, beside one for each piece."""
 COST_OF_MATCHER = 300
 """Comparisons in whose time difflib's matcher is set up for two headings."""
+MOST_LISTED = 1_000
+"""Pieces of a sequence up to which difflib's lists of their places are made at once."""
 ANCHOR = 5
 """Words, spaces and marks in a row by which long passages are held against each other."""
 LARGEST = 2**62
@@ -44,14 +48,16 @@ _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-][^\W_{_CJK}]+)*")
 _PIECE = re.compile(rf"[{_CJK}]|\s+|[^\W{_CJK}]+|[^\w\s]")
 
 
-@dataclass(frozen=True)
-class Change:
+Kind = Literal["same", "only_a", "only_b"]
+
+
+class Change(NamedTuple):
     """A run of text: the same in both, only in A, or only in B.
 
     `coarse` where a whole passage stands for words that were too many to be compared.
     """
 
-    kind: Literal["same", "only_a", "only_b"]
+    kind: Kind
     text: str
     coarse: bool = False
 
@@ -84,18 +90,51 @@ class Comparison(SequenceMatcher[str]):
     """
 
     a: Sequence[str]
+    b: Sequence[str]
     b2j: dict[str, list[int]]
+    autojunk: bool
 
     def __init__(self, a: Sequence[str], b: Sequence[str], work: Work, *, autojunk: bool = False) -> None:
         self.work = work
         work.take(SETTING_UP + len(a) + len(b))
+        self._pairs: EqualPairs | None = None
         super().__init__(None, a, b, autojunk=autojunk)
-        places = {piece: len(found) for piece, found in self.b2j.items()}
-        self._before = [0, *accumulate(1 + places.get(piece, 0) for piece in a)]
+        self._before = [0, *accumulate(map(self._costs.get, a, repeat(1)))]
+
+    def set_seq2(self, b: Sequence[str]) -> None:
+        """The second sequence; of a long one the places of a piece are listed when they are first needed."""
+        self._is_long = len(b) > MOST_LISTED
+        if not self._is_long:
+            super().set_seq2(b)
+            self._costs = {piece: 1 + len(found) for piece, found in self.b2j.items()}
+            return
+        super().set_seq2("")
+        self.b = b
+        # difflib leaves out what is more than a hundredth of a sequence of 200 pieces or more.
+        most = len(b) // 100 + 1 if self.autojunk and len(b) >= 200 else len(b)
+        self._costs = {piece: 1 + times for piece, times in Counter(b).items() if times <= most}
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        self.work.take(self._before[len(self.a) if ahi is None else ahi] - self._before[alo])
-        return super().find_longest_match(alo, ahi, blo, bhi)
+        ahi, bhi = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
+        comparisons = self._before[ahi] - self._before[alo]
+        self.work.take(comparisons)
+        is_short = comparisons - (ahi - alo) <= FEW_PAIRS
+        if self._pairs is None and (self._is_long or not is_short):
+            self._pairs = EqualPairs(self.a, self.b, self._costs)
+        if is_short:
+            if self._pairs and self._is_long:
+                for piece in self.a[alo:ahi]:
+                    if piece in self._costs and piece not in self.b2j:
+                        self.b2j[piece] = self._pairs.places(piece)
+            return super().find_longest_match(alo, ahi, blo, bhi)
+        assert self._pairs
+        at, other, length = self._pairs.longest(alo, ahi, blo, bhi)
+        # Pieces that stand in a text too often to be looked for belong to a run beside them.
+        while at > alo and other > blo and self.a[at - 1] == self.b[other - 1]:
+            at, other, length = at - 1, other - 1, length + 1
+        while at + length < ahi and other + length < bhi and self.a[at + length] == self.b[other + length]:
+            length += 1
+        return Match(at, other, length)
 
 
 def plain_heading(heading: str) -> str:
@@ -208,6 +247,11 @@ def is_near_duplicate(text_a: str, text_b: str) -> bool:
         return False
 
 
+Step = tuple[str, tuple[int, int], tuple[int, int]]
+Run = tuple[Kind, bool, str]
+"""A change before its neighbours of one kind are joined to it: its kind, whether it is coarse, its text."""
+
+
 def word_diff(text_a: str, text_b: str) -> list[Change]:
     """A's and B's text as runs that are the same or in one of them only; leaving one kind out gives the other text.
 
@@ -215,26 +259,23 @@ def word_diff(text_a: str, text_b: str) -> list[Change]:
     passage in which that would cost more than is left of MOST_COMPARED is one coarse change on each side, or, where
     it has as many lines on both and no more than MOST_LINES, is compared line by line.
     """
-    changes: list[Change] = []
+    changes: list[Run] = []
     lines_a, lines_b = text_a.splitlines(keepends=True), text_b.splitlines(keepends=True)
     work = Work()
     for kind, (a0, a1), (b0, b1) in steps_between(lines_a, lines_b, work):
         if kind == "equal":
-            changes.append(Change("same", "".join(lines_a[a0:a1])))
+            changes.append(("same", False, "".join(lines_a[a0:a1])))
         else:
             changes.extend(_lines_between(lines_a[a0:a1], lines_b[b0:b1], work))
     return _joined(changes)
 
 
-def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> list[Change]:
+def _lines_between(left: Sequence[str], right: Sequence[str], work: Work) -> list[Run]:
     changes = _words_between("".join(left), "".join(right), work)
-    if MOST_LINES >= len(left) == len(right) > 1 and any(change.coarse for change in changes):
+    if MOST_LINES >= len(left) == len(right) > 1 and any(coarse for _kind, coarse, _text in changes):
         pairs = zip(left, right, strict=True)
         return [change for a, b in pairs for change in _words_between(a, b, work)]
     return changes
-
-
-Step = tuple[str, tuple[int, int], tuple[int, int]]
 
 
 def steps_between(a: Sequence[str], b: Sequence[str], work: Work) -> list[Step]:
@@ -268,26 +309,21 @@ def _ends_alone(a: Sequence[str], b: Sequence[str]) -> list[Step]:
     return steps
 
 
-def _words_between(left: str, right: str, work: Work) -> list[Change]:
+def _words_between(left: str, right: str, work: Work) -> list[Run]:
     a, b = _PIECE.findall(left), _PIECE.findall(right)
     try:
         matcher = Comparison(a, b, work, autojunk=len(a) > 4 * PASS_OF_WORDS)
-        return _changes(a, b, [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()])
+        return _runs(a, b, [(kind, (a0, a1), (b0, b1)) for kind, a0, a1, b0, b1 in matcher.get_opcodes()])
     except TooDifferent:
         if len(a) + len(b) < LONG_PASSAGE:
-            return _changes(a, b, steps_between(a, b, work))
-        steps: list[Step] = []
-        at = 0, 0
-        for anchor in [*_anchors(a, b), (len(a), len(b))]:
-            between = a[at[0] : anchor[0]], b[at[1] : anchor[1]]
-            for kind, (a0, a1), (b0, b1) in steps_between(*between, work):
-                start = at[0] + a0, at[1] + b0
-                if kind == "equal" and steps and steps[-1][0] == kind:
-                    (first_a, _), (first_b, _) = steps.pop()[1:]
-                    start = first_a, first_b
-                steps.append((kind, (start[0], at[0] + a1), (start[1], at[1] + b1)))
-            at = anchor
-        return _changes(a, b, steps)
+            return _runs(a, b, steps_between(a, b, work))
+        found: list[Run] = []
+        at = to = 0
+        for next_at, next_to in [*_anchors(a, b), (len(a), len(b))]:
+            left_over, right_over = a[at:next_at], b[to:next_to]
+            found += _runs(left_over, right_over, steps_between(left_over, right_over, work))
+            at, to = next_at, next_to
+        return found
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
@@ -295,32 +331,47 @@ def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
 
     Of neighbours in a row only the first and the last are named.
     """
-    pairs = _single_runs(a, b)
-    # The longest rising row: for each length the least end of a row of it, and what stood before each pair.
+    in_a, in_b = _single_runs(a, b)
+    rising = _longest_rising(in_b.tolist())
+    if not rising:
+        return []
+    in_a, in_b = in_a[rising], in_b[rising]
+    # Between neighbours in both texts nothing can differ.
+    apart = np.concatenate(([True], (np.diff(in_a) != 1) | (np.diff(in_b) != 1), [True]))
+    named = apart[:-1] | apart[1:]
+    return list(zip(in_a[named].tolist(), in_b[named].tolist(), strict=True))
+
+
+def _longest_rising(numbers: Sequence[int]) -> list[int]:
+    """The places of a longest row of rising numbers, all of which differ."""
+    # For each length the least end of a row of it, and what stood before each number.
     ends: list[int] = []
     rows: list[int] = []
     before: list[int] = []
-    for number, (_at, other) in enumerate(pairs):
-        length = bisect_left(ends, other)
+    for place, number in enumerate(numbers):
+        if not ends or number > ends[-1]:
+            before.append(rows[-1] if rows else -1)
+            ends.append(number)
+            rows.append(place)
+            continue
+        length = bisect_left(ends, number)
         before.append(rows[length - 1] if length else -1)
-        ends[length : length + 1] = [other]
-        rows[length : length + 1] = [number]
+        ends[length], rows[length] = number, place
     found = []
-    number = rows[-1] if rows else -1
-    while number >= 0:
-        found.append(pairs[number])
-        number = before[number]
+    place = rows[-1] if rows else -1
+    while place >= 0:
+        found.append(place)
+        place = before[place]
     found.reverse()
-    return [pair for number, pair in enumerate(found) if not _is_within_a_run(found, number)]
+    return found
 
 
-def _single_runs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Where a run of ANCHOR pieces stands that each holds once: in a, in order, and in b."""
+def _single_runs(a: Sequence[str], b: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each run of ANCHOR pieces stands that both hold once: in a, in order, and in b."""
     if min(len(a), len(b)) < ANCHOR:
-        return []
-    both = [*a, *b]
-    numbers = {piece: number for number, piece in enumerate(dict.fromkeys(both))}
-    pieces = np.array([numbers[piece] for piece in both])
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    pieces = np.fromiter(map(numbers.__getitem__, chain(a, b)), np.int64, len(a) + len(b))
     runs, below = pieces, len(numbers)
     for further in range(1, ANCHOR):
         if below * len(numbers) >= LARGEST:
@@ -328,40 +379,33 @@ def _single_runs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
             below = len(runs)
         runs = runs[:-1] * len(numbers) + pieces[further:]
         below *= len(numbers)
-    runs = np.unique(runs, return_inverse=True)[1]
     ends = len(a) - ANCHOR + 1  # from here on to len(a) a run would reach from one text into the other
-    runs_a, runs_b = runs[:ends], runs[len(a) :]
-    count = int(runs.max()) + 1
-    once = (np.bincount(runs_a, minlength=count) == 1) & (np.bincount(runs_b, minlength=count) == 1)
-    place = np.zeros(count, dtype=np.int64)
-    place[runs_b] = np.arange(len(runs_b))
-    found = np.flatnonzero(once[runs_a])
-    return list(zip(found.tolist(), place[runs_a[found]].tolist(), strict=True))
+    runs = np.concatenate((runs[:ends], runs[len(a) :]))
+    order = np.argsort(runs)
+    runs = runs[order]
+    first = np.flatnonzero(np.concatenate(([True], runs[1:] != runs[:-1])))
+    twice = first[np.diff(np.append(first, len(runs))) == 2]
+    places = np.sort(np.stack((order[twice], order[twice + 1])), axis=0)
+    in_a, in_b = places[:, (places[0] < ends) & (places[1] >= ends)]
+    order = np.argsort(in_a)
+    return in_a[order], in_b[order] - ends
 
 
-def _is_within_a_run(pairs: Sequence[tuple[int, int]], number: int) -> bool:
-    """Whether the pairs beside it are its neighbours in both texts, so that nothing can differ around it."""
-    if not 0 < number < len(pairs) - 1:
-        return False
-    (a0, b0), (a, b), (a1, b1) = pairs[number - 1 : number + 2]
-    return (a - a0, b - b0, a1 - a, b1 - b) == (1, 1, 1, 1)
-
-
-def _changes(a: Sequence[str], b: Sequence[str], steps: Iterable[Step]) -> list[Change]:
-    changes = []
+def _runs(a: Sequence[str], b: Sequence[str], steps: Iterable[Step]) -> list[Run]:
+    found: list[Run] = []
     for kind, (a0, a1), (b0, b1) in steps:
         if kind == "equal":
-            changes.append(Change("same", "".join(a[a0:a1])))
+            found.append(("same", False, "".join(a[a0:a1])))
             continue
         coarse = kind == "coarse"
         if a1 > a0:
-            changes.append(Change("only_a", "".join(a[a0:a1]), coarse))
+            found.append(("only_a", coarse, "".join(a[a0:a1])))
         if b1 > b0:
-            changes.append(Change("only_b", "".join(b[b0:b1]), coarse))
-    return changes
+            found.append(("only_b", coarse, "".join(b[b0:b1])))
+    return found
 
 
-def _joined(changes: Sequence[Change]) -> list[Change]:
+def _joined(runs: Iterable[Run]) -> list[Change]:
     """Neighbours of one kind as one, each text put together once."""
-    runs = groupby((change for change in changes if change.text), key=lambda change: (change.kind, change.coarse))
-    return [Change(kind, "".join(change.text for change in run), coarse) for (kind, coarse), run in runs]
+    written = groupby((run for run in runs if run[2]), key=itemgetter(0, 1))
+    return [Change(kind, "".join([text for *_, text in run]), coarse) for (kind, coarse), run in written]

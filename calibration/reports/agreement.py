@@ -1,16 +1,19 @@
-"""Agreement among a study's raters and of judges with them, as plain values for a page or a command."""
+"""Agreement among a study's raters and of judges with them."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from annotation.models import Rater, Study
-from calibration.data.frames import EVERY_KIND, ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
-from calibration.reports.cache import cached_report, known_report
+from calibration.reports.cache import SLOW_SCORES
+from calibration.reports.codec import Missing
+from calibration.reports.registry import ReportKind, Settings, known, register, report_of
 from calibration.statistics.agreement.coefficients import (
     Alpha,
     LeaveOneOut,
@@ -31,6 +34,124 @@ MOST_RATERS_IN_MATRIX = 30
 
 class AmbiguousCriterion(ValueError):
     """The study has several criteria and none of them is the obvious one."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The ends of an interval, None where `kind` is "none", and the number of clusters that it resamples."""
+
+    low: float | None
+    high: float | None
+    kind: str
+    clusters: int
+
+
+@dataclass(frozen=True)
+class AlphaValue(Interval):
+    """Krippendorff's alpha (1: full agreement, 0: chance) over `n_units` tasks with `n_values` labels."""
+
+    value: float
+    n_units: int
+    n_values: int
+
+
+@dataclass(frozen=True)
+class NoAlpha:
+    """Why there is no alpha: the name of the error and its sentence. `value` is None."""
+
+    reason: str
+    why: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class CriterionAgreement:
+    """Agreement on one criterion; `loo` is the leave-one-out rate (0 to 1), None where it is undefined."""
+
+    criterion: str
+    metric: str
+    alpha: AlphaValue | NoAlpha
+    loo: float | None
+
+
+@dataclass(frozen=True)
+class CategoryAgreement:
+    """Agreement on the report's criterion within one category."""
+
+    category: str
+    category_pk: int
+    n_tasks: int
+    n_labels: int
+    loo: float | None
+    alpha: float | None
+
+
+@dataclass(frozen=True)
+class CohortAgreement:
+    """Agreement on the report's criterion among the raters of one cohort."""
+
+    cohort: str
+    n_raters: int
+    n_labels: int
+    loo: float | None
+    alpha: float | None
+
+
+@dataclass(frozen=True)
+class RaterCorrelations:
+    """Correlations (k, k) of the k raters shown, None where undefined; `n` counts the tasks that two raters share."""
+
+    raters: list[str]
+    pearson: list[list[float | None]]
+    spearman: list[list[float | None]]
+    n: list[list[int]]
+    n_persons: int
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """A judge's outer leave-one-out agreement with people (0 to 1) on `n` tasks; `unscored` verdicts are left out."""
+
+    loo: float
+    n: int
+    unscored: int
+    chance: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class NoJudgeAgreement:
+    """Why a judge cannot be compared with people. `loo` is None."""
+
+    unscored: int
+    reason: str
+    why: str
+    loo: float | None = None
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class AgreementReport:
+    """Agreement on one criterion of a study, and alpha on each of its criteria."""
+
+    study: str
+    criterion: str
+    criteria: list[str]
+    n_tasks: int
+    n_tasks_left_out: int
+    n_labels: int
+    n_raters: int
+    n_instructions: int
+    loo: float
+    chance: float
+    loo_interval: Interval
+    alpha: dict[str, AlphaValue | NoAlpha]
+    slots: bool
+    by_criterion: list[CriterionAgreement]
+    by_category: list[CategoryAgreement]
+    by_cohort: list[CohortAgreement]
+    matrix: RaterCorrelations | None
+    judges: dict[str, JudgeAgreement | NoJudgeAgreement]
 
 
 def default_criterion(frame: ScoreFrame) -> str:
@@ -54,68 +175,79 @@ def ordered_keys(frame: ScoreFrame) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def agreement_report(study: Study, criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
+def agreement_settings(criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
+    """Return the settings of a report on one criterion; '' is the default one."""
+    return {"criterion": criterion, "draws": draws, "seed": seed}
+
+
+def agreement_report(
+    study: Study, criterion: str = "", *, draws: int = DRAWS, seed: int = 0
+) -> AgreementReport | Missing:
     """Return the report of one criterion (the default one for ''), from the cache if nothing has changed.
 
-    Raises NothingToRead, AmbiguousCriterion, NoStatistic (TooFewRatings where no task has two raters).
+    It is Missing, because of NothingToRead, AmbiguousCriterion or NoStatistic, where nothing can be compared.
     """
-    settings = {"criterion": criterion, "draws": draws, "seed": seed}
-    return cached_report(study, "agreement", settings, lambda: _compute(study, criterion, draws, seed))
+    return report_of(study, AGREEMENT, agreement_settings(criterion, draws=draws, seed=seed))
 
 
-def known_agreement_report(study: Study, criterion: str = "") -> dict[str, Any] | None:
-    """Return the cached report, or None if it has to be computed."""
-    settings = {"criterion": criterion, "draws": DRAWS, "seed": 0}
-    return known_report(study, "agreement", settings)
+def known_agreement_report(study: Study, criterion: str = "") -> AgreementReport | Missing | None:
+    """Return the stored report, or None if it has to be computed."""
+    return known(study, AGREEMENT, agreement_settings(criterion))
 
 
-def _compute(study: Study, criterion: str, draws: int, seed: int) -> tuple[str, dict[str, Any]]:
+def _compute(study: Study, settings: Settings) -> tuple[str, AgreementReport | Missing]:
     frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
+    try:
+        report = _report(study, frame, settings["criterion"], int(settings["draws"]), int(settings["seed"]))
+    except (NothingToRead, NoStatistic, AmbiguousCriterion) as error:
+        return data_hash(frame), Missing.because(error)
+    return data_hash(frame), report
+
+
+AGREEMENT: ReportKind[AgreementReport | Missing] = register(
+    ReportKind("agreement", _compute, slow_from=SLOW_SCORES, shape=AgreementReport | Missing)
+)
+
+
+def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: int) -> AgreementReport:
     key = criterion or default_criterion(frame)
     part = frame.of_criterion(key)
     kinds = _kinds(part)
-    labels = _codes(part.label_values)
-    loo = leave_one_out(part.task, labels, draws=draws, seed=seed, clusters=part.instruction)
-    result = {
-        "study": study.slug,
-        "criterion": key,
-        "criteria": ordered_keys(frame),
-        "n_tasks": loo.n_tasks,
-        "n_tasks_left_out": loo.n_tasks_left_out,
-        "n_labels": loo.n_labels,
-        "n_raters": len(np.unique(part.rater)),
-        "n_instructions": len(np.unique(part.instruction)),
-        "loo": loo.rate,
-        "chance": loo.chance,
-        "loo_interval": _ends(loo),
-        "alpha": {metric: _alpha(part, metric, draws, seed) for metric in METRICS},
-        "slots": Rater.Kind.SLOT in kinds.values(),
-        "by_criterion": [_criterion_row(frame, one, draws, seed) for one in ordered_keys(frame)],
-        "by_category": _category_rows(part),
-        "by_cohort": _cohort_rows(part),
-        "matrix": _matrix(part, kinds),
-        "judges": _judges(study, part, key, draws, seed),
-    }
-    return data_hash(frame), result
+    loo = leave_one_out(part.task, level_places(part.label_values), draws=draws, seed=seed, clusters=part.instruction)
+    return AgreementReport(
+        study=study.slug,
+        criterion=key,
+        criteria=ordered_keys(frame),
+        n_tasks=loo.n_tasks,
+        n_tasks_left_out=loo.n_tasks_left_out,
+        n_labels=loo.n_labels,
+        n_raters=len(np.unique(part.rater)),
+        n_instructions=len(np.unique(part.instruction)),
+        loo=loo.rate,
+        chance=loo.chance,
+        loo_interval=_interval(loo),
+        alpha={metric: _alpha(part, metric, draws, seed) for metric in METRICS},
+        slots=Rater.Kind.SLOT in kinds.values(),
+        by_criterion=[_criterion_row(frame, key, draws, seed) for key in ordered_keys(frame)],
+        by_category=_category_rows(part),
+        by_cohort=_cohort_rows(part),
+        matrix=_matrix(part, kinds),
+        judges=_judges(study, part, key, draws, seed),
+    )
 
 
 def _kinds(part: ScoreFrame) -> dict[int, str]:
     return dict(Rater.objects.filter(pk__in=np.unique(part.rater).tolist()).values_list("pk", "kind"))
 
 
-def _codes(values: Floats) -> Ints:
-    return level_places(values)
+def _interval(estimate: LeaveOneOut | OuterLeaveOneOut | Alpha) -> Interval:
+    return Interval(estimate.low, estimate.high, estimate.interval_kind, estimate.clusters)
 
 
-def _ends(found: LeaveOneOut | OuterLeaveOneOut | Alpha) -> dict[str, Any]:
-    return {"low": found.low, "high": found.high, "kind": found.interval_kind, "clusters": found.clusters}
-
-
-def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> dict[str, Any]:
-    """Compute alpha with its ends; if there is none, the value is None and "why" names the error."""
+def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> AlphaValue | NoAlpha:
     assert metric in METRICS
     try:
-        found = krippendorff_alpha(
+        alpha = krippendorff_alpha(
             part.task,
             part.label_values if metric == "nominal" else part.value,
             metric=metric,  # type: ignore[arg-type]
@@ -124,42 +256,41 @@ def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> dict[str, An
             clusters=part.instruction,
         )
     except NoStatistic as error:
-        return {"value": None, "reason": str(error), "why": type(error).__name__}
-    return {"value": found.value, "n_units": found.n_units, "n_values": found.n_values, **_ends(found)}
+        return NoAlpha(str(error), type(error).__name__)
+    ends = alpha.low, alpha.high, alpha.interval_kind, alpha.clusters
+    return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values)
 
 
-def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, Any]:
+def _metric_of(part: ScoreFrame) -> str:
+    """Return the metric of alpha that fits the scale: sides of a pair are unordered, levels are ordered."""
+    return "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
+
+
+def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int) -> CriterionAgreement:
     part = frame.of_criterion(key)
-    metric = "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
-    return {"criterion": key, "metric": metric, "alpha": _alpha(part, metric, draws, seed), "loo": _rate(part)}
+    metric = _metric_of(part)
+    return CriterionAgreement(key, metric, _alpha(part, metric, draws, seed), _rate(part))
 
 
 def _rate(part: ScoreFrame) -> float | None:
     try:
-        return leave_one_out(part.task, _codes(part.label_values)).rate
+        return leave_one_out(part.task, level_places(part.label_values)).rate
     except NoStatistic:
         return None
 
 
-def _category_rows(part: ScoreFrame) -> list[dict[str, Any]]:
+def _category_rows(part: ScoreFrame) -> list[CategoryAgreement]:
+    """Compute agreement within each category; empty if there is only one."""
     rows = []
     for category in np.unique(part.category).tolist():
         own = part.select(part.category == category)
-        metric = "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
-        rows.append(
-            {
-                "category": part.category_names.get(category, "all"),
-                "category_pk": category,
-                "n_tasks": len(np.unique(own.task)),
-                "n_labels": len(own),
-                "loo": _rate(own),
-                "alpha": _alpha(own, metric, 0, 0)["value"],
-            }
-        )
+        name = part.category_names.get(category, "all")
+        alpha = _alpha(own, _metric_of(own), 0, 0).value
+        rows.append(CategoryAgreement(name, category, len(np.unique(own.task)), len(own), _rate(own), alpha))
     return rows if len(rows) > 1 else []
 
 
-def _cohort_rows(part: ScoreFrame) -> list[dict[str, Any]]:
+def _cohort_rows(part: ScoreFrame) -> list[CohortAgreement]:
     """Compute agreement within each cohort; empty if nobody belongs to one."""
     raters = Rater.objects.filter(pk__in=np.unique(part.rater).tolist(), cohort__isnull=False)
     cohorts: dict[str, list[int]] = {}
@@ -169,12 +300,11 @@ def _cohort_rows(part: ScoreFrame) -> list[dict[str, Any]]:
     rows = []
     for name, pks in sorted(cohorts.items()):
         own = part.select(np.isin(part.rater, pks))
-        alpha = _alpha(own, "ordinal", 0, 0)["value"]
-        rows.append({"cohort": name, "n_raters": len(pks), "n_labels": len(own), "loo": _rate(own), "alpha": alpha})
+        rows.append(CohortAgreement(name, len(pks), len(own), _rate(own), _alpha(own, "ordinal", 0, 0).value))
     return rows
 
 
-def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> dict[str, Any] | None:
+def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> RaterCorrelations | None:
     """Correlate persons (the most active ones if there are many); None for slots or a single person."""
     persons = [pk for pk, kind in kinds.items() if kind == Rater.Kind.PERSON]
     raters, counts = np.unique(part.rater, return_counts=True)
@@ -193,13 +323,7 @@ def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> dict[str, Any] | None
             for row, defined in zip(values, found.defined, strict=True)
         ]
 
-    return {
-        "raters": names,
-        "pearson": cells(found.pearson),
-        "spearman": cells(found.spearman),
-        "n": found.n.tolist(),
-        "n_persons": len(persons),
-    }
+    return RaterCorrelations(names, cells(found.pearson), cells(found.spearman), found.n.tolist(), len(persons))
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
@@ -207,14 +331,16 @@ def _by_number(name: str) -> list[tuple[int, str]]:
     return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in re.split(r"(\d+)", name)]
 
 
-def _judges(study: Study, part: ScoreFrame, key: str, draws: int, seed: int) -> dict[str, dict[str, Any]]:
+def _judges(
+    study: Study, part: ScoreFrame, key: str, draws: int, seed: int
+) -> dict[str, JudgeAgreement | NoJudgeAgreement]:
     """Compare each judge with people: outer leave-one-out on tasks with a usable verdict; the others are counted."""
     verdicts = judges_verdicts(study, key)
     codes = level_places(np.concatenate([part.label_values, verdicts.value]))
     people, judged = codes[: len(part)], codes[len(part) :]
     tasks, places = np.unique(part.task, return_inverse=True)
     places = places.reshape(-1).astype(np.int64)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JudgeAgreement | NoJudgeAgreement] = {}
     for pk, name in sorted(verdicts.names.items(), key=lambda pair: pair[1]):
         own = (verdicts.judge == pk) & np.isin(verdicts.task, tasks)
         labels = np.full(len(tasks), -1, dtype=np.int64)
@@ -223,13 +349,7 @@ def _judges(study: Study, part: ScoreFrame, key: str, draws: int, seed: int) -> 
         try:
             outer = outer_leave_one_out(places, people, labels, draws=draws, seed=seed, clusters=part.instruction)
         except NoStatistic as error:
-            found[name] = {"loo": None, "n": 0, "unscored": unscored, "reason": str(error), "why": type(error).__name__}
+            found[name] = NoJudgeAgreement(unscored, str(error), type(error).__name__)
             continue
-        found[name] = {
-            "loo": outer.rate,
-            "n": outer.n_tasks,
-            "unscored": unscored,
-            "chance": outer.chance,
-            "interval": _ends(outer),
-        }
+        found[name] = JudgeAgreement(outer.rate, outer.n_tasks, unscored, outer.chance, _interval(outer))
     return found

@@ -1,6 +1,7 @@
 """All kinds of report: importing the modules that define them registers them."""
 
 from calibration.reports import (
+    agreement as agreement_reports,
     agreement_detail,
     criterion_matches,
     judges as judge_reports,
@@ -12,6 +13,7 @@ from calibration.reports.registry import report_kind
 
 __all__ = [
     "agreement_detail",
+    "agreement_reports",
     "criterion_matches",
     "judge_reports",
     "ranking_reports",

@@ -5,6 +5,8 @@ A block's figure and table can be downloaded as files. A table holds exact value
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from django.utils.translation import gettext
@@ -19,12 +21,14 @@ MOST_ROWS = 200
 class Column:
     """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
-    `names` maps keys to the names that the page shows; the file keeps the keys.
+    `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
+    only if a row has a value in it; files always have it.
     """
 
     label: str
     digits: int | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    optional: bool = False
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
@@ -73,26 +77,47 @@ def span_of(cells: Cells) -> Span:
 
 @dataclass(frozen=True)
 class Cell:
+    """A cell's text; a `link` is the address that the text leads to."""
+
     words: str
     numeric: bool
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows."""
+    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows.
+
+    `links`, if there are any, holds the address that each row's name leads to.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     caption: str = ""
+    links: Sequence[str] = ()
+
+    @property
+    def shown_columns(self) -> list[Column]:
+        return [self.columns[place] for place in self.shown_places]
+
+    @property
+    def shown_places(self) -> list[int]:
+        """List the places of the columns that are shown: optional ones only if they have a value."""
+        return [
+            place
+            for place, column in enumerate(self.columns)
+            if not column.optional or any(row[place] not in (None, "") for row in self.rows)
+        ]
 
     @property
     def shown(self) -> list[list[Cell]]:
+        places = self.shown_places
         return [
             [
-                Cell(column.shown(value), column.digits is not None)
-                for column, value in zip(self.columns, row, strict=True)
+                Cell(column.shown(row[place]), column.digits is not None, link if not place else "")
+                for place, column in zip(places, self.shown_columns, strict=True)
             ]
-            for row in self.rows[:MOST_ROWS]
+            for row, link in zip(self.rows[:MOST_ROWS], self.links or repeat(""), strict=False)
         ]
 
     @property
@@ -101,8 +126,21 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A part of a page that can be folded; `key` is its anchor, `about` stands beside its title."""
+
+    key: str
+    title: str
+    about: str = ""
+    open: bool = True
+
+
+@dataclass(frozen=True)
 class Block:
-    """One result; where there is none, `reason` says why in a sentence. `key` names its files; `notes` are sentences."""
+    """One result; where there is none, `reason` says why in a sentence.
+
+    `key` names its files; `notes` and `warnings` are sentences.
+    """
 
     key: str
     title: str
@@ -113,6 +151,8 @@ class Block:
     notes: Sequence[str] = ()
     reason: str = ""
     folded: bool = False
+    warnings: Sequence[str] = ()
+    section: Section | None = None
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -133,7 +173,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """A page that answers one question. `opening` is the answer in one sentence, with its interval."""
+    """A page that answers one question. `opening` is the answer in one sentence, with its interval.
+
+    `links` are addresses and the text that leads there. An `empty` page has no answer yet: `opening` is its heading, and
+    `about` says why.
+    """
 
     title: str
     opening: str
@@ -143,6 +187,14 @@ class ResultPage:
     about: str = ""
     choices: Sequence[Choice] = ()
     code: Sequence[str] = field(default_factory=tuple)
+    links: Sequence[tuple[str, str]] = ()
+    empty: bool = False
+    warnings: Sequence[str] = ()
+
+    @property
+    def sections(self) -> list[tuple[Section | None, list[Block]]]:
+        """Group neighbouring blocks by their section."""
+        return [(section, list(blocks)) for section, blocks in groupby(self.blocks, key=attrgetter("section"))]
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)

@@ -5,7 +5,6 @@ figures state their age, and a report that is older than the last answer is reco
 AGAIN_AFTER.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import cast
@@ -25,19 +24,17 @@ from accounts.permissions import results_page
 from annotation.models import Assignment, DeskTally, Score, Study
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
-from calibration.data.frames import NothingToRead
 from calibration.models import Report
-from calibration.reports.agreement import DRAWS, AmbiguousCriterion, agreement_report
+from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SHAPE, SLOW_SCORES
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import Settings, report_of
-from calibration.statistics.errors import NoStatistic
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
-from calibration.web.weights.page import earlier_fits, fit_page
+from calibration.web.weights.page import earlier_fits, fit_opening
 from core.background import send_after_commit
 
 AGAIN_AFTER = timedelta(minutes=2)
@@ -84,19 +81,19 @@ def refresh_small(study: Study) -> None:
     if not scores:
         return
     if scores <= SLOW_SCORES:
-        with suppress(NothingToRead, NoStatistic, AmbiguousCriterion):
-            agreement_report(study)
+        agreement_report(study)
     if scores <= RATERS.slow_from:
         report_of(study, RATERS, rater_settings())
 
 
 def desk_figures_of(study: Study) -> DeskFigures:
     """Read the stored figures, in a few queries of which none reads scores."""
-    agreement = newest(study, "agreement", {"criterion": "", "draws": DRAWS, "seed": 0})
+    agreement = newest(study, AGREEMENT.name, agreement_settings())
     raters = newest(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
-    if agreement is not None:
-        figures.append(Figure(_("Agreement"), agreement_opening(dict(agreement.result), items=by_items(study))))
+    agreed = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
+    if isinstance(agreed, AgreementReport):
+        figures.append(Figure(_("Agreement"), agreement_opening(agreed, items=by_items(study))))
     report = read_back(RATERS.shape, raters.result) if raters is not None else None
     if isinstance(report, RatersReport):
         for part, name in ((report.accuracy, _("Accuracy")), (report.consistency, _("Consistency"))):
@@ -108,13 +105,8 @@ def desk_figures_of(study: Study) -> DeskFigures:
     complete = agreement is not None and raters is not None
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    return DeskFigures(
-        figures,
-        fit_page(fit).opening if fit else "",
-        _named(report.habits) if isinstance(report, RatersReport) else [],
-        since,
-        outdated,
-    )
+    named = _named(report.habits) if isinstance(report, RatersReport) else []
+    return DeskFigures(figures, fit_opening(fit) if fit else "", named, since, outdated)
 
 
 def _last_answer(study: Study) -> datetime | None:
@@ -158,7 +150,7 @@ def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless one was asked within AGAIN_AFTER."""
     if not cache.add(f"desk-figures:{study.pk}", timezone.now().isoformat(), AGAIN_AFTER.total_seconds()):
         return
-    send_after_commit("calibration.report_agreement", study.pk, "")
+    send_after_commit("calibration.build_report", study.pk, AGREEMENT.name, agreement_settings())
     send_after_commit("calibration.build_report", study.pk, RATERS.name, rater_settings())
 
 

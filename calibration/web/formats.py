@@ -32,12 +32,13 @@ def as_csv(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return every row as a `tabular` of the booktabs package, with the digits that the page shows."""
-    shape = "".join("l" if column.digits is None else "r" for column in table.columns)
-    lines = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _latex_row([column.label for column in table.columns])]
+    """Return every row as a `tabular` of the booktabs package, with the columns and digits that the page shows."""
+    columns, places = table.shown_columns, table.shown_places
+    shape = "".join("l" if column.digits is None else "r" for column in columns)
+    lines = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _latex_row([column.label for column in columns])]
     lines.append(r"\midrule")
     lines += [
-        _latex_row([column.shown(value) for column, value in zip(table.columns, row, strict=True)])
+        _latex_row([column.shown(row[place]) for place, column in zip(places, columns, strict=True)])
         for row in table.rows
     ]
     lines += [r"\bottomrule", r"\end{tabular}"]

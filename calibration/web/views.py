@@ -20,13 +20,12 @@ from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.models import Fit
-from calibration.reports.agreement import AmbiguousCriterion, agreement_report, known_agreement_report
+from calibration.reports.agreement import AgreementReport, agreement_report, known_agreement_report
 from calibration.reports.cache import is_slow
-from calibration.statistics.errors import NoStatistic
-from calibration.web.agreement.page import agreement_panel, opening
-from calibration.web.files import agreement_blocks, panel_file, weights_blocks
-from calibration.web.messages.statistics import FIT_REFUSED, by_items, reason_words, refusal_words, words_of_refusal
-from calibration.web.weights.page import criterion_questions, earlier_fits, fit_page
+from calibration.web.agreement.page import opening
+from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
+from calibration.web.pages import file_of
+from calibration.web.weights.page import earlier_fits, fit_opening, fit_page
 from core.background import send_after_commit
 from core.web.access import visible_or_404
 
@@ -49,16 +48,14 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
     refusal = _refusal(study, fits)
     page = fit_page(fit) if fit else None
     if page and "file" in request.GET:
-        return panel_file(weights_blocks(page), request.GET["file"], study)
+        return file_of(page, request.GET["file"], study.slug)
     context = {
         **_shared(request, study),
         "fit": fit,
         "fits": fits,
         "query": urlencode({"fit": asked}) if asked else "",
-        "panels": page.panels if page else [],
-        "shared_warnings": page.warnings if page else [],
-        "opening": page.opening if page else "",
-        "overview": page.overview if page else "",
+        "page": page,
+        "path": request.path,
         "waiting": waiting and not refusal,
         "after": waiting_since or "",
         "refusal": refusal,
@@ -140,50 +137,17 @@ def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpRespons
 
 @require_safe
 @results_page
-def agreement(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show agreement on one criterion, ?criterion=; a large study is computed in the background while the page waits."""
-    study = study_read_by(cast(User, request.user), slug)
-    criterion = request.GET.get("criterion", "")
-    query = urlencode({"criterion": criterion}) if criterion else ""
-    context: dict[str, Any] = {**_shared(request, study), "asked": criterion, "query": query}
-    report = known_agreement_report(study, criterion)
-    if report is None and is_slow(study):
-        if "waiting" not in request.GET:
-            send_after_commit("calibration.report_agreement", study.pk, criterion)
-        context["waiting"] = True
-    elif report is None:
-        try:
-            report = agreement_report(study, criterion)
-        except AmbiguousCriterion:
-            context["choices"] = list(criterion_questions(study).items())
-        except (NothingToRead, NoStatistic) as error:
-            context["reason"] = reason_words(type(error).__name__)
-    if report is not None:
-        panel = agreement_panel(study, report, criterion_questions(study))
-        if "file" in request.GET:
-            return panel_file(agreement_blocks(panel), request.GET["file"], study)
-        context["panel"] = panel
-    if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "calibration/agreement.html#result", context)
-    return render(request, "calibration/agreement.html", context)
-
-
-@require_safe
-@results_page
 def summary(request: HttpRequest, slug: str) -> HttpResponse:
     """Show two lines on the study dashboard: how far raters agree, and whether the newest weights hold up."""
     study = study_read_by(cast(User, request.user), slug)
     report = known_agreement_report(study)
     if report is None and not is_slow(study):
-        try:
-            report = agreement_report(study)
-        except (NothingToRead, NoStatistic, AmbiguousCriterion):
-            report = None
+        report = agreement_report(study)
     fit = next(iter(earlier_fits(study)), None)
     context = {
         "study": study,
-        "agreement": opening(report, items=by_items(study)) if report else "",
-        "weights": fit_page(fit).opening if fit else "",
+        "agreement": opening(report, items=by_items(study)) if isinstance(report, AgreementReport) else "",
+        "weights": fit_opening(fit) if fit else "",
         "fit": fit,
     }
     return render(request, "calibration/_summary.html", context)

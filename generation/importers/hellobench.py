@@ -46,6 +46,8 @@ SUMMARY_KINDS = (
     ("blog", "blogs"),
     ("report", "report"),
 )
+LONGEST_LITERAL = 50_000
+"""Characters of a verdict that is read as a Python literal, which takes ten times as long as JSON."""
 FIRST_LINE = 300
 
 
@@ -230,7 +232,9 @@ def read_evaluation(value: object) -> tuple[ItemVerdict, ...] | str:
     or all of them from 1.
     """
     if isinstance(value, str):
-        value = _literal(value)
+        written, value = value, _literal(value)
+        if value is written and len(written) > LONGEST_LITERAL:
+            return f"no JSON, and more than {LONGEST_LITERAL:,} characters, which is too long for a Python literal"
     if not isinstance(value, list):
         return "no list of items" if value is not None else "no evaluation"
     if not value:
@@ -257,7 +261,7 @@ def _literal(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
-    if has_piled_marks(text):
+    if len(text) > LONGEST_LITERAL or has_piled_marks(text):
         return text
     try:
         return ast.literal_eval(text.strip())

@@ -125,14 +125,19 @@ def _context_breaks(context: str) -> bool:
     return False
 
 
+_known_context_breaks = lru_cache(maxsize=20_000)(_context_breaks)
+
+
 def _breaks(word: str, mark: str, after: str) -> bool:
     """Whether `mark`, behind `word` and before the token or character `after`, ends a sentence."""
     if mark != "." or _PLAIN_WORD.match(word):
         return True
-    first = after.lstrip()[0]
-    if word.isdecimal() and first not in _NO_SENTENCE_STARTS and not first.islower():
-        return True
-    return _context_breaks(word + mark + after)
+    if word.isdecimal():
+        first = after.lstrip()[0]
+        if first not in _NO_SENTENCE_STARTS and not first.islower():
+            return True
+    context = word + mark + after
+    return _known_context_breaks(context) if len(context) <= _CHUNK_LENGTH_KEPT else _context_breaks(context)
 
 
 def _sentence_ends(text: str) -> Iterator[tuple[int, int]]:
@@ -142,7 +147,9 @@ def _sentence_ends(text: str) -> Iterator[tuple[int, int]]:
     start = stop = 0
     for match in _SENTENCE_END.finditer(text):
         here = match.start()
-        space = max((text.rfind(character, stop + 1, here) for character in spaces), default=-1)
+        space = -1
+        for character in spaces:
+            space = max(space, text.rfind(character, stop + 1, here))
         word_start = space + 1 if space > stop else start
         if previous and stop <= word_start and _breaks(text[start:stop], previous[0], previous["after"]):
             yield previous.end(), _next_start(previous)

@@ -154,30 +154,31 @@ def meteor(text: str, reference: str) -> Meteor:
         return Meteor(0.0, 0, 0, stages)
     precision, recall = len(pairs) / len(one), len(pairs) / len(other)
     mean = precision * recall / (METEOR_ALPHA * precision + (1 - METEOR_ALPHA) * recall)
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(sorted(pairs.items())))
+    chunks = 1 + sum(after - place != 1 or pairs[after] - pairs[place] != 1 for place, after in pairwise(sorted(pairs)))
     penalty = METEOR_GAMMA * (chunks / len(pairs)) ** METEOR_BETA
     return Meteor(mean * (1 - penalty), len(pairs), chunks, stages)
 
 
 def _pair_equal(one: Sequence[str], other: Sequence[str], pairs: dict[int, int], taken: set[int]) -> None:
     """Adds pairs of places with the same word, each place used once, in runs as long as they come."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(other):
+    # The first free place of each word, and for each place the next of the same word: no list for every word.
+    first: dict[str, int] = {}
+    following = [-1] * len(other)
+    for place in range(len(other) - 1, -1, -1):
         if place not in taken:
-            places.setdefault(word, []).append(place)
-    first = dict.fromkeys(places, 0)
+            following[place] = first.get(other[place], -1)
+            first[other[place]] = place
     for place, word in enumerate(one):
-        if place in pairs or word not in places:
+        if place in pairs or word not in first:
             continue
         wanted = pairs.get(place - 1, -2) + 1
         if not (0 <= wanted < len(other) and other[wanted] == word and wanted not in taken):
-            candidates, at = places[word], first[word]
-            while at < len(candidates) and candidates[at] in taken:
-                at += 1
-            first[word] = at
-            if at == len(candidates):
+            wanted = first[word]
+            while wanted in taken:
+                wanted = following[wanted]
+            first[word] = wanted
+            if wanted < 0:
                 continue
-            wanted = candidates[at]
         pairs[place] = wanted
         taken.add(wanted)
 

@@ -15,7 +15,6 @@ from calibration.fits.categories import FitRefused, rows_to_json
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
-from calibration.reports.agreement import agreement_report
 from calibration.reports.registry import stored_report
 from calibration.statistics.errors import NoStatistic
 from judging.archive.export import FORMAT
@@ -104,8 +103,6 @@ def _results(
 def _report(study: Study, stored: Mapping[str, Any]) -> Any:
     """The report as the same code computes it from the rows at hand."""
     kind, settings = stored["kind"], stored["settings"]
-    if kind == "agreement":
-        return agreement_report(study, settings["criterion"], draws=settings["draws"], seed=settings["seed"])
     if kind == AGAINST_PEOPLE:
         judge = Rater.objects.get(public_id=settings["judge"])
         return compare(study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"])

@@ -1,15 +1,14 @@
 """Two texts line by line: what was taken away, what was added, and a little of what stands around it. PURE."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from annotation.rules.alignment import Work, steps_between
 
 AROUND = 2
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """`kind` is 'same', 'removed', 'added' or 'gap', whose `text` is the number of equal lines left out."""
 
     kind: str

@@ -1,11 +1,16 @@
 """Sections of two responses that answer each other, and the words in which near-copies differ."""
 
+import random
 import time
+from difflib import SequenceMatcher
 
 import pytest
 from hypothesis import given, strategies as st
 
+from annotation.rules import alignment
 from annotation.rules.alignment import (
+    Comparison,
+    Work,
     align_sections,
     is_near_duplicate,
     likeness,
@@ -109,3 +114,28 @@ def test_ten_thousand_words_are_compared_quickly():
     assert is_near_duplicate("\n".join(lines), "\n".join(changed))
     word_diff("\n".join(lines), "\n".join(changed))
     assert time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize(("few_pairs", "most_listed"), [(250, 1_000), (-1, 1_000), (-1, 0), (20, 20), (10_000, 0)])
+def test_steps_are_those_of_difflib(few_pairs, most_listed, monkeypatch):
+    """However many pairs go through arrays, and whether or not places are listed beforehand."""
+    monkeypatch.setattr(alignment, "FEW_PAIRS", few_pairs)
+    monkeypatch.setattr(alignment, "MOST_LISTED", most_listed)
+    drawn = random.Random(7)
+    for number in range(300):
+        alphabet, most = drawn.choice((1, 2, 8, 40)), drawn.choice((3, 30, 300))
+        a, b = ([str(drawn.randrange(alphabet)) for _ in range(drawn.randrange(most))] for _ in "ab")
+        if number % 2:
+            b = ["x" if drawn.random() < 0.1 else piece for piece in a]
+        autojunk = number % 3 == 0
+        expected = SequenceMatcher(None, a, b, autojunk=autojunk)
+        found = Comparison(a, b, WorkWithoutEnd(), autojunk=autojunk)
+        assert found.get_opcodes() == expected.get_opcodes()
+        ranges = [sorted(drawn.randrange(len(one) + 1) for _ in range(2)) for one in (a, b)]
+        (alo, ahi), (blo, bhi) = ranges
+        assert found.find_longest_match(alo, ahi, blo, bhi) == expected.find_longest_match(alo, ahi, blo, bhi)
+
+
+class WorkWithoutEnd(Work):
+    def take(self, comparisons):
+        pass

@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import json
 import re
 
 from django.core.management import call_command
@@ -13,7 +14,7 @@ from tests.factories import make_user, make_workspace
 from tests.markup import markup
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
-FILES = re.compile(r"file=([a-z0-9-]+\.(?:svg|png|csv))")
+FILES = re.compile(r"file=([a-z0-9-]+\.(?:svg|png|csv|json|tex))")
 
 
 def signed_in(role=None, workspace=None):
@@ -68,6 +69,10 @@ def check_files(client, address):
             assert content.startswith(b"<svg") and b"<title>" in content and b"<desc>" in content
         elif name.endswith(".png"):
             assert content.startswith(b"\x89PNG")
+        elif name.endswith(".json"):
+            assert json.loads(content)
+        elif name.endswith(".tex"):
+            assert b"\\begin{tabular}" in content
         else:
             rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
             assert len({len(row) for row in rows}) == 1

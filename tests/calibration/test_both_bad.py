@@ -38,7 +38,7 @@ def test_agreement_tells_a_tie_from_both_bad():
     study = half_bad()
     report = agreement_report(study, "preference")
     # On even pairs each rater agrees with one of three others: the mode is the other label, so 0; on odd ones 1.
-    assert report["loo"] == pytest.approx(0.5)
+    assert report.loo == pytest.approx(0.5)
     row = report_of(study, AGREEMENT_DETAIL, detail_settings())["rows"][0]
     assert row["leave_one_out"]["rate"] == pytest.approx(0.5)
     assert row["fleiss"]["value"] < 0.7 and row["alpha_nominal"]["value"] < 0.7

@@ -50,7 +50,7 @@ def test_every_figure_and_table_can_be_taken_away():
 
 def test_it_starts_from_the_study_and_its_measured_agreement():
     study = answered_study(instructions=7, models=2)
-    alpha = agreement_report(study)["alpha"]["interval"]["value"]
+    alpha = agreement_report(study).alpha["interval"].value
     page = page_of(study)
     assert 'name="instructions" value="7"' in page and 'name="models" value="2"' in page
     assert f'name="agreement" value="{round(alpha, 2)}"' in page

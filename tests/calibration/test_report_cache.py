@@ -20,7 +20,7 @@ def study():
 
 
 def tasks_by_category(study):
-    return {row["category"]: row["n_tasks"] for row in agreement_report(study)["by_category"]}
+    return {row.category: row.n_tasks for row in agreement_report(study).by_category}
 
 
 def test_an_instruction_moved_to_another_category_is_counted_there(study):

@@ -50,7 +50,7 @@ def test_unusable_values_are_counted_by_criterion(tmp_path: Path) -> None:
     judge = Rater.objects.get(kind=Rater.Kind.JUDGE)
     assert unusable_counts(study=study) == {judge.pk: {"fair": 1}}
     assert sum(unscored_counts(study=study)[judge.pk].values()) == 1
-    clear = agreement_report(study, "clear")["judges"]["j"]
-    assert (clear["n"], clear["unscored"]) == (1, 1)
-    fair = agreement_report(study, "fair")["judges"]["j"]
-    assert (fair["n"], fair["unscored"]) == (0, 2)
+    clear = agreement_report(study, "clear").judges["j"]
+    assert (clear.n, clear.unscored) == (1, 1)
+    fair = agreement_report(study, "fair").judges["j"]
+    assert (fair.n, fair.unscored) == (0, 2)

@@ -16,6 +16,7 @@ from calibration.fits.export import refit_from_json
 from calibration.fits.store import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
 from calibration.reports import cache as report_cache
+from calibration.reports.agreement import AGREEMENT
 from calibration.statistics.errors import ConstantScores
 from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts, words_of_refusal
 from generation.models import Category
@@ -403,16 +404,16 @@ def test_identical_answers_have_a_rate_but_no_alpha(lead, study):
 def test_a_large_agreement_report_is_computed_by_the_worker(
     study, lead, monkeypatch, django_capture_on_commit_callbacks
 ):
-    monkeypatch.setattr(report_cache, "SLOW_SCORES", 10)
+    monkeypatch.setitem(AGREEMENT.__dict__, "slow_from", 10)
     sent = []
-    monkeypatch.setattr(tasks.report_agreement, "delay", lambda *args: sent.append(args))
+    monkeypatch.setattr(tasks.build_report, "delay", lambda *args: sent.append(args))
     with django_capture_on_commit_callbacks(execute=True):
         page = markup(lead.get(address("agreement")))
     assert "waiting=1" in page
     with django_capture_on_commit_callbacks(execute=True):
         lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX)
     assert len(sent) == 1
-    tasks.report_agreement(*sent[0])
+    tasks.build_report(*sent[0])
     part = markup(lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX))
     assert 'class="answer"' in part
     assert "<html" not in part

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from core.tables.bad_rows import BadRow
-from generation.importers.hellobench import Clone, read_evaluation, summary_kind
+from generation.importers.hellobench import LONGEST_LITERAL, Clone, read_evaluation, summary_kind
 from generation.importers.records import LENGTH, MAIN, ItemVerdict
 from tests.conftest import shared_path
 
@@ -41,6 +41,11 @@ def test_a_verdict_may_be_spelt_in_several_ways(value):
         ([{"checklist_id": 0}], "item 0 has no number or no score"),
         ([{"checklist_id": 0, "evaluation_score": "good"}], "item 0 has no number or no score"),
         ([{"checklist_id": 0, "evaluation_score": float("nan")}], "item 0 has no number or no score"),
+        (
+            "[" + "1," * LONGEST_LITERAL + "]",
+            "no JSON, and more than 50,000 characters, which is too long for a Python literal",
+        ),
+        ('"' + "a" * LONGEST_LITERAL + '"', "no list of items"),
         (["fine"], "item 0 has no number or no score"),
         ([GOOD[0], GOOD[0]], "items are numbered 0, 0"),
         ([GOOD[1], {**GOOD[1], "checklist_id": 3}], "items are numbered 1, 3"),

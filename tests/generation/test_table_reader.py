@@ -112,6 +112,8 @@ def test_missing_values_are_empty(tmp_path):
             "r.csv line 3: this is not CSV (unexpected end of data); check the quotes there and above.",
         ),
         ("r.jsonl", b'{"item": 1}\n{"item":\n', "r.jsonl line 2: this is not JSON; write one JSON object a line."),
+        ("r.jsonl", b"item\n", "r.jsonl line 1: this is not JSON; write one JSON object a line."),
+        ("r.jsonl", b"NaN\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
         ("r.jsonl", b"[1]\n", "r.jsonl line 1: this is no JSON object; write one JSON object a line."),
         ("r.parquet", b"PAR1nonsense", "r.parquet: this is not Parquet; check that it was written or copied whole."),
     ],

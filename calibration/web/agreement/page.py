@@ -1,14 +1,29 @@
-"""The content of the agreement page: a report's opening sentence, figures and rows, in the reader's language."""
+"""The agreement page: how far raters agree with each other, and judges with them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, heat_map, interval_bars
 from calibration.figures.drawing import number
+from calibration.reports.agreement import (
+    AGREEMENT,
+    METRICS,
+    AgreementReport,
+    AlphaValue,
+    AmbiguousCriterion,
+    CategoryAgreement,
+    CohortAgreement,
+    Interval,
+    JudgeAgreement,
+    NoAlpha,
+    agreement_settings,
+)
+from calibration.reports.codec import Missing
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.messages.statistics import (
     by_items,
     cluster_words,
@@ -16,86 +31,80 @@ from calibration.web.messages.statistics import (
     decimals_step,
     interval_meaning,
     reason_words,
-    with_interval,
 )
+from calibration.web.pages import PageKind
 from calibration.web.printed_tables import printed_matrix
+from calibration.web.weights.page import criterion_questions
 from generation.models import Category
 
-PRINTED_MATRIX = 12
+Names = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class AgreementPanel:
-    """The parts of the page; a figure of '' is left out. Rows are those of the report, with names to show."""
-
-    opening: str
-    criterion: str
-    criterion_name: str
-    criteria: list[tuple[str, str]]
-    alpha_rows: list[dict[str, Any]]
-    criterion_figure: str
-    criterion_caption: str
-    criterion_rows: list[dict[str, Any]]
-    category_rows: list[dict[str, Any]]
-    cohort_rows: list[dict[str, Any]]
-    matrix_figure: str
-    matrix_caption: str
-    matrix_rows: list[dict[str, Any]]
-    printed_figure: str
-    printed_source: str
-    judges_figure: str
-    judge_rows: list[dict[str, Any]]
-    report: Mapping[str, Any]
-
-
-def agreement_panel(study: Study, report: Mapping[str, Any], questions: Mapping[str, str]) -> AgreementPanel:
-    """Build the parts of the page from a report of calibration.reports.agreement.agreement_report."""
+def agreement_page(study: Study, report: AgreementReport | Missing) -> ResultPage:
+    """Build the page of a report; where the study has no main criterion, offer the criteria instead."""
+    questions = criterion_questions(study)
+    if isinstance(report, Missing):
+        return _unanswered(study, report, questions)
 
     def name(key: str) -> str:
         return questions.get(key) or criterion_words(key)
 
-    matrix = report["matrix"]
-    printed = printed_matrix(study.benchmark)
-    return AgreementPanel(
+    detail = reverse("calibration:agreement_detail", args=[study.slug])
+    blocks = [
+        _alpha_block(report),
+        _judges_block(report),
+        _criteria_block(report, name, cluster_words(study)),
+        _categories_block(report),
+        _cohorts_block(report),
+        _matrix_block(report),
+        _printed_block(study, report),
+    ]
+    criteria = [(key, name(key)) for key in report.criteria]
+    return ResultPage(
+        title=agreement_title(),
         opening=opening(report, items=by_items(study)),
-        criterion=report["criterion"],
-        criterion_name=name(report["criterion"]),
-        criteria=[(key, name(key)) for key in report["criteria"]],
-        alpha_rows=_alpha_rows(report),
-        criterion_figure=_criterion_figure(report, name),
-        criterion_caption=_criterion_caption(report, cluster_words(study)),
-        criterion_rows=[
-            {**row, "name": name(row["criterion"]), "scale": _metric(row["metric"])} for row in report["by_criterion"]
+        about=_about(report, name(report.criterion)),
+        choices=[Choice("criterion", gettext("Criterion"), criteria, report.criterion)] if len(criteria) > 1 else [],
+        links=[
+            (
+                f"{detail}?{urlencode({'criterion': report.criterion})}",
+                gettext("Can a judge replace people? All numbers by criterion, category and cohort"),
+            )
         ],
-        category_rows=_named_categories(report["by_category"]),
-        cohort_rows=report["by_cohort"],
-        matrix_figure=_matrix_figure(matrix),
-        matrix_caption=_matrix_caption(matrix),
-        matrix_rows=_matrix_rows(matrix),
-        printed_figure=heat_map(printed.raters, printed.matrix, title=gettext("Published correlation between raters"))
-        if printed
-        else "",
-        printed_source=printed.source if printed else "",
-        judges_figure=_judges_figure(report),
-        judge_rows=[
-            {"name": judge, **found, "reason": reason_words(found["why"]) if "why" in found else ""}
-            for judge, found in report["judges"].items()
+        blocks=[block for block in blocks if block],
+        method=_method(study, report),
+        code=[
+            "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.alpha",
+            "calibration.statistics.agreement.rater_correlations",
         ],
-        report=report,
     )
 
 
-def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
+def agreement_title() -> str:
+    return gettext("How far do the raters agree?")
+
+
+AGREEMENT_PAGE = PageKind(
+    report=AGREEMENT,
+    settings=lambda study, query: agreement_settings(query.get("criterion", "")),
+    page=agreement_page,
+    title=agreement_title,
+)
+
+
+def opening(report: AgreementReport, *, items: bool = False) -> str:
     """State the agreement, its interval and chance in a sentence. `items`: the clusters are items, not instructions."""
-    ends = report["loo_interval"]
-    step = decimals_step(ends["low"], ends["high"])
+    ends = report.loo_interval
+    low, high = (report.loo if end is None else end for end in (ends.low, ends.high))
+    step = decimals_step(low, high)
     values = {
-        "rate": number(report["loo"], step),
-        "low": number(ends["low"], step),
-        "high": number(ends["high"], step),
-        "chance": number(report["chance"], step),
+        "rate": number(report.loo, step),
+        "low": number(low, step),
+        "high": number(high, step),
+        "chance": number(report.chance, step),
     }
-    if ends["kind"] == "bootstrap95":
+    if ends.kind == "bootstrap95":
         return (
             gettext(
                 "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s); agreement by "
@@ -103,7 +112,7 @@ def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
             )
             % values
         )
-    if ends["kind"] == "leave_one_out_range":
+    if ends.kind == "leave_one_out_range":
         ranged = gettext(
             "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s when one instruction is "
             "left out); agreement by chance would be %(chance)s."
@@ -119,115 +128,217 @@ def opening(report: Mapping[str, Any], *, items: bool = False) -> str:
     )
 
 
+def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> ResultPage:
+    to_study = (reverse("annotation:desk", args=[study.slug]), gettext("Go to the study"))
+    if missing.why != AmbiguousCriterion.__name__:
+        said = gettext("No agreement to show yet")
+        return ResultPage(said, said, [], [], about=reason_words(missing.why), links=[to_study], empty=True)
+    offered = [(f"?{urlencode({'criterion': key})}", name) for key, name in questions.items()]
+    said = gettext("Choose a criterion")
+    about = gettext("This study has no overall score. Agreement is shown for one criterion at a time:")
+    return ResultPage(said, said, [], [], about=about, links=offered, empty=True)
+
+
+def _about(report: AgreementReport, name: str) -> str:
+    values = {"criterion": name, "labels": report.n_labels, "tasks": report.n_tasks, "raters": report.n_raters}
+    said = [gettext("“%(criterion)s”: %(labels)s labels for %(tasks)s tasks from %(raters)s raters.") % values]
+    if report.n_tasks_left_out:
+        said.append(
+            ngettext(
+                "One task with a single rating is left out.",
+                "%(n)s tasks with a single rating are left out.",
+                report.n_tasks_left_out,
+            )
+            % {"n": report.n_tasks_left_out}
+        )
+    if report.slots:
+        said.append(gettext("The data identify positions, not persons, so no individual raters are reported."))
+    return " ".join(said)
+
+
+def _cells(estimate: AlphaValue | NoAlpha) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if isinstance(estimate, NoAlpha) else (estimate.value, *_ends(estimate))
+
+
+def _ends(interval: Interval) -> tuple[float | None, float | None]:
+    return (None, None) if interval.kind == "none" else (interval.low, interval.high)
+
+
 def _metric(metric: str) -> str:
     return {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}[metric]
 
 
-def _alpha_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    explained = {
+def _alpha_block(report: AgreementReport) -> Block:
+    meanings = {
         "nominal": gettext("Labels are either equal or different."),
         "ordinal": gettext("Labels farther apart in rank disagree more."),
         "interval": gettext("Values farther apart disagree more: disagreement is the squared distance."),
     }
+    columns = [
+        Column(gettext("Scale")),
+        Column(gettext("What counts as disagreement")),
+        *Column.interval(gettext("Alpha"), 3),
+    ]
     rows = []
-    for metric, alpha in report["alpha"].items():
-        if alpha["value"] is None:
-            said = reason_words(alpha["why"])
+    for metric in METRICS:
+        alpha = report.alpha[metric]
+        cells = (reason_words(alpha.why), None, None) if isinstance(alpha, NoAlpha) else _cells(alpha)
+        rows.append([_metric(metric), meanings[metric], *cells])
+    return Block("alpha", gettext("Krippendorff's alpha"), table=Table(columns, rows))
+
+
+def _judges_block(report: AgreementReport) -> Block | None:
+    """Show each judge's agreement with people beside that among people, on the same scale."""
+    if not report.judges:
+        return None
+    people, ends = gettext("People among themselves"), report.loo_interval
+    rows: list[list[object]] = [[people, report.loo, *_ends(ends), report.n_tasks, None]]
+    bars = [Bar(people, report.loo, ends.low, ends.high)]
+    for name, judge in report.judges.items():
+        if isinstance(judge, JudgeAgreement):
+            rows.append([name, judge.loo, *_ends(judge.interval), judge.n, judge.unscored])
+            bars.append(Bar(name, judge.loo, judge.interval.low, judge.interval.high))
         else:
-            said = with_interval(alpha["value"], alpha["low"], alpha["high"], alpha["kind"])
-        rows.append({"name": _metric(metric), "meaning": explained[metric], "said": said, **alpha})
-    return rows
-
-
-def _criterion_figure(report: Mapping[str, Any], name: Any) -> str:
-    rows = [row for row in report["by_criterion"] if row["alpha"]["value"] is not None]
-    if not rows:
-        return ""
-    bars = [
-        Bar(
-            name(row["criterion"]),
-            row["alpha"]["value"],
-            row["alpha"]["low"],
-            row["alpha"]["high"],
-            note=_metric(row["metric"]),
-        )
-        for row in rows
+            rows.append([name, reason_words(judge.why), None, None, judge.n, judge.unscored])
+    columns = [
+        Column(gettext("Judge")),
+        *Column.interval(gettext("Leave-one-out"), 3),
+        Column(gettext("Tasks"), 0),
+        Column(gettext("Unscored"), 0),
     ]
-    return interval_bars(
-        bars,
-        title=gettext("Agreement by criterion"),
-        x_title=gettext("Krippendorff's alpha (1: full agreement, 0: chance)"),
-    )
-
-
-def _criterion_caption(report: Mapping[str, Any], clusters: str) -> str:
-    kinds = [row["alpha"] for row in report["by_criterion"] if row["alpha"]["value"] is not None]
-    if not kinds:
-        return ""
-    return interval_meaning(kinds[0]["kind"], kinds[0]["clusters"], clusters)
-
-
-def _named_categories(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    named = {row.pk: row for row in Category.objects.filter(pk__in=[row["category_pk"] for row in rows])}
-    return [
-        {**row, "name": named[row["category_pk"]].name if row["category_pk"] in named else row["category"]}
-        for row in rows
-    ]
-
-
-def _matrix_figure(matrix: Mapping[str, Any] | None) -> str:
-    if not matrix:
-        return ""
-    return heat_map(matrix["raters"], matrix["pearson"], title=gettext("Correlation between raters (Pearson)"))
-
-
-def _matrix_caption(matrix: Mapping[str, Any] | None) -> str:
-    if not matrix:
-        return ""
-    said = gettext(
-        "Pearson correlation over the tasks that two raters share. A cell is empty if they share fewer than three "
-        "tasks or if one of them always gives the same rating."
-    )
-    shown, persons = len(matrix["raters"]), matrix["n_persons"]
-    if shown < persons:
-        said += " " + ngettext(
-            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
-            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
-            persons,
-        ) % {"shown": shown, "count": persons}
-    return said
-
-
-def _matrix_rows(matrix: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """List every pair once for the table below the figure; empty where the table would be long."""
-    if not matrix or len(matrix["raters"]) > PRINTED_MATRIX:
-        return []
-    raters = matrix["raters"]
-    return [
-        {
-            "one": raters[i],
-            "other": raters[j],
-            "pearson": matrix["pearson"][i][j],
-            "spearman": matrix["spearman"][i][j],
-            "n": matrix["n"][i][j],
-        }
-        for i in range(len(raters))
-        for j in range(i + 1, len(raters))
-    ]
-
-
-def _judges_figure(report: Mapping[str, Any]) -> str:
-    """Draw each judge's agreement with people beside that among people, on the same scale."""
-    known = [(name, one) for name, one in report["judges"].items() if one["loo"] is not None]
-    if not known:
-        return ""
-    ends = report["loo_interval"]
-    bars = [Bar(gettext("People among themselves"), report["loo"], ends["low"], ends["high"])]
-    bars += [Bar(name, one["loo"], one["interval"]["low"], one["interval"]["high"]) for name, one in known]
-    return interval_bars(
+    figure = interval_bars(
         bars,
         title=gettext("Judges and people"),
         x_title=gettext("Agreement with the other people (leave-one-out)"),
-        rule=report["chance"],
+        rule=report.chance,
         rule_label=gettext("chance among people"),
     )
+    return Block(
+        "judges",
+        gettext("Judges against people"),
+        figure=figure if len(bars) > 1 else "",
+        caption=gettext(
+            "How often a judge gives the most frequent label of the people who remain when one of them is left out. "
+            "People are compared with each other in the same way."
+        ),
+        table=Table(columns, rows),
+        notes=[gettext("Verdicts that could not be used are left out of the rate and counted as unscored.")],
+    )
+
+
+def _criteria_block(report: AgreementReport, name: Names, clusters: str) -> Block | None:
+    if len(report.by_criterion) < 2:
+        return None
+    known = [(row, row.alpha) for row in report.by_criterion if isinstance(row.alpha, AlphaValue)]
+    bars = [
+        Bar(name(row.criterion), alpha.value, alpha.low, alpha.high, note=_metric(row.metric)) for row, alpha in known
+    ]
+    figure = ""
+    if bars:
+        x_title = gettext("Krippendorff's alpha (1: full agreement, 0: chance)")
+        figure = interval_bars(bars, title=gettext("Agreement by criterion"), x_title=x_title)
+    columns = [
+        Column(gettext("Criterion")),
+        Column(gettext("Scale")),
+        *Column.interval(gettext("Alpha"), 3),
+        Column(gettext("Leave-one-out"), 3),
+    ]
+    rows = [[name(row.criterion), _metric(row.metric), *_cells(row.alpha), row.loo] for row in report.by_criterion]
+    return Block(
+        "criteria",
+        gettext("By criterion"),
+        figure=figure,
+        caption=interval_meaning(known[0][1].kind, known[0][1].clusters, clusters) if known else "",
+        table=Table(
+            columns, rows, links=[f"?{urlencode({'criterion': row.criterion})}" for row in report.by_criterion]
+        ),
+    )
+
+
+def _categories_block(report: AgreementReport) -> Block | None:
+    if not report.by_category:
+        return None
+    pks = [row.category_pk for row in report.by_category]
+    names = {row.pk: row.name for row in Category.objects.filter(pk__in=pks)}
+    columns = [Column(gettext("Category")), Column(gettext("Tasks"), 0), *_group_columns()]
+    rows = [[names.get(row.category_pk, row.category), row.n_tasks, *_group_cells(row)] for row in report.by_category]
+    return Block("categories", gettext("By category"), table=Table(columns, rows))
+
+
+def _cohorts_block(report: AgreementReport) -> Block | None:
+    if not report.by_cohort:
+        return None
+    columns = [Column(gettext("Cohort")), Column(gettext("Raters"), 0), *_group_columns()]
+    rows = [[row.cohort, row.n_raters, *_group_cells(row)] for row in report.by_cohort]
+    return Block("cohorts", gettext("By cohort"), table=Table(columns, rows))
+
+
+def _group_columns() -> list[Column]:
+    return [Column(gettext("Labels"), 0), Column(gettext("Leave-one-out"), 3), Column(gettext("Alpha"), 3)]
+
+
+def _group_cells(row: CategoryAgreement | CohortAgreement) -> tuple[int, float | None, float | None]:
+    return row.n_labels, row.loo, row.alpha
+
+
+def _matrix_block(report: AgreementReport) -> Block | None:
+    """Show the correlations of every pair of raters: a map, and below it each pair once."""
+    matrix = report.matrix
+    if not matrix:
+        return None
+    names = matrix.raters
+    caption = gettext(
+        "Pearson correlation over the tasks that two raters share. A cell is empty if they share fewer than three "
+        "tasks or if one of them always gives the same rating."
+    )
+    if len(names) < matrix.n_persons:
+        caption += " " + ngettext(
+            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
+            "Of %(count)d raters, the %(shown)d with the most answers are shown.",
+            matrix.n_persons,
+        ) % {"shown": len(names), "count": matrix.n_persons}
+    columns = [
+        Column(gettext("Rater")),
+        Column(gettext("Rater")),
+        Column("Pearson", 3),
+        Column("Spearman", 3),
+        Column(gettext("Tasks"), 0),
+    ]
+    rows = [
+        [names[i], names[j], matrix.pearson[i][j], matrix.spearman[i][j], matrix.n[i][j]]
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+    ]
+    figure = heat_map(names, matrix.pearson, title=gettext("Correlation between raters (Pearson)"))
+    title = gettext("Pairs of raters")
+    return Block("matrix", title, figure=figure, caption=caption, table=Table(columns, rows), folded=True)
+
+
+def _printed_block(study: Study, report: AgreementReport) -> Block | None:
+    printed = printed_matrix(study.benchmark)
+    if not printed or not report.matrix:
+        return None
+    title = gettext("Published correlation between raters")
+    caption = gettext("Published for the benchmark's own raters: %(source)s.") % {"source": printed.source}
+    return Block("published", title, figure=heat_map(printed.raters, printed.matrix, title=title), caption=caption)
+
+
+def _method(study: Study, report: AgreementReport) -> list[str]:
+    by_item = gettext("Intervals resample whole items (%(n)s), because labels of one item are not independent.")
+    by_instruction = gettext(
+        "Intervals resample whole instructions (%(n)s), because answers to one instruction are not independent."
+    )
+    return [
+        gettext(
+            "Leave-one-out agreement: for each task, how often a rater's label is the most frequent label of the "
+            "task's other raters; equally frequent labels share the match. The rate is the mean over tasks with at "
+            "least two raters. Chance is the rate that the same labels would reach if they were assigned to raters "
+            "regardless of the task. A judge is compared with the raters who remain when one is left out, for every "
+            "rater in turn. Source: HREF (arXiv 2412.15524), algorithm 1."
+        ),
+        gettext(
+            "Krippendorff's alpha is 1 minus observed over expected disagreement: 1 is full agreement, 0 is chance, "
+            "below 0 is less than chance. Source: Krippendorff, Computing Krippendorff's alpha-reliability (2011)."
+        ),
+        (by_item if by_items(study) else by_instruction) % {"n": report.n_instructions},
+    ]

@@ -1,17 +1,21 @@
-"""The content of the weights page: for each category of a fit a figure, its certificate in words, and table rows."""
+"""The weights page: for each category of a fit its weights, its certificate in words, and what it predicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
-from django.utils.translation import gettext
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
 from accounts.models import Workspace
 from annotation.models import Criterion, Study, Task
 from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.drawing import decimals
 from calibration.fits.export import certificate_of
 from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.statistics.weights.certificates import pooled_from_dict
 from calibration.statistics.weights.fit import OutOfSample, WeightCertificate
+from calibration.web.blocks import Block, Column, ResultPage, Section, Table
 from calibration.web.messages.statistics import (
     by_items,
     certificate_sentences,
@@ -23,10 +27,14 @@ from calibration.web.messages.statistics import (
 )
 from calibration.web.printed_tables import PrintedFit, printed_fits
 
+MOST_OPEN = 5
+"""Up to so many categories, each is shown unfolded."""
+Numbers = float | int | str | None
+
 
 @dataclass(frozen=True)
 class WeightRow:
-    """An item's fitted weight and, if there is one, its published weight."""
+    """An item's fitted weight (a share of 100) and, if there is one, its published weight."""
 
     label: str
     weight: float
@@ -42,95 +50,93 @@ class WeightRow:
 
 
 @dataclass(frozen=True)
-class RivalRow:
-    """A weighting of the items, with its R2 and mean squared error on the rows that were fitted."""
+class FittedCategory:
+    """A category of a fit with its certificate, and the published weights that stand beside it."""
 
-    label: str
-    r2: float
-    mse: float
-
-
-@dataclass(frozen=True)
-class UnseenRow:
-    """The prediction of held-out data, compared with equal weights."""
-
-    label: str
-    result: OutOfSample
-
-
-@dataclass(frozen=True)
-class CategoryPanel:
-    """Everything one category's section shows."""
-
-    key: str
     name: str
-    n: int
     fit: CategoryFit
     certificate: WeightCertificate
-    figure: str
-    caption: str
     rows: Sequence[WeightRow]
-    sentences: Sequence[str]
-    warnings: Sequence[str]
-    rivals: Sequence[RivalRow]
-    unseen: Sequence[UnseenRow]
     published: CategoryFit | None
     printed: PrintedFit | None
-    dropped: int
-    pooling: str
 
     @property
     def by_instruction(self) -> OutOfSample | None:
         return self.certificate.out_of_sample.get("instruction")
 
     @property
-    def holds(self) -> bool:
-        """Whether the weights predict held-out instructions better than equal weights do."""
-        return self.by_instruction is not None and self.by_instruction.r2 > self.by_instruction.equal_r2
-
-    @property
-    def floored(self) -> int:
-        return sum(row.at_floor for row in self.rows)
-
-
-@dataclass(frozen=True)
-class FitPage:
-    """The sections of a fit in order and the warnings that all of its categories share.
-
-    `items` says that the clusters are items instead of instructions.
-    """
-
-    panels: Sequence[CategoryPanel]
-    warnings: Sequence[str]
-    items: bool = False
-
-    @property
-    def opening(self) -> str:
-        return weights_opening([panel.certificate for panel in self.panels], items=self.items)
-
-    @property
-    def overview(self) -> str:
-        return overview_figure(self.panels)
+    def about(self) -> str:
+        """State the number of answers, how well held-out instructions are predicted, and if equal weights do better."""
+        said = [ngettext("%(n)s answer", "%(n)s answers", self.fit.n) % {"n": self.fit.n}]
+        unseen = self.by_instruction
+        if unseen:
+            said.append(gettext("held-out R² %(r2)s") % {"r2": decimals(unseen.r2, 2)})
+        if unseen is None or unseen.r2 <= unseen.equal_r2:
+            said.append(gettext("prefer equal weights"))
+        return " · ".join(said)
 
 
-def fit_page(fit: Fit) -> FitPage:
+def fit_page(fit: Fit) -> ResultPage:
     """Build the page of a fit that was computed here (not of published weights)."""
-    categories = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
-    published = published_beside(fit.workspace, categories)
     assert fit.study is not None
-    questions = criterion_questions(fit.study)
-    printed = printed_fits(fit.study.benchmark)
-    certificates = [certificate_of(one) for one in categories]
+    categories = _fitted_categories(fit)
+    certificates = [category.certificate for category in categories]
+    several = len(categories) > 1
     shared = [
         code
         for code in certificates[0].warnings
-        if len(certificates) > 1 and all(code in other.warnings for other in certificates)
+        if several and all(code in certificate.warnings for certificate in certificates)
     ]
-    panels = [
-        _panel(one, certificate, published.get(one.pk), questions, printed.get(one.key.split("/")[-1]), shared)
-        for one, certificate in zip(categories, certificates, strict=True)
+    blocks = [_overview_block(categories)] if several else []
+    for place, category in enumerate(categories, start=1):
+        section = Section(f"category-{place}", category.name, category.about, open=len(categories) <= MOST_OPEN)
+        blocks += _category_blocks(place, category, shared, section if several else None)
+    depth = reverse("calibration:weights_depth", args=[fit.study.slug])
+    return ResultPage(
+        title=gettext("Weights"),
+        opening=fit_opening(fit),
+        links=[
+            (
+                f"{depth}?{urlencode({'fit': fit.public_id})}",
+                gettext("Which weights to use, and how much they depend on the floor, raters, models and cohorts"),
+            )
+        ],
+        warnings=[warning_sentence(code) for code in shared],
+        blocks=blocks,
+        method=_method(fit),
+        code=[
+            "calibration.statistics.weights.fit",
+            "calibration.statistics.weights.least_squares",
+            "calibration.statistics.weights.certificates",
+            "calibration.statistics.weights.pooling",
+        ],
+    )
+
+
+def fit_opening(fit: Fit) -> str:
+    """State in a sentence how well a fit's weights predict held-out instructions."""
+    assert fit.study is not None
+    certificates = [certificate_of(category) for category in fit.categories.order_by("position")]
+    return weights_opening(certificates, items=by_items(fit.study))
+
+
+def _fitted_categories(fit: Fit) -> list[FittedCategory]:
+    assert fit.study is not None
+    rows = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
+    published = published_beside(fit.workspace, rows)
+    questions = criterion_questions(fit.study)
+    printed = printed_fits(fit.study.benchmark)
+    return [
+        FittedCategory(
+            name=category_name(row),
+            fit=row,
+            certificate=certificate_of(row),
+            rows=_rows(row, published.get(row.pk), questions),
+            published=published.get(row.pk),
+            printed=printed.get(row.key.split("/")[-1]) if row.pk in published else None,
+        )
+        for row in rows
     ]
-    return FitPage(panels, [warning_sentence(code) for code in shared], by_items(fit.study))
 
 
 def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) -> dict[int, CategoryFit]:
@@ -167,34 +173,82 @@ def category_name(category: CategoryFit) -> str:
     return gettext("All answers") if category.key == "all" else category.key
 
 
-def _panel(
-    one: CategoryFit,
-    certificate: WeightCertificate,
-    published: CategoryFit | None,
-    questions: Mapping[str, str],
-    printed: PrintedFit | None,
-    shared: Sequence[str],
-) -> CategoryPanel:
-    rows = _rows(one, published, questions)
-    labels = [row.label for row in rows]
-    kept = one.diagnostics["rows"]
-    return CategoryPanel(
-        key=one.key,
-        name=category_name(one),
-        n=one.n,
-        fit=one,
-        certificate=certificate,
-        figure=_figure(category_name(one), rows, published),
-        caption=_caption(one, certificate, published),
-        rows=rows,
-        sentences=certificate_sentences(certificate, labels),
+def _category_blocks(
+    place: int, category: FittedCategory, shared: Sequence[str], section: Section | None
+) -> list[Block]:
+    """Build "weights-1", "certificate-1", "unseen-1" and "rivals-1" of the first category, and so on."""
+    certificate, kept = category.certificate, category.fit.diagnostics["rows"]
+    dropped = kept["dropped_not_applicable"] + kept["dropped_incomplete"]
+    sentences = certificate_sentences(certificate, [row.label for row in category.rows])
+    if dropped:
+        sentences.append(
+            ngettext(
+                "One answer was left out because an item did not apply or was not answered.",
+                "%(n)s answers were left out because an item did not apply or was not answered.",
+                dropped,
+            )
+            % {"n": dropped}
+        )
+    pooling = _pooling(category.fit)
+    weights = Block(
+        f"weights-{place}",
+        gettext("Weights of the items: %(category)s") % {"category": category.name},
+        answer="" if section else category.about,
+        figure=_figure(category.name, category.rows, category.published),
+        caption=_caption(category.fit, certificate, category.published),
+        table=_weights_table(category.rows),
         warnings=[warning_sentence(code) for code in certificate.warnings if code not in shared],
-        rivals=_rivals(certificate),
-        unseen=_unseen(certificate),
-        published=published,
-        printed=printed if published else None,
-        dropped=kept["dropped_not_applicable"] + kept["dropped_incomplete"],
-        pooling=_pooling(one),
+        notes=[pooling] if pooling else [],
+        section=section,
+    )
+    unseen = _unseen_rows(certificate)
+    none_left_out = gettext("Nothing could be left out: there is only one instruction, rater and model.")
+    return [
+        weights,
+        Block(f"certificate-{place}", gettext("Certificate"), notes=sentences, section=section),
+        Block(
+            f"unseen-{place}",
+            gettext("Prediction of held-out data"),
+            table=Table(_unseen_columns(), unseen) if unseen else None,
+            reason="" if unseen else none_left_out,
+            section=section,
+        ),
+        Block(
+            f"rivals-{place}",
+            gettext("Fit to the answers"),
+            table=Table([Column(gettext("Weighting")), Column("R²", 3), Column("MSE", 2)], _rival_rows(category)),
+            section=section,
+        ),
+    ]
+
+
+def _weights_table(rows: Sequence[WeightRow]) -> Table:
+    columns = [
+        Column(gettext("Item")),
+        Column(gettext("Weight"), 2),
+        Column(gettext("From"), 1),
+        Column(gettext("To"), 1),
+        Column(gettext("Published"), 2, optional=True),
+        Column(gettext("Difference"), 2, optional=True),
+        Column(gettext("Raw"), 3),
+        Column(gettext("Floor"), optional=True),
+    ]
+    at_floor = gettext("at the floor")
+    return Table(
+        columns,
+        [
+            [
+                row.label,
+                row.weight,
+                row.low,
+                row.high,
+                row.published,
+                row.difference,
+                row.raw,
+                at_floor if row.at_floor else None,
+            ]
+            for row in rows
+        ],
     )
 
 
@@ -267,20 +321,31 @@ def _caption(one: CategoryFit, certificate: WeightCertificate, published: Catego
     return " ".join(said)
 
 
-def _rivals(certificate: WeightCertificate) -> list[RivalRow]:
-    return [
-        RivalRow(gettext("These weights"), certificate.fit.r2, certificate.fit.mse),
-        RivalRow(gettext("Equal weights, fitted scale"), certificate.equal_fitted.r2, certificate.equal_fitted.mse),
-        RivalRow(gettext("Mean answer times 10"), certificate.equal_plain.r2, certificate.equal_plain.mse),
-        RivalRow(gettext("Unconstrained least squares"), certificate.ols.r2, certificate.ols.mse),
+def _rival_rows(category: FittedCategory) -> list[list[Numbers]]:
+    """List R2 and mean squared error of several weightings of the items on the rows that were fitted."""
+    certificate, printed = category.certificate, category.printed
+    rows: list[list[Numbers]] = [
+        [gettext("These weights"), certificate.fit.r2, certificate.fit.mse],
+        [gettext("Equal weights, fitted scale"), certificate.equal_fitted.r2, certificate.equal_fitted.mse],
+        [gettext("Mean answer times 10"), certificate.equal_plain.r2, certificate.equal_plain.mse],
+        [gettext("Unconstrained least squares"), certificate.ols.r2, certificate.ols.mse],
     ]
+    if printed:
+        as_printed = decimals(printed.r2, 2), decimals(printed.mse, 2)
+        rows.append([gettext("Published weights, on the authors' data"), *as_printed])
+    return rows
 
 
-def _unseen(certificate: WeightCertificate) -> list[UnseenRow]:
+def _unseen_columns() -> list[Column]:
+    equal = Column(gettext("R² of equal weights"), 3)
+    return [Column(gettext("Left out")), Column(gettext("Groups"), 0), Column("R²", 3), Column("MSE", 2), equal]
+
+
+def _unseen_rows(certificate: WeightCertificate) -> list[list[Numbers]]:
+    """List how well held-out instructions, raters and models are predicted, compared with equal weights."""
     labels = {"instruction": gettext("One instruction"), "rater": gettext("One rater"), "model": gettext("One model")}
-    return [
-        UnseenRow(labels[kind], certificate.out_of_sample[kind]) for kind in labels if kind in certificate.out_of_sample
-    ]
+    known = [(labels[kind], certificate.out_of_sample[kind]) for kind in labels if kind in certificate.out_of_sample]
+    return [[label, unseen.clusters, unseen.r2, unseen.mse, unseen.equal_r2] for label, unseen in known]
 
 
 def _pooling(one: CategoryFit) -> str:
@@ -294,26 +359,87 @@ def _pooling(one: CategoryFit) -> str:
     ) % {"strength": strength, "gain": f"{pooled.categories[one.key].gain:.3f}"}
 
 
-def overview_figure(panels: Sequence[CategoryPanel]) -> str:
-    """Draw R2 on held-out instructions by category, with that of equal weights; '' for a single category."""
-    known = [(panel, panel.by_instruction) for panel in panels if panel.by_instruction is not None]
-    if len(panels) < 2 or not known:
-        return ""
-    names = _unique_names([panel for panel, _ in known])
-    bars = [Bar(name, unseen.r2) for name, (_, unseen) in zip(names, known, strict=True)]
-    equal = [Bar(name, unseen.equal_r2) for name, (_, unseen) in zip(names, known, strict=True)]
-    return interval_bars(
-        bars,
-        title=gettext("How well the weights predict held-out instructions"),
-        x_title=gettext("R² on held-out instructions"),
-        reference=equal,
-        series=(gettext("Fitted weights"), gettext("Equal weights")),
+def _overview_block(categories: Sequence[FittedCategory]) -> Block:
+    """Show R2 on held-out instructions by category beside that of equal weights."""
+    known = [(category, category.by_instruction) for category in categories if category.by_instruction]
+    figure = ""
+    if known:
+        names = _unique_names([category for category, _ in known])
+        figure = interval_bars(
+            [Bar(name, unseen.r2) for name, (_, unseen) in zip(names, known, strict=True)],
+            title=gettext("How well the weights predict held-out instructions"),
+            x_title=gettext("R² on held-out instructions"),
+            reference=[Bar(name, unseen.equal_r2) for name, (_, unseen) in zip(names, known, strict=True)],
+            series=(gettext("Fitted weights"), gettext("Equal weights")),
+        )
+    columns = [
+        Column(gettext("Category")),
+        Column("n", 0),
+        Column(gettext("Instructions"), 0),
+        Column("R²", 2),
+        Column(gettext("R², held out"), 2),
+        Column(gettext("Equal weights, held out"), 2),
+        Column(gettext("At the floor"), 0),
+        Column(gettext("Published R²"), 2, optional=True),
+    ]
+    rows: list[list[Numbers]] = []
+    for category in categories:
+        unseen = category.by_instruction
+        rows.append(
+            [
+                category.name,
+                category.fit.n,
+                category.certificate.clusters["instruction"],
+                category.fit.r2,
+                unseen.r2 if unseen else None,
+                unseen.equal_r2 if unseen else None,
+                sum(row.at_floor for row in category.rows),
+                category.printed.r2 if category.printed else None,
+            ]
+        )
+    return Block(
+        "overview",
+        gettext("Categories"),
+        figure=figure,
+        caption=gettext(
+            "R² on held-out instructions: each instruction is predicted by a fit that leaves it out. Diamonds show "
+            "equal weights; where a bar does not pass its diamond, equal weights are just as good."
+        ),
+        table=Table(columns, rows, links=[f"#category-{place}" for place in range(1, len(categories) + 1)]),
     )
 
 
-def _unique_names(panels: Sequence[CategoryPanel]) -> list[str]:
-    names = [panel.name for panel in panels]
-    return [panel.name if names.count(panel.name) == 1 else panel.key for panel in panels]
+def _unique_names(categories: Sequence[FittedCategory]) -> list[str]:
+    names = [category.name for category in categories]
+    return [one.name if names.count(one.name) == 1 else one.fit.key for one in categories]
+
+
+def _method(fit: Fit) -> list[str]:
+    values = {
+        "hash": fit.data_hash[:12],
+        "seed": fit.settings["seed"],
+        "draws": fit.settings["draws"],
+        "numpy": fit.versions["numpy"],
+        "scipy": fit.versions["scipy"],
+    }
+    return [
+        gettext(
+            "Each row holds one rater's checklist answers for one response, mapped to 0 to 1, and the overall score "
+            "that the same rater gave it, mapped to 0 to 10. The weights minimise the mean squared difference between "
+            "the overall score and the weighted sum of the answers, without an intercept and with no weight below the "
+            "floor (exact non-negative least squares). Published weights are shares of 100."
+        ),
+        gettext(
+            "R² compares the errors with the variance around the mean overall score; it is negative where predicting "
+            "that mean would do better. Data are always held out by whole instructions, raters or models, never by "
+            "single rows, and the intervals resample them whole as well."
+        ),
+        gettext(
+            "Source: HelloBench (arXiv 2409.16191), equations 1 to 3 and appendix G. The certificate, the intervals "
+            "and the pooling are our additions."
+        ),
+        gettext("Data %(hash)s, seed %(seed)s, %(draws)s draws, numpy %(numpy)s, scipy %(scipy)s.") % values,
+    ]
 
 
 def category_names_of(fit: Fit) -> dict[str, str]:

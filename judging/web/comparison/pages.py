@@ -18,10 +18,10 @@ from calibration.reports.codec import Missing
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
 from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
-from calibration.web.files import panel_file
+from calibration.web.blocks import ResultPage
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
-from calibration.web.pages import ready_report
+from calibration.web.pages import file_of, ready_report
 from core.background import send_after_commit
 from judging.comparison.judge_against_people import has_overall, known_comparison, weighting_for
 from judging.web.comparison.blocks import ComparisonPanel, comparison_blocks, comparison_panel
@@ -46,7 +46,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
             panels = [panel for panel in panels if panel.judge.public_id not in shown.get("told", ())]
         if "file" in request.GET:
             found = [*comparison_blocks(panels), *shown.get("blocks", [])]
-            return panel_file(found, request.GET["file"], study)
+            return file_of(ResultPage("", "", found, []), request.GET["file"], study.slug)
     context = {
         **shown,
         "study": study,

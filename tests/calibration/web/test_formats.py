@@ -27,6 +27,15 @@ def test_latex_escapes_its_signs_and_rounds_as_the_page():
     assert lines[4] == r"50\% of \{x\}\_y\textbackslash{}z & 0.33 & 0.10 & -- \\"
 
 
+def test_an_optional_column_is_shown_if_a_row_has_a_value():
+    columns = [Column("Item"), Column("Published", 2, optional=True)]
+    empty, filled = Table(columns, [["a", None]]), Table(columns, [["a", None], ["b", 0.0]])
+    assert [column.label for column in empty.shown_columns] == ["Item"] and len(empty.shown[0]) == 1
+    assert [cell.words for cell in filled.shown[1]] == ["b", "0.00"]
+    assert as_csv(empty).splitlines() == ["\ufeffItem,Published", "a,"]
+    assert r"\begin{tabular}{l}" in as_latex(empty)
+
+
 def test_csv_and_json_keep_every_digit():
     shown = table(["=1+1", 1 / 3, float("nan"), float("inf")])
     assert as_csv(shown).splitlines()[1].startswith(f"'=1+1,{1 / 3!r},")
