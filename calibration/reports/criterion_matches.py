@@ -1,8 +1,8 @@
 """Judges compared with people on every criterion; no overall score is needed."""
 
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -11,45 +11,97 @@ from calibration.data.frames import ABOUT_RESPONSES, Ints, NothingToRead, ScoreF
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import Verdicts, judges_verdicts
 from calibration.reports.agreement import ordered_keys
-from calibration.reports.codec import plain, plain_part, stored
-from calibration.reports.registry import Plain, ReportKind, Settings, register
-from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
-from calibration.statistics.judges.comparison import accuracy_against_majority, confusion, majority_labels
+from calibration.reports.codec import INLINED, Missing, part
+from calibration.reports.judge_matches import Drawn
+from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.agreement.coefficients import (
+    LeaveOneOut,
+    OuterLeaveOneOut,
+    leave_one_out,
+    outer_leave_one_out,
+)
+from calibration.statistics.judges.comparison import (
+    MajorityAccuracy,
+    accuracy_against_majority,
+    confusion,
+    majority_labels,
+)
 from calibration.statistics.ties import level_places
 
 DRAWS = 1000
 
 
-def criterion_settings() -> Plain:
+@dataclass(frozen=True)
+class EqualAnswers(MajorityAccuracy):
+    """The share of equal answers; `chance` is the share if the judge's answers were assigned to the tasks at random."""
+
+    chance: float
+
+
+@dataclass(frozen=True)
+class Matches:
+    """A judge beside people: leave-one-out agreement of both, and equal answers; `unscored` verdicts are left out."""
+
+    unscored: int
+    outer: OuterLeaveOneOut | Missing
+    people: LeaveOneOut | Missing
+    majority: EqualAnswers | Missing
+
+
+@dataclass(frozen=True)
+class CriterionMatches:
+    """A judge beside people on one criterion; missing where they share no task."""
+
+    criterion: str
+    matches: Matches | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class JudgeMatches:
+    """A judge, by name and public id, beside people on each criterion."""
+
+    judge: str
+    public: str
+    criteria: list[CriterionMatches]
+
+
+@dataclass(frozen=True)
+class JudgesByCriterion:
+    """The judges of a study, those with the most verdicts first."""
+
+    study: str
+    judges: list[JudgeMatches]
+
+
+def criterion_settings() -> Settings:
     return {"draws": DRAWS, "seed": 0}
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+def _compute(study: Study, settings: Settings) -> tuple[str, JudgesByCriterion]:
     people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
     hashed = data_hash(people)
     people = people.select((people.response_b == 0) & people.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
-    rows: dict[int, list[Plain]] = {}
+    rows: dict[int, list[CriterionMatches]] = {}
     counts: Counter[int] = Counter()
     for key in ordered_keys(people):
         verdicts = judges_verdicts(study, key)
         counts.update(verdicts.judge.tolist())
         for pk in verdicts.names:
-            row = plain_part(partial(_row, people.of_criterion(key), verdicts, pk, draws, seed))
-            rows.setdefault(pk, []).append({"criterion": key, **row})
+            matches = part(partial(_matches, people.of_criterion(key), verdicts, pk, draws, seed))
+            rows.setdefault(pk, []).append(CriterionMatches(key, matches))
     known = Rater.objects.in_bulk(rows)
     judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
-    report = {
-        "study": study.slug,
-        "judges": [{"judge": judge.name, "public": judge.public_id, "criteria": rows[judge.pk]} for judge in judges],
-    }
-    return hashed, stored(report)
+    found = [JudgeMatches(judge.name, judge.public_id, rows[judge.pk]) for judge in judges]
+    return hashed, JudgesByCriterion(study.slug, found)
 
 
-BY_CRITERION = register(ReportKind("judges by criterion", _compute, slow_from=60_000))
+BY_CRITERION: ReportKind[JudgesByCriterion] = register(
+    ReportKind("judges by criterion", _compute, slow_from=60_000, shape=JudgesByCriterion)
+)
 
 
-def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int) -> Plain:
+def _matches(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int) -> Matches:
     """Compare one judge with people on one criterion, on the tasks that both have answered. Raises NothingToRead."""
     own = verdicts.judge == judge
     tasks = np.intersect1d(verdicts.task[own], people.task)
@@ -61,18 +113,17 @@ def _row(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: i
     given, verdict = labels[: len(theirs)], np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, verdicts.task[own])] = labels[len(theirs) :]
     place = np.searchsorted(tasks, theirs.task).astype(np.int64)
-    drawn: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
-    return {
-        "unscored": int(verdicts.unscored.get(judge, 0)),
-        "outer": plain_part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
-        "people": plain_part(partial(leave_one_out, place, given, **drawn)),
-        "majority": plain_part(partial(_majority, verdict, place, given, drawn)),
-    }
+    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
+    return Matches(
+        unscored=int(verdicts.unscored.get(judge, 0)),
+        outer=part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
+        people=part(partial(leave_one_out, place, given, **drawn)),
+        majority=part(partial(_majority, verdict, place, given, drawn)),
+    )
 
 
-def _majority(verdict: Ints, place: Ints, given: Ints, drawn: dict[str, Any]) -> Plain:
-    """Share of equal labels; `chance` is the share if the judge's labels were assigned to the tasks at random."""
+def _majority(verdict: Ints, place: Ints, given: Ints, drawn: Drawn) -> EqualAnswers:
     found = accuracy_against_majority(verdict, place, given, **drawn)
     counts = confusion(verdict, majority_labels(place, given)).counts
     chance = float(counts.sum(axis=0) @ counts.sum(axis=1)) / float(counts.sum()) ** 2
-    return {**plain(found), "chance": chance}
+    return EqualAnswers(**vars(found), chance=chance)

@@ -22,11 +22,11 @@ from calibration.reports.judge_matches import (
     pair_matches,
     pair_shares,
     score_correlations,
+    swap_part,
 )
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
-from calibration.reports.swapped_verdicts import swap_part
 from calibration.statistics.judges.bias import (
     LengthBias,
     PositionBias,

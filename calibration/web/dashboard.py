@@ -91,9 +91,9 @@ def desk_figures_of(study: Study) -> DeskFigures:
     agreement = newest(study, AGREEMENT.name, agreement_settings())
     raters = newest(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
-    found = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
-    if isinstance(found, AgreementReport):
-        figures.append(Figure(_("Agreement"), agreement_opening(found, items=by_items(study))))
+    agreed = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
+    if isinstance(agreed, AgreementReport):
+        figures.append(Figure(_("Agreement"), agreement_opening(agreed, items=by_items(study))))
     report = read_back(RATERS.shape, raters.result) if raters is not None else None
     if isinstance(report, RatersReport):
         for part, name in ((report.accuracy, _("Accuracy")), (report.consistency, _("Consistency"))):
@@ -105,13 +105,8 @@ def desk_figures_of(study: Study) -> DeskFigures:
     complete = agreement is not None and raters is not None
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    return DeskFigures(
-        figures,
-        fit_opening(fit) if fit else "",
-        _named(report.habits) if isinstance(report, RatersReport) else [],
-        since,
-        outdated,
-    )
+    named = _named(report.habits) if isinstance(report, RatersReport) else []
+    return DeskFigures(figures, fit_opening(fit) if fit else "", named, since, outdated)
 
 
 def _last_answer(study: Study) -> datetime | None:

@@ -1,4 +1,4 @@
-"""The files of the write-ahead log: no descriptor is kept open, a failed one is no end, and none takes the place of another."""
+"""The files of the write-ahead log: none stays open, a failure of one does not end the log, none replaces another."""
 
 import errno
 import os

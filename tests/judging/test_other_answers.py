@@ -162,8 +162,10 @@ def left_out(study):
     """Places that rightly speak of what was added."""
     places = {reverse(name, args=[study.slug]) for name in OWN_PAGES} | {"export", "export: scores.csv"}
     places |= {reverse("annotation:rater", args=[study.slug, one.public_id]) for one in study.raters.all()}
-    raters = reverse("calibration:raters", args=[study.slug])
-    return places | {f"{raters}?file={name}" for name in ("variance.svg", "variance.csv", "designs.svg", "designs.csv")}
+    raters, depth = (reverse(name, args=[study.slug]) for name in ("calibration:raters", "judging:judges_depth"))
+    places |= {f"{page}?file=page.json" for page in (raters, depth)}
+    suffixes = ("svg", "csv", "json", "tex")
+    return places | {f"{raters}?file={name}.{suffix}" for name in ("variance", "designs") for suffix in suffixes}
 
 
 def of_raters(study, before, after):

@@ -1,51 +1,58 @@
 """Blocks that compare judges with people by criterion: leave-one-out agreement, or agreement with the only person."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
-from calibration.reports.registry import Plain, missing
+from calibration.reports.codec import Missing
+from calibration.reports.criterion_matches import EqualAnswers, JudgeMatches, JudgesByCriterion, Matches
+from calibration.statistics.agreement.coefficients import LeaveOneOut, OuterLeaveOneOut
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.intervals import ends_words, stated
+from calibration.web.blocks import Block, Column, Table, interval_cells
+from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.statistics import by_items, cluster_words, interval_meaning
 
-Rows = Sequence[Mapping[str, Any]]
+Rate: TypeAlias = OuterLeaveOneOut | EqualAnswers
 
 
-def criterion_blocks(study: Study, report: Plain, judges: Collection[str]) -> list[Block]:
+def criterion_blocks(study: Study, report: JudgesByCriterion, judges: Collection[str]) -> list[Block]:
     """Build the blocks of the judges with these public ids: leave-one-out where two people rated, else equal answers."""
     blocks = []
-    for place, one in enumerate(_asked(report, judges), start=1):
-        shared = [row for row in one["criteria"] if "outer" in row]
-        twice = [row for row in shared if not missing(row["outer"])]
-        once = [row for row in shared if missing(row["outer"]) and not missing(row["majority"])]
+    for place, judge in enumerate(_asked(report, judges), start=1):
+        twice, once, unscored_twice, unscored_once = [], [], [], []
+        for key, matches in _shared(judge):
+            name, left_out = criterion_name(study, key), f"{criterion_name(study, key)}: {matches.unscored}"
+            if not isinstance(matches.outer, Missing) and not isinstance(matches.people, Missing):
+                twice.append((name, matches.outer, matches.people))
+                unscored_twice += [left_out] if matches.unscored else []
+            elif not isinstance(matches.majority, Missing):
+                once.append((name, matches.majority))
+                unscored_once += [left_out] if matches.unscored else []
         if twice:
-            blocks.append(_leaving_out(study, one["judge"], place, twice))
+            blocks.append(_leaving_out(study, judge.judge, place, twice, _unscored(unscored_twice)))
         if once:
-            blocks.append(_with_one(study, one["judge"], place, once))
+            blocks.append(_with_one(study, judge.judge, place, once, _unscored(unscored_once)))
     return [*blocks, _needs()] if blocks else []
 
 
-def comparable(report: Plain) -> set[str]:
+def comparable(report: JudgesByCriterion) -> set[str]:
     """Public ids of the judges that share a criterion of some response with people."""
-    return {one["public"] for one in report["judges"] if any("outer" in row for row in one["criteria"])}
+    return {judge.public for judge in report.judges if _shared(judge)}
 
 
-def criterion_opening(study: Study, report: Plain, judges: Collection[str]) -> str:
+def criterion_opening(study: Study, report: JudgesByCriterion, judges: Collection[str]) -> str:
     """State, in a sentence per judge, the criteria on which it agrees most and least with people."""
-    said = []
-    for one in _asked(report, judges):
-        found = [(row["criterion"], _best_of(row)) for row in one["criteria"] if "outer" in row]
-        known = [(key, part) for key, part in found if not missing(part)]
-        if known:
-            said.append(_extremes(study, one["judge"], known))
-    return " ".join(said)
+    sentences = []
+    for judge in _asked(report, judges):
+        rates = [(key, rate) for key, matches in _shared(judge) if (rate := _best_of(matches))]
+        if rates:
+            sentences.append(_extremes(study, judge.judge, rates))
+    return " ".join(sentences)
 
 
 def criterion_method(study: Study) -> list[str]:
@@ -65,28 +72,34 @@ def criterion_method(study: Study) -> list[str]:
     ]
 
 
-def _asked(report: Plain, judges: Collection[str]) -> Rows:
-    return [one for one in report["judges"] if one["public"] in judges]
+def _asked(report: JudgesByCriterion, judges: Collection[str]) -> list[JudgeMatches]:
+    return [judge for judge in report.judges if judge.public in judges]
 
 
-def _best_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _shared(judge: JudgeMatches) -> list[tuple[str, Matches]]:
+    """Select the criteria, by key, of which the judge shares a task with people."""
+    return [(row.criterion, row.matches) for row in judge.criteria if not isinstance(row.matches, Missing)]
+
+
+def _best_of(matches: Matches) -> Rate | None:
     """Return leave-one-out agreement where it can be computed, else the share of equal answers."""
-    found: Mapping[str, Any] = row["majority"] if missing(row["outer"]) else row["outer"]
-    return found
+    if not isinstance(matches.outer, Missing):
+        return matches.outer
+    return None if isinstance(matches.majority, Missing) else matches.majority
 
 
-def _extremes(study: Study, judge: str, known: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+def _extremes(study: Study, judge: str, rates: Sequence[tuple[str, Rate]]) -> str:
     items = by_items(study)
-    ordered = sorted(known, key=lambda pair: (-pair[1]["rate"], pair[0]))
-    rates = [ends_words(one["rate"], one["low"], one["high"], one["interval_kind"], items=items) for _, one in ordered]
+    ordered = sorted(rates, key=lambda pair: (-pair[1].rate, pair[0]))
+    (best, highest), (worst, lowest) = ordered[0], ordered[-1]
     words = {
         "judge": judge,
-        "best": criterion_name(study, ordered[0][0]),
-        "high": rates[0],
-        "worst": criterion_name(study, ordered[-1][0]),
-        "low": rates[-1],
-        "high_chance": number(ordered[0][1]["chance"]),
-        "low_chance": number(ordered[-1][1]["chance"]),
+        "best": criterion_name(study, best),
+        "high": ends_words(highest.rate, highest.low, highest.high, highest.interval_kind, items=items),
+        "worst": criterion_name(study, worst),
+        "low": ends_words(lowest.rate, lowest.low, lowest.high, lowest.interval_kind, items=items),
+        "high_chance": number(highest.chance),
+        "low_chance": number(lowest.chance),
     }
     if len(ordered) == 1:
         return (
@@ -106,77 +119,76 @@ def _title(judge: str) -> str:
     return gettext("%(judge)s compared with people, by criterion") % {"judge": judge}
 
 
-def _leaving_out(study: Study, judge: str, place: int, rows: Rows) -> Block:
+def _leaving_out(
+    study: Study,
+    judge: str,
+    place: int,
+    rows: Sequence[tuple[str, OuterLeaveOneOut, LeaveOneOut]],
+    notes: Sequence[str],
+) -> Block:
     title = _title(judge)
-    named = [(criterion_name(study, row["criterion"]), row["outer"], row["people"]) for row in rows]
     table = Table(
         [
             Column(gettext("Criterion")),
-            Column(gettext("Judge"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("People among themselves"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Judge"), 3),
+            *Column.interval(gettext("People among themselves"), 3),
             Column(gettext("Chance"), 3),
             Column(gettext("Responses"), 0),
         ],
         [
-            [name, outer["rate"], *stated(outer), people["rate"], *stated(people), outer["chance"], outer["n_tasks"]]
-            for name, outer, people in named
+            [
+                name,
+                *interval_cells(outer.rate, outer),
+                *interval_cells(people.rate, people),
+                outer.chance,
+                outer.n_tasks,
+            ]
+            for name, outer, people in rows
         ],
     )
     figure = interval_bars(
-        [Bar(name, outer["rate"], *stated(outer)) for name, outer, _ in named],
+        [Bar(name, *interval_cells(outer.rate, outer)) for name, outer, _ in rows],
         title=title,
         x_title=gettext("Agreement with the most frequent answer of the other people (leave-one-out)"),
-        reference=[Bar(name, people["rate"]) for name, _, people in named],
+        reference=[Bar(name, people.rate) for name, _, people in rows],
         series=(gettext("judge"), gettext("people among themselves")),
     )
-    caption = _caption(study, [outer for _, outer, _ in named])
-    return Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=_unscored(study, rows))
+    caption = _caption(study, [outer for _, outer, _ in rows])
+    return Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
-def _with_one(study: Study, judge: str, place: int, rows: Rows) -> Block:
+def _with_one(
+    study: Study, judge: str, place: int, rows: Sequence[tuple[str, EqualAnswers]], notes: Sequence[str]
+) -> Block:
     title = gettext("%(judge)s compared with the only rater of each response") % {"judge": judge}
-    named = [(criterion_name(study, row["criterion"]), row["majority"]) for row in rows]
     table = Table(
         [
             Column(gettext("Criterion")),
-            Column(gettext("Same answer"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("Same answer"), 3),
             Column(gettext("Chance"), 3),
             Column(gettext("Responses"), 0),
         ],
-        [[name, found["rate"], *stated(found), found["chance"], found["n_tasks"]] for name, found in named],
+        [[name, *interval_cells(found.rate, found), found.chance, found.n_tasks] for name, found in rows],
     )
     figure = interval_bars(
-        [Bar(name, found["rate"], *stated(found)) for name, found in named],
+        [Bar(name, *interval_cells(found.rate, found)) for name, found in rows],
         title=title,
         x_title=gettext("Share of responses with the same answer"),
-        reference=[Bar(name, found["chance"]) for name, found in named],
+        reference=[Bar(name, found.chance) for name, found in rows],
         series=(gettext("judge"), gettext("chance")),
     )
     alone = gettext(
         "No response here was rated by two people, so agreement among people cannot be computed. Have a second person "
         "rate some of the responses."
     )
-    caption = _caption(study, [found for _, found in named])
-    return Block(
-        f"one-person-{place}",
-        title,
-        figure=figure,
-        caption=caption,
-        table=table,
-        notes=[alone, *_unscored(study, rows)],
-    )
+    caption = _caption(study, [found for _, found in rows])
+    return Block(f"one-person-{place}", title, figure=figure, caption=caption, table=table, notes=[alone, *notes])
 
 
-def _caption(study: Study, found: Rows) -> str:
+def _caption(study: Study, rates: Sequence[Rate]) -> str:
     """Explain the lines; criteria may have different numbers of clusters, and so ends of different kinds."""
-    fewest, most = min(one["clusters"] for one in found), max(one["clusters"] for one in found)
-    kinds = {one["interval_kind"] for one in found}
+    fewest, most = min(rate.clusters for rate in rates), max(rate.clusters for rate in rates)
+    kinds = {rate.interval_kind for rate in rates}
     if fewest == most and len(kinds) == 1:
         return interval_meaning(kinds.pop(), most, cluster_words(study))
     return gettext(
@@ -185,11 +197,10 @@ def _caption(study: Study, found: Rows) -> str:
     ) % {"fewest": fewest, "most": most, "of": cluster_words(study), "least": MIN_CLUSTERS}
 
 
-def _unscored(study: Study, rows: Rows) -> list[str]:
-    """Verdicts that could not be used are left out and counted."""
-    counted = [f"{criterion_name(study, row['criterion'])}: {row['unscored']}" for row in rows if row["unscored"]]
-    said = gettext("Unusable verdicts that are left out: %(counts)s.")
-    return [said % {"counts": "; ".join(counted)}] if counted else []
+def _unscored(counts: Sequence[str]) -> list[str]:
+    """Count the verdicts that could not be used and are left out; `counts` are "criterion: number"."""
+    note = gettext("Unusable verdicts that are left out: %(counts)s.")
+    return [note % {"counts": "; ".join(counts)}] if counts else []
 
 
 def _needs() -> Block:
