@@ -93,7 +93,9 @@ class Connections:
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator["Stream"]:
         """Post the body and yield the answer while it comes. Raises as `post`."""
         async with self._posted(path, body) as response:
-            yield Stream(response)
+            stream = Stream(response)
+            yield stream
+            await stream.drain()
 
     def _posted(self, path: str, body: dict[str, Any]) -> "aiohttp.client._RequestContextManager":
         content = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
@@ -150,11 +152,11 @@ class Stream:
             for piece in unpacked.pieces(raw):
                 for _name, data in events.read(piece):
                     if data.startswith(LAST_EVENT):
-                        await self._drain()
                         return
                     yield data
 
-    async def _drain(self) -> None:
+    async def drain(self) -> None:
+        """Read what follows the last event, for a moment: a connection whose body was read to its end is used again."""
         import aiohttp
 
         try:

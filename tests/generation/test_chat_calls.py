@@ -51,6 +51,14 @@ def test_waiting_for_the_first_words_is_no_stall():
     assert reply.text == TEXT
 
 
+def test_what_a_server_holds_back_after_the_last_event_is_not_waited_for():
+    whole = streams(TEXT)
+    held = Act(body=whole.body + b": bye\n\n", headers=whole.headers, silent_after=len(whole.body), silent_seconds=4.0)
+    reply, _ = stream(held)
+    assert reply.text == TEXT
+    assert reply.seconds < 3.0
+
+
 def test_a_stream_that_ends_before_its_end_is_no_reply():
     with pytest.raises(Unreachable, match=f"broke off after {len(TEXT)} characters"):
         stream(streams(TEXT, finish_reason=""))
