@@ -11,7 +11,7 @@ from django.db.models import Count, Max, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.data.circumstances import circumstances
-from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
 from calibration.reports.codec import INLINED, Missing, part
@@ -22,7 +22,6 @@ from calibration.reports.judge_matches import (
     pair_matches,
     pair_shares,
     score_correlations,
-    swap_part,
 )
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
 from calibration.reports.registry import ReportKind, Settings, register
@@ -35,6 +34,7 @@ from calibration.statistics.judges.bias import (
     SwapAgreement,
     score_gaps,
     self_preference,
+    swap_agreement,
 )
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.prediction_powered import (
@@ -46,7 +46,14 @@ from calibration.statistics.judges.prediction_powered import (
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from calibration.statistics.report_reasons import NoFamily, NoFurtherVerdicts, NoJudge, NoPairs, TooFewModels
+from calibration.statistics.report_reasons import (
+    NeverSwapped,
+    NoFamily,
+    NoFurtherVerdicts,
+    NoJudge,
+    NoPairs,
+    TooFewModels,
+)
 from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 
@@ -247,13 +254,53 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Sways:
     return Sways(
         n=len(_preferences(frame)),
         position=part(lambda: position_part(games(twice), draws, seed)),
-        swap=part(lambda: swap_part(study, judge.pk if judge else None, draws, seed)),
+        swap=part(lambda: _swaps(study, judge.pk if judge else None, draws, seed)),
         length=part(lambda: length_parts(games(frame), draws, seed)),
     )
 
 
 def _preferences(frame: ScoreFrame) -> ScoreFrame:
     return frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
+
+
+def _swaps(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreement:
+    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders.
+
+    Of several answers in one order, the first counts. Raises NeverSwapped if nobody saw a pair in both orders.
+    """
+    frame = score_frame(
+        kinds=[Task.Kind.PAIR],
+        study=study,
+        people=judge is None,
+        judges=judge is not None,
+        raters=None if judge is None else [judge],
+        keep_derived=False,
+        repeats=True,
+    )
+    own = _preferences(frame)
+    around = circumstances(study)
+    side = around.first[around.rows(own.assignment)] if len(own) else np.zeros(0, dtype=np.int64)
+    points = (1 + np.sign(own.value)) / 2
+    first, once = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 1)
+    second, again = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 2)
+    _, left, right = np.intersect1d(first, second, return_indices=True)
+    if not left.size:
+        raise NeverSwapped("No pair was shown to the same rater from both sides.")
+    return swap_agreement(
+        points[once[left]], 1 - points[again[right]], clusters=own.instruction[once[left]], draws=draws, seed=seed
+    )
+
+
+def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bools) -> tuple[Ints, Ints]:
+    """Return a sorted key for each (rater, task, criterion) in `mask`, and the index of its earliest answer."""
+    places = np.flatnonzero(mask)
+    if not places.size:
+        return np.zeros(0, dtype=np.int64), places
+    places = places[np.argsort(repeat[places], kind="stable")]
+    width = int(criterion.max()) + 1
+    key = (rater[places] * (int(task.max()) + 1) + task[places]) * width + criterion[places]
+    keys, at = np.unique(key, return_index=True)
+    return keys, places[at]
 
 
 def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> SelfPreference:

@@ -139,7 +139,7 @@ def test_the_reasonable_rate_counts_findings_by_criterion():
         assert (every.n, every.verdicts, every.raters) == (80, 20, 2)
         assert "Reviewers call 0.63" in words_of(one) or "Reviewers call 0.62" in words_of(one)
     names = check_files(signed_in("lead", study.workspace), address(reviews))
-    assert names == ["reasonable.csv", "reasonable.png", "reasonable.svg"]
+    assert names == ["page.json", *(f"reasonable.{suffix}" for suffix in ("csv", "json", "png", "svg", "tex"))]
 
 
 def test_a_new_finding_is_counted_at_once():

@@ -40,14 +40,14 @@ def ends_words(value: float, low: float, high: float, kind: str, *, step: float 
     return gettext("%(value)s (95 %% interval %(low)s to %(high)s)") % said
 
 
-class WithInterval(Ends, Protocol):
+class ValueWithEnds(Ends, Protocol):
     """A value with its interval."""
 
     @property
     def value(self) -> float: ...
 
 
-def estimate_words(found: WithInterval, *, step: float = 0.01, items: bool = False) -> str:
+def estimate_words(found: ValueWithEnds, *, step: float = 0.01, items: bool = False) -> str:
     """Write a value with its interval as `ends_words` does."""
     return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
 
