@@ -3,9 +3,9 @@ from django.urls import path
 from calibration.web import dashboard, method_notes, plan_fragment, planner, views
 from calibration.web.agreement.detail import DETAIL_PAGE
 from calibration.web.agreement.page import AGREEMENT_PAGE
-from calibration.web.pages import result_view
 from calibration.web.rankings.page import RANKINGS_PAGE
 from calibration.web.raters.page import RATERS_PAGE
+from calibration.web.serving import result_view
 from calibration.web.weights.detail import DEPTH_PAGE
 
 app_name = "calibration"

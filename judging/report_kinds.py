@@ -1,4 +1,4 @@
-"""Every kind of report there is, this room's among them: importing the rooms that make them registers them."""
+"""All kinds of report, with those of judging: importing the modules that define them registers them."""
 
 from calibration.reports.kinds import report_kind
 from judging.comparison import method_table

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from calibration.web.pages import result_view
+from calibration.web.serving import result_view
 from judging.web import archive
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages

@@ -36,7 +36,7 @@ from annotation.assignment.rater_status import (
     task_of_stage,
 )
 from annotation.assignment.repeated_tasks import probe_for
-from annotation.assignment.slots import NEEDS_NO_SEAT, AnotherIsOpen, claim_seat, regain_seat
+from annotation.assignment.slots import NEEDS_NO_SEAT, AnotherIsOpen, claim_slot, regain_seat
 from annotation.models import Assignment, Rater, Seat, Study
 from annotation.policies.policies import PROBE, CheckPlan, Policies
 from annotation.policies.quality_checks import kinds_due_now, plan_of
@@ -134,7 +134,7 @@ def _claim(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
     for _ in range(CLAIM_ATTEMPTS):
         try:
             with transaction.atomic():
-                claimed = claim_seat(rater, study, clock=coming.clock, first=coming.first)
+                claimed = claim_slot(rater, study, clock=coming.clock, first=coming.first)
                 if claimed is None:
                     return None
                 made = _make(rater, study, claimed[1], coming, seat_id=claimed[0])

@@ -73,7 +73,7 @@ def _take_seat(which: str, parameters: dict[str, Any], since: datetime, *, first
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def claim_seat(rater: Rater, study: Study, *, clock: Clock, first: bool = False) -> tuple[int, int] | None:
+def claim_slot(rater: Rater, study: Study, *, clock: Clock, first: bool = False) -> tuple[int, int] | None:
     """Lease the next free slot for this rater in one statement; return (slot id, task id), or None.
 
     `first`: the rater has not answered anything yet, so the lease is shorter.

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Criterion, Study
-from annotation.rubrics.checks import YES_NO
+from annotation.rubrics.instruction_checks import YES_NO
 from annotation.rubrics.library import scale_fields
 
 ROLE_ITEM, ROLE_OVERALL = Criterion.Role.ITEM.value, Criterion.Role.OVERALL.value

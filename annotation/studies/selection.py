@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Study, Task
 from annotation.policies.policies import Policies, Selection
-from annotation.rubrics.checks import single_rubrics
+from annotation.rubrics.instruction_checks import single_rubrics
 from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.reviews import review_rubric
 from annotation.rules.subtasks import Part, subtasks_in

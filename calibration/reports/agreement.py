@@ -14,15 +14,14 @@ from calibration.data.verdicts import judges_verdicts
 from calibration.reports.cache import SLOW_SCORES
 from calibration.reports.codec import Missing
 from calibration.reports.registry import ReportKind, Settings, known, register, report_of
-from calibration.statistics.agreement.coefficients import (
-    Alpha,
+from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
+from calibration.statistics.agreement.leave_one_out import (
     LeaveOneOut,
     OuterLeaveOneOut,
-    krippendorff_alpha,
     leave_one_out,
     outer_leave_one_out,
-    rater_matrix,
 )
+from calibration.statistics.agreement.rater_correlations import rater_matrix
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import level_places
 from core.errors import UserError

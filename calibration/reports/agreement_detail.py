@@ -13,6 +13,7 @@ from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import Plain, ReportKind, Settings, register
+from calibration.statistics.agreement.alpha import krippendorff_alpha
 from calibration.statistics.agreement.alternative_annotator import (
     CROWD,
     EXPERTS,
@@ -21,7 +22,9 @@ from calibration.statistics.agreement.alternative_annotator import (
     SKILLED,
     alternative_annotator_test,
 )
-from calibration.statistics.agreement.coefficients import fleiss_kappa, icc, krippendorff_alpha, leave_one_out
+from calibration.statistics.agreement.kappas import fleiss_kappa
+from calibration.statistics.agreement.leave_one_out import leave_one_out
+from calibration.statistics.agreement.rater_correlations import icc
 from calibration.statistics.report_reasons import NoJudge, OnlySlots
 from calibration.statistics.ties import level_places
 

@@ -14,7 +14,7 @@ from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.judge_matches import Drawn
 from calibration.reports.registry import ReportKind, Settings, register
-from calibration.statistics.agreement.coefficients import (
+from calibration.statistics.agreement.leave_one_out import (
     LeaveOneOut,
     OuterLeaveOneOut,
     leave_one_out,

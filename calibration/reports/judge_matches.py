@@ -11,7 +11,7 @@ from calibration.data.circumstances import circumstances
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
 from calibration.data.scores import score_frame
 from calibration.reports.codec import INLINED, Missing, part
-from calibration.statistics.agreement.coefficients import OuterLeaveOneOut, outer_leave_one_out
+from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut, outer_leave_one_out
 from calibration.statistics.judges.bias import SwapAgreement, swap_agreement
 from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
 from calibration.statistics.judges.comparison import (

@@ -1,7 +1,8 @@
 """Names that method notes had in addresses before their files moved; each redirects to the present one."""
 
 FORMER = {
-    "calibration.agreement": "calibration.statistics.agreement.coefficients",
+    "calibration.statistics.agreement.coefficients": "calibration.statistics.agreement.leave_one_out",
+    "calibration.agreement": "calibration.statistics.agreement.leave_one_out",
     "calibration.alpha": "calibration.statistics.agreement.alpha",
     "calibration.alternative_annotator": "calibration.statistics.agreement.alternative_annotator",
     "calibration.bias": "calibration.statistics.judges.bias",

@@ -25,7 +25,7 @@ from calibration.statistics.design.planner import Assumptions, Expected, Plan, P
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
-from calibration.web.pages import file_of
+from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
 
 MOST_RATINGS = 200_000

@@ -24,7 +24,7 @@ from calibration.reports.agreement import AgreementReport, agreement_report, kno
 from calibration.reports.cache import is_slow
 from calibration.web.agreement.page import opening
 from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
-from calibration.web.pages import file_of
+from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening, fit_page
 from core.background import send_after_commit
 from core.web.access import visible_or_404

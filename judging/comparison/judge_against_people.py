@@ -17,7 +17,7 @@ from calibration.models import Fit
 from calibration.reports.cache import cached_report, known_report
 from calibration.reports.codec import plain, read_back
 from calibration.reports.registry import Plain
-from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
+from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.judges.comparison import Coefficient, correlate
 from calibration.statistics.resampling import IntervalKind

@@ -19,7 +19,7 @@ from calibration.reports.codec import plain, plain_part, stored
 from calibration.reports.judge_matches import side_labels, sides
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import Plain, ReportKind, Settings, register
-from calibration.statistics.agreement.coefficients import matches_by_task
+from calibration.statistics.agreement.leave_one_out import matches_by_task
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.report_reasons import NoJudge
 from calibration.statistics.shares import mean_shares

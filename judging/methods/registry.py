@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from core.errors import UserError
 from judging.methods.guided import what_lacks
-from judging.methods.pairs import composite, embedding, five, four, heuristics, perplexity, three
+from judging.methods.pairs import (
+    choice_of_five as five,
+    choice_of_four as four,
+    choice_of_three as three,
+    composite,
+    embedding,
+    heuristics,
+    perplexity,
+)
 from judging.methods.parsing import Unscored
 from judging.methods.prompts import Question
 from judging.methods.single import checklist, graded_score, instruction_check, overall, overall_with_checklist, stars

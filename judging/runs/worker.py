@@ -11,10 +11,10 @@ from generation.execution.worker import DEFAULT_OPTIONS, ChatMaker, WorkerOption
 from judging.methods.messages import INTERRUPTED
 from judging.methods.registry import needs_no_call
 from judging.models import JudgeRun
-from judging.runs.inline import settle_inline
 from judging.runs.life_cycle import JUDGING
 from judging.runs.planning.preparation import prepare
 from judging.runs.queue import open_queues
+from judging.runs.runs_without_calls import settle_inline
 
 
 def work_on(

@@ -15,7 +15,7 @@ from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import StudyNotOpen, has_more, next_assignment
 from annotation.assignment.rater_progress import NoTaskLeft, QuotaReached, TooFast, progress_of
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import claim_seat, regain_seat
+from annotation.assignment.slots import claim_slot, regain_seat
 from annotation.models import Assignment, Rater, Seat, Task
 from annotation.policies.policies import BadPolicy
 from tests.annotation.raters_at_work import make_pairs
@@ -92,7 +92,7 @@ def test_nonsense_policies_are_named(study, policies):
 def test_a_claim_is_one_statement(study, django_assert_num_queries):
     rater = make_rater(study)
     with django_assert_num_queries(1):
-        seat_id, task_id = claim_seat(rater, study, clock=noon)
+        seat_id, task_id = claim_slot(rater, study, clock=noon)
     seat = Seat.objects.get(pk=seat_id)
     assert (seat.task_id, seat.state, seat.holder) == (task_id, "held", rater)
     first = Seat.objects.filter(study=study).order_by("draw_key").first()
@@ -117,7 +117,7 @@ def test_lease_grows_with_the_text_up_to_a_limit(study):
     """Half an hour, eight tenths of a second a word, and never more than a day; ten minutes before any answer."""
     assert [lease_seconds(words) for words in (0, 1000, 10**6)] == [1800, 2600, 86_400]
     assert [lease_seconds(words, first=True) for words in (0, 1000, 10**6)] == [600, 1400, 86_400]
-    task = Task.objects.get(pk=claim_seat(make_rater(study), study, clock=noon)[1])
+    task = Task.objects.get(pk=claim_slot(make_rater(study), study, clock=noon)[1])
     seat = Seat.objects.get(task=task, state="held")
     assert task.response_a.words == 7
     assert seat.leased_until == NOON + timedelta(seconds=lease_seconds(7))
@@ -128,7 +128,7 @@ def test_lease_in_the_statement_equals_the_function(study, words, expected):
     for task in study.tasks.all():
         task.response_a.words = words
         task.response_a.save()
-    claim_seat(make_rater(study), study, clock=noon)
+    claim_slot(make_rater(study), study, clock=noon)
     seat = Seat.objects.get(state="held")
     assert seat.leased_until == NOON + timedelta(seconds=lease_seconds(expected))
 
@@ -468,7 +468,7 @@ def test_seats_of_another_study_stay_as_they_are(study):
     assert not Seat.objects.filter(study=other).exclude(task__study=other).exists()
     Seat.objects.filter(study=other).update(draw_key=-1)
     rater = make_rater(study)
-    assert claim_seat(rater, study, clock=noon)[1] in set(study.tasks.values_list("pk", flat=True))
+    assert claim_slot(rater, study, clock=noon)[1] in set(study.tasks.values_list("pk", flat=True))
     next_assignment(make_rater(other), other, clock=noon)
     assert release_expired(study, clock=later(hours=5)) == 1
     assert Seat.objects.get(study=other).state == "held"

@@ -9,7 +9,7 @@ from annotation.assignment.leases import release_expired
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import hold_next, next_assignment
 from annotation.assignment.rater_status import pause
-from annotation.assignment.slots import claim_seat
+from annotation.assignment.slots import claim_slot
 from annotation.models import Assignment, Rater, Seat
 from annotation.recruitment.participation import rater_in
 from tests.annotation.raters_at_work import NOON, answer, clock, make_study
@@ -269,8 +269,8 @@ def test_a_held_task_that_went_to_somebody_else_is_not_replaced():
     rater, first = begun(study)
     held = held_at(first)
     assert release_expired(study, clock=clock(600)) == 2
-    claim_seat(make_rater(study), study, clock=clock(600))
-    claim_seat(make_rater(study), study, clock=clock(600))
+    claim_slot(make_rater(study), study, clock=clock(600))
+    claim_slot(make_rater(study), study, clock=clock(600))
     assert held_at(first, 601) is None
     assert Assignment.objects.filter(rater=rater).count() == 2
     Seat.objects.filter(task=held.task).update(state="free", holder=None, leased_until=None)

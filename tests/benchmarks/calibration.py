@@ -225,7 +225,8 @@ def measure() -> dict[str, float]:
     from annotation.models import Study
     from calibration.data.frames import EVERY_KIND
     from calibration.data.scores import score_frame
-    from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
+    from calibration.statistics.agreement.alpha import krippendorff_alpha
+    from calibration.statistics.agreement.leave_one_out import leave_one_out
     from generation.models import Benchmark
     from judging.leaderboards.table import judge_named, leaderboard
 

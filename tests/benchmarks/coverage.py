@@ -18,8 +18,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from calibration.statistics.agreement.alpha import krippendorff_alpha
 from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
-from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out, outer_leave_one_out
+from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from calibration.statistics.agreement.proportions import clustered_proportions, plain_proportion
 from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
 from calibration.statistics.judges.calibration import soft_verdicts

@@ -162,7 +162,7 @@ def read_reply(text: str, items: object) -> object:
 
 
 def read_one_reply(text: str, item: object) -> object:
-    from judging.methods.replies import read_one
+    from judging.methods.parsing_one_answer import read_one
 
     return read_one(text, item, ("score", "value"), finish_reason="stop")  # type: ignore[arg-type]
 

@@ -27,7 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
+from calibration.statistics.agreement.alpha import krippendorff_alpha
+from calibration.statistics.agreement.leave_one_out import leave_one_out
 from calibration.statistics.ranking.pairs import Games, as_games, bradley_terry, bradley_terry_intervals, elo_orders
 from calibration.statistics.ranking.scores import mean_scores
 

@@ -9,15 +9,10 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from calibration.statistics.agreement.coefficients import (
-    cohen_kappa,
-    fleiss_kappa,
-    icc,
-    krippendorff_alpha,
-    leave_one_out,
-    outer_leave_one_out,
-    rater_matrix,
-)
+from calibration.statistics.agreement.alpha import krippendorff_alpha
+from calibration.statistics.agreement.kappas import cohen_kappa, fleiss_kappa
+from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
+from calibration.statistics.agreement.rater_correlations import icc, rater_matrix
 from calibration.statistics.errors import MissingCells, NoDisagreementPossible, NoStatistic, RepeatedCell, TooFewRatings
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from calibration.figures.drawing import decimals, number, shortest
 from calibration.web.blocks import Column, Table
-from calibration.web.formats import as_csv
+from calibration.web.table_files import as_csv
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 from tests.markup import markup
 

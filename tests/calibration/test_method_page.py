@@ -105,7 +105,7 @@ def test_only_mathematics_is_shown():
 @pytest.mark.django_db
 def test_former_addresses_lead_to_the_present_ones():
     client = signed_in("lead")
-    assert len(FORMER) == 52 and not set(FORMER) & shown()
+    assert len(FORMER) == 53 and not set(FORMER) & shown()
     for old, new in FORMER.items():
         answer = client.get(f"/method/{old}/")
         assert (answer.status_code, answer["Location"]) == (301, address(new))

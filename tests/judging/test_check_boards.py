@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Study
-from annotation.rubrics.checks import check_fields
+from annotation.rubrics.instruction_checks import check_fields
 from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from judging.archive.export import export_study

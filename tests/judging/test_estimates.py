@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Criterion, Rubric, Study, Task
-from annotation.rubrics.checks import check_fields
+from annotation.rubrics.instruction_checks import check_fields
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from judging.judges.making import create_judge, create_rule_judge
 from judging.methods.combining import How

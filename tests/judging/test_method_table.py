@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Rater
 from calibration.reports.registry import report_of
-from calibration.statistics.agreement.coefficients import leave_one_out, outer_leave_one_out
+from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from generation.models import Benchmark, Category, Instruction, LanguageModel
 from judging.comparison.method_table import METHODS, method_settings
 from judging.judges.families import judge_families

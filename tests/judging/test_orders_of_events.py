@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from annotation.rubrics.checks import check_fields
+from annotation.rubrics.instruction_checks import check_fields
 from annotation.studies.life_cycle import make_tasks
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from tests.factories import make_answer, make_judge_rater, make_rater, make_workspace

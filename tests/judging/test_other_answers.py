@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.answers.recording import record_answer
 from annotation.assignment.attention_checks import make_controls, mark_gold
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
-from annotation.rubrics.checks import check_fields
+from annotation.rubrics.instruction_checks import check_fields
 from annotation.studies.life_cycle import make_tasks
 from generation.models import Response
 from judging.leaderboards.table import leaderboard

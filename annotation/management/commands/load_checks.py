@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.members.workspaces import workspace_for_command
-from annotation.importing.checks import load_checks
+from annotation.importing.instruction_checks import load_checks
 from core.errors import UserError
 from generation.models import Benchmark
 

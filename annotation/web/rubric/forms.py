@@ -7,7 +7,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Criterion, Rubric, Study
-from annotation.rubrics.checks import YES_NO
+from annotation.rubrics.instruction_checks import YES_NO
 from annotation.rubrics.library import CRITERION_FIELDS
 from annotation.rubrics.offered_scales import OFFERS, offer_of, scale_named
 from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers, write_numbers

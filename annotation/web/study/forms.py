@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Guideline, Rubric, Study
 from annotation.policies.policies import RATES, SLOWEST_LIMIT, PaceRule, Policies, Selection, choose
-from annotation.rubrics.checks import PREFIX as CHECK_PREFIX
+from annotation.rubrics.instruction_checks import PREFIX as CHECK_PREFIX
 from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
 from annotation.studies.selection import judges_to_review, with_roles
 from annotation.web.study.texts import text_field, texts_of

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.agreement.coefficients import krippendorff_alpha, leave_one_out
+from calibration.statistics.agreement.alpha import krippendorff_alpha
+from calibration.statistics.agreement.leave_one_out import leave_one_out
 from calibration.statistics.agreement.proportions import plain_proportion
 from calibration.statistics.design.simulation import SimulatedRatings, simulate_checklist
 from calibration.statistics.errors import NoStatistic, OutOfRange

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from calibration.statistics.agreement.coefficients import Unusable
+from calibration.statistics.agreement.leave_one_out import Unusable
 from calibration.statistics.agreement.rating_tables import check_codes, count_table, sum_by, task_clusters
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.resampling import (

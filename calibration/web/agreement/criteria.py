@@ -10,7 +10,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
 from calibration.reports.criterion_matches import EqualAnswers, JudgeMatches, JudgesByCriterion, Matches
-from calibration.statistics.agreement.coefficients import LeaveOneOut, OuterLeaveOneOut
+from calibration.statistics.agreement.leave_one_out import LeaveOneOut, OuterLeaveOneOut
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.messages.intervals import ends_words

@@ -15,7 +15,7 @@ from calibration.web.messages.intervals import ends_meaning, ends_words, stated
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import cluster_words, criterion_words
-from calibration.web.pages import PageKind
+from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
 from generation.models import Category
 
@@ -57,7 +57,7 @@ def detail_page(study: Study, report: Plain) -> ResultPage:
         ],
         code=[
             "calibration.statistics.agreement.alternative_annotator",
-            "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.leave_one_out",
             "calibration.statistics.agreement.alpha",
         ],
     )

@@ -32,8 +32,8 @@ from calibration.web.messages.statistics import (
     interval_meaning,
     reason_words,
 )
-from calibration.web.pages import PageKind
-from calibration.web.printed_tables import printed_matrix
+from calibration.web.paper_tables import printed_matrix
+from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
 from generation.models import Category
 
@@ -74,7 +74,7 @@ def agreement_page(study: Study, report: AgreementReport | Missing) -> ResultPag
         blocks=[block for block in blocks if block],
         method=_method(study, report),
         code=[
-            "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.leave_one_out",
             "calibration.statistics.agreement.alpha",
             "calibration.statistics.agreement.rater_correlations",
         ],

@@ -15,7 +15,7 @@ from calibration.reports.codec import Missing
 from calibration.reports.judge_matches import SIDES, CategoryCorrelation, GroupCorrelation
 from calibration.reports.judges import PairJudge, ScoreJudge, Sways
 from calibration.reports.reviewed_verdicts import ReasonableRate
-from calibration.statistics.agreement.coefficients import OuterLeaveOneOut
+from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.comparison import Confusion, Correlation, MajorityAccuracy
 from calibration.statistics.shares import Share

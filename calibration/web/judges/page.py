@@ -67,7 +67,7 @@ def _code(kind: str) -> list[str]:
         return [
             "calibration.statistics.judges.bias",
             "calibration.statistics.judges.comparison",
-            "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.leave_one_out",
             *shared,
         ]
     if kind == "scores":

@@ -26,9 +26,9 @@ from calibration.web.messages.intervals import ends_words, estimate_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
-from calibration.web.pages import PageKind
 from calibration.web.rankings.pairs import pair_blocks
 from calibration.web.rankings.scores import score_blocks
+from calibration.web.serving import PageKind
 
 Row = TypeVar("Row", ModelStrength, ModelMean)
 EVEN = 1e-6

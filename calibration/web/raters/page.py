@@ -25,9 +25,9 @@ from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import criterion_choice
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
-from calibration.web.pages import PageKind
 from calibration.web.raters.behaviour import habit_blocks
 from calibration.web.raters.effects import consensus_block, design_curve, severity_block, variance_block
+from calibration.web.serving import PageKind
 
 MOST_BARS = 40
 

@@ -27,7 +27,7 @@ from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, int
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
-from calibration.web.pages import PageKind
+from calibration.web.serving import PageKind
 from calibration.web.weights.page import category_names_of, criterion_questions, earlier_fits
 
 MOST_FIGURES = 12

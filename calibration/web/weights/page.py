@@ -25,7 +25,7 @@ from calibration.web.messages.statistics import (
     warning_sentence,
     weights_opening,
 )
-from calibration.web.printed_tables import PrintedFit, printed_fits
+from calibration.web.paper_tables import PrintedFit, printed_fits
 
 MOST_OPEN = 5
 """Up to so many categories, each is shown unfolded."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from core.messages.message import Wording
-from judging.methods import messages as reply_messages, replies
+from judging.methods import messages as reply_messages, parsing_one_answer as replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import Item, Question, marker, render

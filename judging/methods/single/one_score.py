@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judging.methods import replies
+from judging.methods import parsing_one_answer as replies
 from judging.methods.guided import guidance_fields, require
 from judging.methods.parsing import SCORE_NAMES, Unscored, Verdict
 from judging.methods.prompts import Item, Question, marker, number_text, render

@@ -15,7 +15,7 @@ from judging.methods.pairs import composite
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun
-from judging.runs.inline import agreements_of, verdicts_of
+from judging.runs.runs_without_calls import agreements_of, verdicts_of
 
 INSTRUCTION = "response_a__instruction"
 OF_RESPONSE = "instruction"

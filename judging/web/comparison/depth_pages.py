@@ -9,7 +9,7 @@ from annotation.models import Study
 from calibration.reports.judges import JUDGES, judges_settings
 from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
-from calibration.web.pages import PageKind
+from calibration.web.serving import PageKind
 from judging.comparison.method_table import METHODS, method_settings
 from judging.judges.families import judge_families
 from judging.web.comparison.method_table import methods_page, methods_title

@@ -14,7 +14,7 @@ from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_meaning, ends_words, stated
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
-from judging.web.comparison.printed_methods import printed_methods_block
+from judging.web.comparison.paper_methods import printed_methods_block
 from judging.web.leaderboards.messages import EVEN, named
 
 SHOWN_IN_FIGURE = 30
@@ -52,7 +52,7 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
         code=[
-            "calibration.statistics.agreement.coefficients",
+            "calibration.statistics.agreement.leave_one_out",
             "judging.methods.pairs.composite",
             "calibration.statistics.shares",
         ],

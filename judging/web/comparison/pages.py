@@ -21,7 +21,7 @@ from calibration.web.agreement.criteria import comparable, criterion_blocks, cri
 from calibration.web.blocks import ResultPage
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
-from calibration.web.pages import file_of, ready_report
+from calibration.web.serving import file_of, ready_report
 from core.background import send_after_commit
 from judging.comparison.judge_against_people import has_overall, is_known, weighting_for
 from judging.web.comparison.blocks import ComparisonPanel, comparison_blocks, comparison_panel
@@ -101,7 +101,7 @@ def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple
         "opening": criterion_opening(study, report, told),
         "blocks": criterion_blocks(study, report, told),
         "method": criterion_method(study),
-        "code": ["calibration.statistics.agreement.coefficients", "calibration.statistics.judges.comparison"],
+        "code": ["calibration.statistics.agreement.leave_one_out", "calibration.statistics.judges.comparison"],
     }, False
 
 

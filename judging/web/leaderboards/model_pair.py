@@ -18,15 +18,15 @@ from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
-from calibration.web.formats import as_csv
 from calibration.web.messages.statistics import interval_meaning
+from calibration.web.table_files import as_csv
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
 from judging.leaderboards.table import Leaderboard, verdicts_on
 from judging.scores.paired_difference import Difference
-from judging.web.leaderboards.filters import Menu, board_choices, default_weights, weights_choices
+from judging.web.leaderboards.filter_menus import Menu, board_choices, default_weights, weights_choices
 from judging.web.leaderboards.messages import metric_messages
 from judging.web.leaderboards.page import board_or_reason, board_provenance, chosen_judge, simulated_people
 from judging.web.leaderboards.table import column_names

@@ -19,7 +19,7 @@ from calibration.data.verdicts import JudgesVerdicts
 from calibration.fits.store import versions
 from calibration.statistics.errors import NoStatistic
 from calibration.web.messages.reasons import reason_of
-from calibration.web.pages import file_of
+from calibration.web.serving import file_of
 from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark
@@ -28,7 +28,7 @@ from judging.leaderboards.table import Leaderboard, discredited_on, leaderboard 
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights
 from judging.scores.benchmark_scores import NothingScored, NotOnScale
 from judging.scores.points import NoVerdicts, OnlyDiscredited, WithoutWeight
-from judging.web.leaderboards.filters import board_choices, default_weights, weights_choices
+from judging.web.leaderboards.filter_menus import board_choices, default_weights, weights_choices
 from judging.web.leaderboards.table import LeaderboardPage, leaderboard_page
 from judging.web.monitoring.pages import changed_since
 

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.permissions import results_page
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
-from calibration.web.pages import file_of
+from calibration.web.serving import file_of
 from generation.library.access import benchmark_read_by
 from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts, responses_of, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark

@@ -17,7 +17,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Study
 from calibration.web.blocks import ResultPage
-from calibration.web.pages import file_of
+from calibration.web.serving import file_of
 from core.background import send_after_commit
 from core.web.access import visible_or_404
 from judging.models import Judge, JudgeRun, Watch

@@ -24,13 +24,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 
-from annotation.assignment.slots import claim_seat
+from annotation.assignment.slots import claim_slot
 from annotation.models import Assignment, Rater, Score, Seat, Study
 from generation.models import Response
 
 
 def claim(rater: int, study: int) -> HttpResponse:
-    claimed = claim_seat(Rater(pk=rater), Study(pk=study), clock=timezone.now)
+    claimed = claim_slot(Rater(pk=rater), Study(pk=study), clock=timezone.now)
     if claimed is None:
         return HttpResponse(status=404, headers={"Content-Length": "0"})
     text = Response.objects.filter(tasks_as_a=claimed[1]).values_list("text", flat=True).get()

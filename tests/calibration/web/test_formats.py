@@ -3,7 +3,7 @@
 import json
 
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
-from calibration.web.formats import as_csv, as_json, as_latex, page_as_json
+from calibration.web.table_files import as_csv, as_json, as_latex, page_as_json
 
 
 class Interval:

@@ -6,7 +6,12 @@ from dataclasses import replace
 import pytest
 
 from core.errors import UserError
-from judging.methods.pairs import base as pairs, five as pair_of_five, four as pair_of_four, three as pair_of_three
+from judging.methods.pairs import (
+    base as pairs,
+    choice_of_five as pair_of_five,
+    choice_of_four as pair_of_four,
+    choice_of_three as pair_of_three,
+)
 from judging.methods.pairs.base import Choice, canonical, in_order
 from judging.methods.parsing import Answer, Unscored, Verdict, Why
 from judging.methods.prompts import BadTemplate, Question

@@ -20,7 +20,7 @@ from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import ReportKind, Settings, known, report_of
 from calibration.web.blocks import Block, ResultPage
-from calibration.web.formats import TABLE_FORMATS, page_as_json
+from calibration.web.table_files import TABLE_FORMATS, page_as_json
 from core.background import send_after_commit
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from annotation.models import Rubric
-from annotation.rubrics.checks import check_fields
+from annotation.rubrics.instruction_checks import check_fields
 from annotation.rubrics.library import keep_rubric
 from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers
 from core.tables.reading import Row, read_rows

@@ -1,19 +1,15 @@
-"""Agreement of raters with each other, and of a judge with them. PURE.
+"""Leave-one-out agreement of raters with each other, and of a judge with them. PURE.
 
 Every function takes one line per rating; tasks (units, items) and labels are integer codes from 0 up unless said
 otherwise. Every interval draws whole tasks, or whole clusters of tasks where `clusters` labels each rating with one:
 "bootstrap95"; under 20 clusters only the "leave_one_out_range"; "none", with ends equal to the value, when `draws`
-is 0. Leave-one-out agreement is computed here; the other coefficients have their own files and are named here too.
-"""
+is 0."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.agreement.alpha import Alpha, Metric, krippendorff_alpha
-from calibration.statistics.agreement.kappas import Kappa, cohen_kappa, fleiss_kappa
-from calibration.statistics.agreement.rater_correlations import Icc, RaterMatrix, icc, rater_matrix
 from calibration.statistics.agreement.rating_tables import (
     check_codes,
     compact,
@@ -32,26 +28,6 @@ from calibration.statistics.resampling import (
     Labels,
     cluster_intervals,
 )
-
-__all__ = [
-    "Alpha",
-    "Icc",
-    "Kappa",
-    "LeaveOneOut",
-    "Metric",
-    "OuterLeaveOneOut",
-    "RaterMatrix",
-    "Unusable",
-    "cohen_kappa",
-    "fleiss_kappa",
-    "icc",
-    "krippendorff_alpha",
-    "leave_one_out",
-    "left_out_modes",
-    "matches_by_task",
-    "outer_leave_one_out",
-    "rater_matrix",
-]
 
 Unusable: TypeAlias = Literal["exclude", "wrong"]
 
