@@ -422,7 +422,7 @@ class _Files:
 
 
 class _as_chat_errors:
-    """Raises the library's exceptions as ChatError."""
+    """Raise the exceptions of the openai library as ChatError."""
 
     def __enter__(self) -> None:
         return None

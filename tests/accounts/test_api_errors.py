@@ -81,7 +81,7 @@ def test_a_fault_is_said_in_json_and_its_words_stay_here(program, run, monkeypat
 @pytest.mark.parametrize(("verb", "status"), [("start", "running"), ("pause", "paused"), ("cancel", "cancelled")])
 def test_what_is_told_a_run_twice_is_done_once(program, run, monkeypatch, verb, status):
     """A program that lost the answer to the network sends the same again."""
-    monkeypatch.setattr(api, "enqueue", lambda run: None)
+    monkeypatch.setattr("generation.execution.states.RunKind.hand_over", lambda self, run: None)
     if verb == "pause":
         program.post(reverse("api:steer_run", args=[run.public_id, "start"]))
     answers = [program.post(reverse("api:steer_run", args=[run.public_id, verb])) for _ in range(2)]

@@ -92,7 +92,7 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(options, sentence):
         ({"seconds": "long"}, "'seconds' is a number from 0"),
         ({"writes": 0}, "'writes' is a number from 1"),
         ({"quality": 7}, "'quality' is a number from 0 to 1"),
-        ({"replies": ["x"]}, "'replies' is a mapping"),
+        ({"replies": ["x"]}, "'replies' must be a mapping"),
         ([], "A script is a mapping"),
     ],
 )

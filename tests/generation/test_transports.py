@@ -217,7 +217,7 @@ def test_a_plain_reply_is_read_up_to_its_size(monkeypatch, request_):
 @pytest.mark.parametrize("encoding", ["br", "zstd", "deflate", "gzip, gzip", "nonsense"])
 def test_only_what_was_asked_for_is_unpacked(request_, encoding):
     odd = HostileServer(lambda request, n: Act(body=b"x" * 100, headers={"Content-Encoding": encoding}))
-    with odd as server, pytest.raises(ReplyNotRead, match="not asked for"):
+    with odd as server, pytest.raises(ReplyNotRead, match="not requested"):
         ask(server.base_url, request_)
 
 
@@ -316,7 +316,7 @@ def test_what_is_not_the_file_of_a_batch_is_read_as_any_reply(monkeypatch):
     for status in (200, 400):
         with HostileServer(lambda request, n, status=status: Act(status, b" " * 1_000_000)) as server:
             endpoint.base_url = server.base_url
-            with batch._Files(endpoint) as files, pytest.raises(ReplyNotRead), batch._told():
+            with batch._Files(endpoint) as files, pytest.raises(ReplyNotRead), batch._as_chat_errors():
                 list(files._client.batches.list())
 
 
@@ -338,7 +338,7 @@ def test_a_batch_connects_to_what_was_judged(resolving, settings):
         with batch._Files(endpoint) as files:
             assert list(files._client.batches.list()) == []
         assert len(asked) == 1
-        with batch._Files(endpoint) as files, pytest.raises(HostNotAllowed), batch._told():
+        with batch._Files(endpoint) as files, pytest.raises(HostNotAllowed), batch._as_chat_errors():
             list(files._client.batches.list())
         assert len(server.requests) == 1
 

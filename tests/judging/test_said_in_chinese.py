@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.html import escape
 
-from annotation.assignment.new_slots import BAD_ORDER
 from annotation.models import Criterion, Score
+from annotation.policies.policies import BAD_ORDER
 from core.messages.message import sentences, stored, stored_text
 from core.messages.rendering import for_reader
 from generation.endpoints.grants import allow, callable_reach
