@@ -6,7 +6,7 @@ Every path that a page, an API call or a judge's reply can reach runs over every
 shuffled and changed copies. Prints a row for each path: the family in which it is slowest, the milliseconds of processor
 time, and how many times that is what str.split takes for an ordinary text of this length, measured in the same run. With
 --all every family is printed. A run is stopped after --seconds. The last line is JSON: {"floor_ms", "worst_ms", "path",
-"family", "over": how many path and family pairs took more than 300 ms}. MethodSpec no database.
+"family", "over": how many path and family pairs took more than 300 ms}. It needs no database.
 """
 
 import argparse
