@@ -18,7 +18,7 @@ from judging.runs.life_cycle import start_run
 from judging.runs.worker import work_on
 from tests.factories import make_answer, make_judge_rater, make_rater, make_user, plan_run
 from tests.generation.hostile_server import HostileServer, says
-from tests.judging.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
+from tests.judging.runs.test_methods_run import QUICK, TEXTS, make_pair_study, served, texts_of
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

@@ -27,8 +27,8 @@ from judging.scores.points import NoVerdicts
 from judging.web.runs.run_page import run_panel
 from tests.factories import make_answer, make_judge_rater, make_rater, make_user, plan_run
 from tests.generation.hostile_server import HostileServer, good_answer, says
-from tests.judging.test_methods_run import QUICK, served
-from tests.judging.test_runs import make_study
+from tests.judging.runs.test_methods_run import QUICK, served
+from tests.judging.runs.test_runs import make_study
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

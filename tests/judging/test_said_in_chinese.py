@@ -30,9 +30,9 @@ from judging.runs.aggregation import unscored_of
 from judging.runs.life_cycle import start_run
 from judging.runs.worker import work_on
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace, plan_run
-from tests.generation import test_sampling as sampling
 from tests.generation.hostile_server import HostileServer, fails, good_answer, says
-from tests.judging.test_runs import QUICK, make_run
+from tests.generation.responses import test_sampling as sampling
+from tests.judging.runs.test_runs import QUICK, make_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db

@@ -27,7 +27,7 @@ from judging.models import Reply
 from judging.runs.life_cycle import start_run
 from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_workspace, plan_run
-from tests.generation.test_sampling import make_benchmark
+from tests.generation.responses.test_sampling import make_benchmark
 
 pytestmark = [pytest.mark.realserver, pytest.mark.services, pytest.mark.django_db]
 HELLO = [{"role": "user", "content": "Hello"}]
